@@ -1,0 +1,73 @@
+# Python 3.11 to 3.13 and make are all that is needed; everything else goes into .venv.
+#   make setup    install            make demo     the life of a claim, told as it happens (ONCE=1: and end)
+#   make check    lint, types, ...   make test     the tests
+#   make faults   tests that kill    make bench    figures beside their references
+#   make lock     the lock files anew
+PYTHON ?= python3
+ONCE ?=
+# Rounds of each test that kills processes; make test takes one of each.
+ROUNDS ?= 10
+# More arguments for pytest: make test ARGS="-k schedule"
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# A lock names every file by its hash; nothing else is installed.
+INSTALL := $(PIP) install --require-hashes
+
+.PHONY: setup demo test check bench faults lock clean
+.DELETE_ON_ERROR:
+
+setup: $(VENV)/installed
+
+demo: $(VENV)/installed
+	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_size.py
+
+faults: $(VENV)/installed-dev
+	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults $(ARGS)
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m bench
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "Dunwell needs Python 3.11 to 3.13; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/installed: $(VENV)/bin/python requirements.lock requirements-build.lock pyproject.toml
+	$(INSTALL) -r requirements.lock -r requirements-build.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
+	$(INSTALL) -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
+	$(INSTALL) -r requirements-bench.lock
+	@touch $@
+
+# Every version anew, within what the .in files ask for.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
+lock: $(VENV)/bin/python
+	$(PIP) install uv
+	$(LOCK) requirements.in -o requirements.lock
+	$(LOCK) requirements-build.in -o requirements-build.lock
+	$(LOCK) requirements-dev.in -o requirements-dev.lock
+	$(LOCK) requirements-bench.in -o requirements-bench.lock
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

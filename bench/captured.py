@@ -1,0 +1,53 @@
+"""The service's own statements with their parameters, for references that run the same.
+
+A stand-in for the connection writes down what the use case sends, so that no copy of a statement
+is kept here.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.claims import make_submission
+from bench.merchant import BenchMerchant
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.crypto import sha256
+from dunwell.merchants.lookup import find_access
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    sql: str
+    values: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class _Capturing:
+    """Answers as if every claim of a set of `count` had been created."""
+
+    count: int = 0
+    statements: list[Statement] = field(default_factory=list)
+
+    async def fetch(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        self.statements.append(Statement(sql, values))
+        return [{"n": n, "claim_id": n + 1} for n in range(self.count)]
+
+    async def fetchrow(self, sql: str, *values: Any) -> None:
+        self.statements.append(Statement(sql, values))
+
+
+async def capture_access(bench: BenchMerchant, token: str) -> Statement:
+    """The one read that admits a request."""
+    capturing = _Capturing()
+    merchant_id = bench.merchant.merchant_id
+    await find_access(capturing, sha256(token.encode()), merchant_id, datetime.now(UTC))
+    [statement] = capturing.statements
+    return statement
+
+
+async def capture_creation(bench: BenchMerchant, numbers: range) -> Statement:
+    """The one statement that creates a set of claims. The merchant's rules must be cached."""
+    capturing = _Capturing(len(numbers))
+    await create_claims(bench.work(capturing), [make_submission(n) for n in numbers])
+    [statement] = capturing.statements
+    return statement

@@ -1,0 +1,99 @@
+"""COPY of the rows that the service writes for a request, into the same tables.
+
+Claim ids are drawn beforehand and the text is prepared before the clock starts: what is measured is
+PostgreSQL taking it, with all indexes and constraints, one commit for the claims of a request.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from bench.captured import Statement, capture_creation
+from bench.ground import Ground
+from bench.merchant import BenchMerchant
+
+_Row = dict[str, Any]
+_DEBTOR = (
+    "first_name", "last_name", "company_name", "email", "mobile_number", "language",
+    "date_of_birth", "address", "customer_number", "contract_number", "custom_fields",
+    "max_deferral_on",
+)  # fmt: skip
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    name: str
+    columns: tuple[str, ...]
+    text: bytes
+
+
+async def copy_claims(
+    ground: Ground, bench: BenchMerchant, batches: Sequence[range], connections: int
+) -> float:
+    """Claims a second over so many connections, each number range one transaction."""
+    prepared = [
+        _prepare(bench.merchant.merchant_id, await capture_creation(bench, numbers), numbers.start)
+        for numbers in batches
+    ]
+    left = iter(prepared)
+    pool = [await asyncpg.connect(ground.embedded.url) for _ in range(connections)]
+    started = time.perf_counter()
+    await asyncio.gather(*(_copy_all(connection, left) for connection in pool))
+    seconds = time.perf_counter() - started
+    for connection in pool:
+        await connection.close()
+    return sum(len(numbers) for numbers in batches) / seconds
+
+
+async def _copy_all(connection: asyncpg.Connection, left: Any) -> None:
+    for tables in left:
+        async with connection.transaction():
+            for table in tables:
+                await connection.copy_to_table(
+                    table.name, source=_stream(table.text), columns=table.columns
+                )
+
+
+async def _stream(text: bytes) -> AsyncIterator[bytes]:
+    yield text
+
+
+def _prepare(merchant_id: int, statement: Statement, first_id: int) -> list[_Table]:
+    """The rows of one creation; its second and third parameters are claims and items."""
+    claims, items, now = statement.values[1], statement.values[2], statement.values[4]
+    ids = {claim["n"]: first_id + claim["n"] for claim in claims}
+    return [
+        _table("claims", [_claim_row(merchant_id, ids[c["n"]], c, now) for c in claims]),
+        _table("debtors", [_part_row(merchant_id, ids[c["n"]], c, _DEBTOR) for c in claims]),
+        _table("items", [_part_row(merchant_id, ids[i["n"]], i, tuple(i)[1:]) for i in items]),
+    ]
+
+
+def _claim_row(merchant_id: int, claim_id: int, claim: _Row, now: Any) -> _Row:
+    taken = ("reference_number", "currency", "workflow_id", "workflow_major", "next_step_id")
+    return {
+        **_part_row(merchant_id, claim_id, claim, (*taken, "due_at")),
+        "run": 1, "created_at": now, "updated_at": now,
+    }  # fmt: skip
+
+
+def _part_row(merchant_id: int, claim_id: int, source: _Row, names: tuple[str, ...]) -> _Row:
+    return {"merchant_id": merchant_id, "claim_id": claim_id} | {n: source[n] for n in names}
+
+
+def _table(name: str, rows: Sequence[_Row]) -> _Table:
+    lines = ["\t".join(_render(value) for value in row.values()) for row in rows]
+    return _Table(name, tuple(rows[0]), ("\n".join(lines) + "\n").encode())
+
+
+def _render(value: Any) -> str:
+    if value is None:
+        return r"\N"
+    text = msgspec.json.encode(value).decode() if isinstance(value, dict) else str(value)
+    return text.translate(_ESCAPES)

@@ -1,0 +1,98 @@
+"""Webhooks delivered, signed and logged, beside a bare loop that posts the same bodies."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import aiohttp
+
+from bench.children import instant_receiver
+from bench.ground import Ground
+from bench.line import Line
+from bench.merchant import BenchMerchant, make_merchant, submit_claims
+from bench.rounds import Scale, alternate
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.floor import Limits
+from dunwell.events.payloads import ActionStep, Event, EventHead, escalated
+from dunwell.events.record import save_events
+from dunwell.events.sender import open_webhook_sender
+from dunwell.kit.clock import SystemClock
+
+_EVENTS = 20_000
+_SET = 500
+
+
+async def measure(ground: Ground, scale: Scale) -> list[Line]:
+    count = scale.rows(_EVENTS)
+    bodies: list[bytes] = []
+    async with instant_receiver(ground) as url:
+        made = await make_merchant(ground, None, url)
+        # Leases run in real time.
+        bench = replace(made, resources=ground.resources(SystemClock()))
+        ours, reference = await alternate(
+            scale,
+            [partial(_deliver, ground, bench, count, bodies), partial(_post_bare, url, bodies)],
+        )
+    return [
+        Line(
+            work="webhooks: delivered to one endpoint, signed and logged", unit="deliveries/s",
+            ours=ours, beside="a bare aiohttp loop, as many in flight", reference=reference,
+            at_least=0.4,
+        )
+    ]  # fmt: skip
+
+
+async def _deliver(ground: Ground, bench: BenchMerchant, count: int, bodies: list[bytes]) -> float:
+    """Deliveries a second; `bodies` is filled with what was delivered."""
+    bodies[:] = [event.body.encode() for event in await _raise_events(ground, bench, count)]
+    await ground.settle()
+    async with open_webhook_sender(allow_loopback=True) as sender:
+        dispatcher = WebhookDispatcher(bench.resources, sender)
+        started = time.perf_counter()
+        tries = await dispatcher.run_once()
+        seconds = time.perf_counter() - started
+    async with ground.database.connection() as connection:
+        logged = await connection.fetchval("SELECT count(*) FROM delivery_tries WHERE status = 204")
+    assert tries == logged == count
+    return count / seconds
+
+
+async def _raise_events(ground: Ground, bench: BenchMerchant, count: int) -> list[Event]:
+    await ground.clear_claims()
+    await submit_claims(bench, count)
+    async with ground.database.connection() as connection:
+        rows = await connection.fetch("SELECT claim_id, reference_number FROM claims")
+    events = [_make_event(bench, row["claim_id"], row["reference_number"]) for row in rows]
+    now = bench.resources.clock.now()
+    for start in range(0, count, _SET):
+        async with ground.database.transaction() as tx:
+            await save_events(
+                tx, bench.merchant.merchant_id, events[start : start + _SET], now
+            )
+    return events
+
+
+def _make_event(bench: BenchMerchant, claim_id: int, reference: str) -> Event:
+    ids, now = bench.resources.ids, bench.resources.clock.now()
+    merchant_id = bench.merchant.merchant_id
+    head = EventHead(ids.new(now), merchant_id, claim_id, 1, now, reference, "K-4711")
+    return escalated(head, ActionStep(1, "First reminder"), "EMAIL", ids.new(now))
+
+
+async def _post_bare(url: str, bodies: Sequence[bytes]) -> float:
+    """Posts a second, as many in flight as an endpoint is given."""
+    left = iter(bodies)
+    async with aiohttp.ClientSession() as session:
+
+        async def post_all() -> None:
+            for body in left:
+                async with session.post(
+                    url, data=body, headers={"Content-Type": "application/json"}
+                ) as response:
+                    await response.read()
+
+        started = time.perf_counter()
+        await asyncio.gather(*(post_all() for _ in range(Limits().in_flight_per_endpoint)))
+        return len(bodies) / (time.perf_counter() - started)

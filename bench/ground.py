@@ -1,0 +1,81 @@
+"""The ground all contestants stand on: one embedded PostgreSQL in a temporary folder.
+
+It runs with the settings every installation has. Ours and the references use the same server, each
+reference queue a database of its own on it.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from dunwell.config import Settings, load_settings
+from dunwell.kit.clock import Clock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.logging import configure_logging
+from dunwell.kit.migrate import migrate
+from dunwell.kit.postgres import DATABASE_NAME, EmbeddedPostgres, find_binaries, stop_server
+from dunwell.kit.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    folder: Path
+    embedded: EmbeddedPostgres
+    settings: Settings
+    database: Database
+
+    def resources(self, clock: Clock) -> Resources:
+        keys = KeyRing(self.settings.secret_key)
+        return Resources(self.settings, self.database, clock, RandomIds(), keys)
+
+    def url_of(self, name: str) -> str:
+        """The address of another database of the server."""
+        return self.embedded.url.replace(f"@/{DATABASE_NAME}?", f"@/{name}?")
+
+    async def make_database(self, name: str) -> str:
+        async with self.database.connection() as connection:
+            await connection.execute(f"CREATE DATABASE {name}")
+        return self.url_of(name)
+
+    async def clear_claims(self) -> None:
+        """No claims, and nothing that belongs to any."""
+        async with self.database.connection() as connection:
+            await connection.execute("TRUNCATE claims, audit_log CASCADE")
+
+    async def settle(self, url: str | None = None) -> None:
+        """Statistics fresh, and no checkpoint left that would fall into the next measurement."""
+        connection = await asyncpg.connect(url or self.embedded.url)
+        try:
+            await connection.execute("VACUUM ANALYZE")
+            await connection.execute("CHECKPOINT")
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def open_ground() -> AsyncIterator[Ground]:
+    """Starts the server, and removes all of it in the end."""
+    with tempfile.TemporaryDirectory(prefix="dunwell-bench-") as name:
+        folder = Path(name)
+        embedded = EmbeddedPostgres(folder / "postgres", find_binaries(None))
+        server = embedded.start()
+        try:
+            await asyncio.to_thread(migrate, embedded.url)
+            environment = {
+                "DUNWELL_DATA_DIR": str(folder / "data"), "DUNWELL_DATABASE_URL": embedded.url,
+            }  # fmt: skip
+            settings = load_settings(environment)
+            # What queues log of every job would slow them.
+            configure_logging("warning", "bench")
+            database = await Database.open(embedded.url)
+            yield Ground(folder, embedded, settings, database)
+            await database.close()
+        finally:
+            stop_server(server)

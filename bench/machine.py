@@ -1,0 +1,67 @@
+"""What a result was measured on: machine, versions, and the server's settings for durability."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from bench.ground import Ground
+
+_PACKAGES = ("litestar", "uvicorn", "uvloop", "msgspec", "asyncpg", "aiohttp")
+_REFERENCES = ("pgqueuer", "procrastinate", "psycopg")
+_SETTINGS = (
+    "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "shared_buffers",
+    "max_wal_size",
+)  # fmt: skip
+
+
+async def describe_machine(ground: Ground) -> list[str]:
+    """One line for each thing a reader of figures wants to know."""
+    async with ground.database.connection() as connection:
+        server = await connection.fetchval("SHOW server_version")
+        settings = [f"{name} {await connection.fetchval(f'SHOW {name}')}" for name in _SETTINGS]
+    memory = psutil.virtual_memory().total / 2**30
+    return [
+        f"Date: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. Commit: {_find_commit()}.",
+        f"Machine: {os.cpu_count()} cores of {_find_processor()}, {memory:.0f} GiB memory, "
+        f"{platform.system()} {platform.release()}.",
+        f"PostgreSQL {server}, embedded, on the same machine: {', '.join(settings)}.",
+        f"Python {platform.python_version()}, {_list_versions(_PACKAGES)}.",
+        f"References: {_list_versions(_REFERENCES)}, pgbench of the same PostgreSQL.",
+    ]
+
+
+def _list_versions(packages: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+
+
+def _find_processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _find_commit() -> str:
+    """The commit at hand, and whether the files are others by now."""
+    here = Path(__file__).parent
+    name = _ask_git(here, "rev-parse", "--short", "HEAD")
+    if not name:
+        return "none yet"
+    return f"{name}, with changes" if _ask_git(here, "status", "--porcelain") else name
+
+
+def _ask_git(folder: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,112 @@
+"""The merchant that is measured: applied from a merchant file, as an operator would do it."""
+
+import asyncio
+import itertools
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.claims import make_submission
+from bench.ground import Ground
+from dunwell.intake.create_claims import create_claims
+from dunwell.intake.submission import MAX_CLAIMS
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.issue_token import issue_token
+from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.merchants.store import load_merchant
+from dunwell.onboarding.apply import apply_file
+from dunwell.onboarding.report import ApplyReport
+from dunwell.wiring import list_adapters
+
+# Within contact hours, on no holiday.
+MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+_CLAIMS_AT_START = 5_000
+_FIRST_NUMBER_AT_START = 90_000_000
+_FILE = Path(__file__).parent / "merchant.yaml"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchMerchant:
+    resources: Resources
+    merchant: Merchant
+    credential: NewCredential
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(ActorKind.CREDENTIAL, self.credential.client_id)
+
+    def work(self, tx: Any) -> Work:
+        now = self.merchant.now(self.resources.clock)
+        return Work(tx, self.merchant, self.actor, now, self.resources.ids)
+
+
+async def make_merchant(
+    ground: Ground, workflow: str | None, webhook: str | None = None, *, is_live: bool = False
+) -> BenchMerchant:
+    """A new merchant whose claims start on `workflow`; `is_live`: by the system's clock."""
+    clock = MovableClock(datetime.now(UTC) if is_live else MONDAY_MORNING)
+    resources = ground.resources(clock)
+    path = await asyncio.to_thread(_write_file, ground, workflow, webhook)
+    report = await apply_file(
+        resources, path, publish=True, available_adapters=list_adapters(ground.settings)
+    )
+    assert report.merchant_id is not None
+    async with ground.database.connection() as connection:
+        merchant = await load_merchant(connection, report.merchant_id)
+    assert merchant is not None
+    return BenchMerchant(resources, merchant, _read_credential(report))
+
+
+def _write_file(ground: Ground, workflow: str | None, webhook: str | None) -> Path:
+    document = parse_yaml(_FILE.read_text())
+    document["key"] = f"bench-{next(_numbers)}"
+    document["assignmentRules"]["default"] = workflow
+    if webhook is not None:
+        document["webhooks"] = [{"url": webhook, "events": ["*"]}]
+    path = ground.folder / f"{document['key']}.json"
+    path.write_bytes(msgspec.json.encode(document))
+    return path
+
+
+def _read_credential(report: ApplyReport) -> NewCredential:
+    [made] = report.credentials
+    return NewCredential(made.client_id, made.client_secret)
+
+
+async def obtain_token(bench: BenchMerchant) -> str:
+    resources = bench.resources
+    async with resources.database.transaction() as tx:
+        issued = await issue_token(
+            tx, bench.credential, now=datetime.now(UTC),
+            randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
+        )  # fmt: skip
+    return issued.access_token
+
+
+async def start_intake(ground: Ground, bench: BenchMerchant) -> None:
+    """A merchant that has some claims already: on tables known to be empty PostgreSQL would plan
+    the look-ups of foreign keys without an index, and keep those plans while the tables grow."""
+    await ground.clear_claims()
+    await submit_claims(bench, _CLAIMS_AT_START, _FIRST_NUMBER_AT_START)
+    await ground.settle()
+
+
+async def submit_claims(bench: BenchMerchant, count: int, first_number: int = 0) -> None:
+    """Create claims that are due at once."""
+    end = first_number + count
+    for start in range(first_number, end, MAX_CLAIMS):
+        numbers = range(start, min(start + MAX_CLAIMS, end))
+        async with bench.resources.database.connection() as connection:
+            results = await create_claims(
+                bench.work(connection), [make_submission(n) for n in numbers]
+            )
+        assert all(result.claim_id is not None for result in results)

@@ -1,0 +1,36 @@
+"""Contestants measured in turns, so that what the machine does besides falls on all of them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+_Reached = TypeVar("_Reached")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured: rounds, seconds of those that run for a time, a share of the rows."""
+
+    rounds: int
+    seconds: float
+    share: float
+
+    def rows(self, full: int) -> int:
+        """So many rows, in whole thousands."""
+        return max(1000, int(full * self.share) // 1000 * 1000)
+
+
+FULL = Scale(rounds=3, seconds=6, share=1)
+QUICK = Scale(rounds=1, seconds=2, share=0.2)
+
+
+async def alternate(
+    scale: Scale, contestants: Sequence[Callable[[], Awaitable[_Reached]]]
+) -> list[list[_Reached]]:
+    """Each contestant once a round, every second round in the opposite order; what each reached."""
+    reached: list[list[_Reached]] = [[] for _ in contestants]
+    for number in range(scale.rounds):
+        places = list(range(len(contestants)))
+        for place in places if number % 2 == 0 else reversed(places):
+            reached[place].append(await contestants[place]())
+    return reached

@@ -1,0 +1,99 @@
+"""A small webhook receiver: verifies each delivery and prints its event on one line.
+
+    python examples/receiver.py --secret whsec_... [--port 8099]
+
+It uses nothing of Dunwell's, only aiohttp and standardwebhooks, as a merchant's own would. The
+class can be used by itself: give it what shall happen with each event.
+"""
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+from standardwebhooks import Webhook, WebhookVerificationError
+
+Event = dict[str, Any]
+
+
+def print_event(event: Event) -> None:
+    """One line for an event: when, what, of which claim, and what is particular to it."""
+    claim = event["claim"]
+    line = [event["date"], f"{event['type']:<18}", claim["referenceNumber"]]
+    if "actionStep" in event:
+        line.append(event["actionStep"]["name"])
+    for name in ("communication", "fee", "details"):
+        if name in claim:
+            line += [f"{key}={value}" for key, value in claim[name].items()]
+    print("  ".join(line), flush=True)
+
+
+def print_refusal(reason: str) -> None:
+    print(f"refused: {reason}", flush=True)
+
+
+@dataclass
+class Receiver:
+    """Listens on loopback, takes what verifies with the secret, refuses the rest.
+
+    A delivery may arrive more than once: `on_event` is called for the first of an id only. Of a
+    request that is refused `on_refusal` is told why.
+    """
+
+    secret: str
+    port: int
+    on_event: Callable[[Event], None] = print_event
+    on_refusal: Callable[[str], None] = print_refusal
+    host: str = "127.0.0.1"
+    _seen: set[str] = field(default_factory=set)
+    _runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}/webhooks"
+
+    async def start(self) -> None:
+        """Listen; port 0 picks a free one, which `port` and `url` then name."""
+        app = web.Application()
+        app.router.add_post("/webhooks", self._take)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self.host, self.port).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _take(self, request: web.Request) -> web.Response:
+        try:
+            event = Webhook(self.secret).verify(await request.read(), dict(request.headers))
+        except WebhookVerificationError as refusal:
+            self.on_refusal(str(refusal))
+            return web.Response(status=401, text="The signature does not verify.")
+        if event["eventId"] not in self._seen:
+            self._seen.add(event["eventId"])
+            self.on_event(event)
+        return web.Response(status=204)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--secret", required=True, help="whsec_...")
+    parser.add_argument("--port", type=int, default=8099)
+    given = parser.parse_args()
+    receiver = Receiver(given.secret, given.port)
+    await receiver.start()
+    print(f"listening at {receiver.url}", flush=True)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await receiver.stop()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main())

@@ -1,0 +1,1 @@
+"""Adapters of the channel port: how messages leave the house."""

@@ -1,0 +1,58 @@
+"""One authenticated request on its way to a use case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dunwell.api.query import Query
+from dunwell.api.reading import Part
+from dunwell.files.inspection import Inspector
+from dunwell.files.storage import Storage
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.access import Access
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.messages.channel import ChannelAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every request needs: opened once, when the application is built."""
+
+    resources: Resources
+    channels: Sequence[ChannelAdapter]
+    storage: Storage
+    inspector: Inspector
+
+
+@dataclass(slots=True)
+class Call:
+    tools: Tools
+    access: Access
+    merchant: Merchant
+    path: Mapping[str, str]
+    query: Query
+    body: bytes = b""
+    parts: list[Part] = field(default_factory=list)
+    # The open transaction or connection; none while the body streams in, and for use cases that
+    # open their own.
+    tx: Connection | None = None
+    # What the endpoint's `prepare` answered.
+    prepared: Any = None
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(ActorKind.CREDENTIAL, self.access.client_id)
+
+    @property
+    def work(self) -> Work:
+        resources = self.tools.resources
+        assert self.tx is not None
+        return Work(
+            self.tx,
+            self.merchant,
+            self.actor,
+            self.merchant.now(resources.clock),
+            resources.ids,
+        )

@@ -1,0 +1,30 @@
+"""Reads the ids in paths, strictly: what cannot be an id is absent, never a fault of ours. Pure."""
+
+import re
+from uuid import UUID
+
+from dunwell.errors import NotFound
+
+_DIGITS = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_GREATEST_INTEGER = 2**31 - 1
+_GREATEST_BIGINT = 2**63 - 1
+
+
+def read_merchant_id(text: str) -> int:
+    """The id, or 0, which no merchant has: then no merchant is found, whoever asks."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
+        return 0
+    return int(text)
+
+
+def read_claim_id(text: str) -> int:
+    """Raises NotFound in the words used for a claim that does not exist."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
+        raise NotFound(f"There is no claim {text[:64]}.")
+    return int(text)
+
+
+def read_workflow_id(text: str) -> UUID | None:
+    """None: it cannot be a workflow's id."""
+    return UUID(text) if _UUID.fullmatch(text) else None

@@ -1,0 +1,88 @@
+"""Reads a request's body as it streams in, and refuses it as soon as it is too large."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from litestar import Request
+
+from dunwell.errors import (
+    Fault,
+    InvalidRequest,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    ValidationError,
+)
+from dunwell.kit.shape import find_faults
+from dunwell.kit.texts import find_unprintable
+
+Shape = TypeVar("Shape")
+AnyRequest = Request[Any, Any, Any]
+
+MAX_JSON_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart form. `file_name` is the sender's name for a file; none: a text."""
+
+    name: str
+    file_name: str | None
+    content: bytes
+
+
+async def stream_body(request: AnyRequest, limit: int) -> AsyncIterator[bytes]:
+    """The body's chunks. Raises PayloadTooLarge past `limit` bytes, at once when they are
+    announced, and InvalidRequest when the sender goes away."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limit:
+        raise too_large("body", limit)
+    taken, has_more = 0, True
+    while has_more:
+        message: Any = await request.receive()
+        if message["type"] != "http.request":
+            raise InvalidRequest("The connection ended before the body did. Send it again.")
+        chunk, has_more = message.get("body", b""), message.get("more_body", False)
+        taken += len(chunk)
+        if taken > limit:
+            raise too_large("body", limit)
+        if chunk:
+            yield chunk
+
+
+async def read_json_bytes(request: AnyRequest) -> bytes:
+    """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge."""
+    check_media_type(request, "application/json")
+    return b"".join([chunk async for chunk in stream_body(request, MAX_JSON_BYTES)])
+
+
+def check_media_type(request: AnyRequest, wanted: str) -> None:
+    given = request.headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != wanted:
+        raise UnsupportedMediaType(
+            f"The body must be sent as {wanted}; set the Content-Type header.", allowed=[wanted]
+        )
+
+
+def parse_json(body: bytes) -> Any:
+    """Raises InvalidRequest."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequest(f"The body is not JSON: {error}. Correct it and send again.") from None
+
+
+def read_shape(body: bytes, shape: type[Shape]) -> Shape:
+    """Parse a body into a shape of ours. Raises InvalidRequest, ValidationError (all faults)."""
+    value = parse_json(body)
+    faults: list[Fault] = [*find_faults(value, shape), *find_unprintable(value)]
+    if faults:
+        raise ValidationError(faults)
+    return msgspec.convert(value, shape)
+
+
+def too_large(what: str, limit: int) -> PayloadTooLarge:
+    return PayloadTooLarge(
+        f"The {what} is larger than {limit} bytes, the most that is taken. Send less.", limit=limit
+    )

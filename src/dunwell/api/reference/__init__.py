@@ -1,0 +1,1 @@
+"""The reference for merchants: an OpenAPI document and a page, made of the operations' data."""

@@ -1,0 +1,174 @@
+"""The OpenAPI 3.1 document, built from the operations' data and the types that serve them."""
+
+from typing import Any
+
+from dunwell.api.catalogue import OPERATIONS, TAGS
+from dunwell.api.failures import FailureKind
+from dunwell.api.operation import Operation, Parameter
+from dunwell.api.reference.components import Components, Schema, refer_to
+from dunwell.api.reference.refusals import list_statuses
+from dunwell.api.routes.parameters import IDEMPOTENCY_KEY
+
+_TOKEN_STATUSES = {
+    400: "The form is broken, or the grant type is another.",
+    401: "The client id or secret is wrong, or was revoked.",
+    413: "The form is too large.",
+    500: "The service made a mistake.",
+    503: "The database is away. Retry-After says when to try again.",
+}
+_HEADERS: dict[str, Schema] = {
+    "X-Request-Id": {
+        "description": "This request's id, for questions to the operator.",
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the same request is sent again.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string"}},
+}
+_HEADERS_BY_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+_INTRODUCTION = (
+    "Hand over unpaid claims, follow them, and be told what happens to them. Every JSON answer is "
+    "an envelope with `error` and `result`, one of them null. What goes beyond the contract is "
+    "marked `x-addition`."
+)
+_WEBHOOK = (
+    "Each event of a type an endpoint is set up for is posted to it as JSON, signed as Standard "
+    "Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`), with the claim's "
+    "count of events in `Dunwell-Sequence`. Any 2xx is success; otherwise it is tried again for "
+    "about three days. One event may arrive more than once, always under the same id. Order is "
+    "not promised; the sequence restores it. The operator sets endpoints up."
+)
+
+
+def build_document() -> dict[str, Any]:
+    """The whole document; equal on every start, whatever the settings."""
+    components = Components(OPERATIONS)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        described = _describe_operation(operation, components)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Dunwell merchant API", "version": "1", "description": _INTRODUCTION},
+        "servers": [{"url": "/api"}],
+        "security": [{"accessToken": []}],
+        "tags": [{"name": name, "description": words} for name, words in TAGS.items()],
+        "paths": paths,
+        "webhooks": {"event": {"post": _describe_webhook()}},
+        "components": {
+            "securitySchemes": {
+                "accessToken": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An access token from POST /token.",
+                }
+            },
+            "headers": _HEADERS,
+            "schemas": dict(sorted(components.named.items())),
+        },
+    }
+
+
+def _describe_operation(operation: Operation, components: Components) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.operation_id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
+    }
+    if operation.is_addition:
+        described["x-addition"] = True
+    parameters = list(operation.parameters) + ([IDEMPOTENCY_KEY] if operation.takes_key else [])
+    if parameters:
+        described["parameters"] = [_describe_parameter(each) for each in parameters]
+    if operation.body is not None:
+        content: dict[str, Any] = {
+            "schema": components.schema_of(operation.body.shape),
+            "example": operation.body.example,
+        }
+        if operation.body.encoding:
+            content["encoding"] = operation.body.encoding
+        described["requestBody"] = {
+            "required": True,
+            "content": {operation.body.media_type: content},
+        }
+    if not operation.needs_token:
+        described["security"] = []
+    described["responses"] = _describe_responses(operation, components)
+    return described
+
+
+def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.is_required,
+        "description": parameter.description,
+        "schema": parameter.schema,
+    }
+    if parameter.example is not None:
+        described["example"] = parameter.example
+    if parameter.is_addition:
+        described["x-addition"] = True
+    return described
+
+
+def _describe_responses(operation: Operation, components: Components) -> dict[str, Any]:
+    schema = components.schema_of(operation.result)
+    example = operation.example
+    if operation.has_envelope:
+        schema, example = _wrap({"type": "null"}, schema), {"error": None, "result": example}
+    responses = {"200": _describe_response(200, "Done.", schema, example)}
+    if not operation.has_envelope:
+        for status, words in _TOKEN_STATUSES.items():
+            responses[str(status)] = _describe_response(status, words, refer_to("TokenFailure"))
+        return responses
+    for status, kinds in list_statuses(operation).items():
+        errors = [refer_to(kind.name) for kind in kinds]
+        error = errors[0] if len(errors) == 1 else {"oneOf": errors}
+        failure = _wrap(error, {"type": "null"})
+        responses[str(status)] = _describe_response(status, _describe_kinds(kinds), failure)
+    return responses
+
+
+def _describe_kinds(kinds: list[FailureKind]) -> str:
+    return "\n\n".join(f"**{kind.name}** {kind.cause}" for kind in kinds)
+
+
+def _wrap(error: Schema, result: Schema) -> Schema:
+    return {
+        "type": "object",
+        "required": ["error", "result"],
+        "properties": {"error": error, "result": result},
+    }
+
+
+def _describe_response(
+    status: int, words: str, schema: Schema, example: Any = None
+) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": schema}
+    if example is not None:
+        content["example"] = example
+    names = ("X-Request-Id", *_HEADERS_BY_STATUS.get(status, ()))
+    return {
+        "description": words,
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
+        "content": {"application/json": content},
+    }
+
+
+def _describe_webhook() -> dict[str, Any]:
+    return {
+        "operationId": "receiveEvent",
+        "tags": ["Events"],
+        "summary": "Receive an event",
+        "description": _WEBHOOK,
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": refer_to("Event")}},
+        },
+        "responses": {"2XX": {"description": "Taken."}},
+        "security": [],
+    }

@@ -1,0 +1,113 @@
+"""Turns a JSON Schema into lines a reader can follow: one per field, nested ones indented. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. `kind` is its type in words, `depth` how far it is nested."""
+
+    name: str
+    kind: str
+    description: str
+    is_required: bool
+    is_addition: bool
+    depth: int
+
+
+def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> Iterator[Field]:
+    """The fields of an object, or of an array's or a union's first object."""
+    whole = _find_object(schema, named)
+    if whole is None or depth > _DEEPEST:
+        return
+    required = whole.get("required", ())
+    for name, field in whole.get("properties", {}).items():
+        resolved = _resolve(field, named)
+        yield Field(
+            name=name,
+            kind=describe_kind(field, named),
+            description=_describe(field, resolved),
+            is_required=name in required,
+            is_addition=bool(field.get("x-addition")),
+            depth=depth,
+        )
+        yield from list_fields(field, named, depth + 1)
+
+
+def describe_kind(schema: Schema, named: Mapping[str, Schema]) -> str:
+    """The type in words: "array of objects", "string or null"."""
+    if "$ref" in schema and "oneOf" in _resolve(schema, named):
+        return "error object"
+    schema = _resolve(schema, named)
+    for union in ("anyOf", "oneOf"):
+        if union in schema:
+            kinds = [describe_kind(each, named) for each in schema[union]]
+            return " or ".join(dict.fromkeys(kinds))
+    if "enum" in schema or "const" in schema:
+        return "string"
+    if schema.get("type") == "array":
+        return f"array of {_pluralise(describe_kind(schema.get('items', {}), named))}"
+    kind = schema.get("type", "any")
+    formats = {"date-time": "timestamp", "date": "date", "uuid": "UUID"}
+    return formats.get(schema.get("format", ""), str(kind))
+
+
+def _pluralise(kind: str) -> str:
+    return " or ".join(f"{each}s" for each in kind.split(" or "))
+
+
+def _describe(field: Schema, resolved: Schema) -> str:
+    """What the field says of itself, and its limits."""
+    plain = _drop_null(resolved)
+    sentences = [str(field.get("description") or resolved.get("description") or "")]
+    if "oneOf" in plain or "properties" in plain:
+        sentences = [str(field.get("description") or "")]
+    if not sentences[0]:
+        sentences[0] = str(plain.get("description", "")) if "properties" not in plain else ""
+    if "enum" in plain:
+        sentences.append("One of " + ", ".join(f"`{each}`" for each in plain["enum"]) + ".")
+    if "const" in plain:
+        sentences.append(f"Always `{plain['const']}`.")
+    sentences += _describe_limits(plain)
+    return " ".join(each for each in sentences if each)
+
+
+def _describe_limits(schema: Schema) -> Iterator[str]:
+    if "maxLength" in schema and "enum" not in schema:
+        yield f"At most {schema['maxLength']:,} characters."
+    if "maxItems" in schema:
+        yield f"At most {schema['maxItems']:,}."
+    if "maxProperties" in schema:
+        yield f"At most {schema['maxProperties']:,}."
+    if "default" in schema and schema["default"] not in ([], {}):
+        yield f"Default: `{schema['default']}`."
+
+
+def _drop_null(schema: Schema) -> Schema:
+    branches = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    return branches[0] if len(branches) == 1 else schema
+
+
+def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
+    schema = _resolve(schema, named)
+    if "properties" in schema:
+        return schema
+    if schema.get("type") == "array":
+        return _find_object(schema.get("items", {}), named)
+    for branch in schema.get("anyOf", ()):
+        found = _find_object(branch, named)
+        if found is not None:
+            return found
+    return None
+
+
+def _resolve(schema: Schema, named: Mapping[str, Schema]) -> Schema:
+    while "$ref" in schema:
+        schema = named[schema["$ref"].rsplit("/", 1)[1]]
+    return schema

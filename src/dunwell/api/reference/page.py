@@ -1,0 +1,126 @@
+"""The reference as a page: rendered once, at the start, from the same data as the document."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from dunwell.api.catalogue import OPERATIONS, TAGS
+from dunwell.api.failures import KINDS, FailureKind
+from dunwell.api.operation import Operation
+from dunwell.api.reference.document import build_document
+from dunwell.api.reference.fields import Field, describe_kind, list_fields
+from dunwell.api.reference.refusals import list_kinds
+from dunwell.api.reference.samples import render_curl, render_json
+
+STYLE_PATH = "/docs/style.css"
+
+_markdown = MarkdownIt("commonmark", {"html": False})
+
+
+@dataclass(frozen=True, slots=True)
+class OperationView:
+    operation: Operation
+    parameters: list[Field]
+    request: list[Field]
+    result: list[Field]
+    result_kind: str
+    curl: str
+    answer: str
+    kinds: list[FailureKind]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    name: str
+    words: str
+    operations: list[OperationView]
+
+
+def render_page(public_url: str) -> str:
+    environment = Environment(
+        loader=PackageLoader("dunwell.api.reference", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["markdown"] = lambda text: Markup(_markdown.render(text))  # noqa: S704
+    environment.filters["phrase"] = lambda text: Markup(_markdown.renderInline(text))  # noqa: S704
+    document = build_document()
+    named = document["components"]["schemas"]
+    return environment.get_template("docs.html").render(
+        base_url=f"{public_url}/api",
+        style_path=STYLE_PATH,
+        introduction=document["info"]["description"],
+        chapters=list(_list_chapters(document)),
+        webhook=document["webhooks"]["event"]["post"],
+        event_fields=list(list_fields(named["Event"], named)),
+        kinds=KINDS,
+        fields_of=partial(_list_detail_fields, named),
+        sample_error=render_json(_SAMPLE_ERROR),
+    )
+
+
+_SAMPLE_ERROR = {
+    "error": {
+        "type": "NotFound",
+        "message": "There is no claim 4711.",
+        "details": {},
+    },
+    "result": None,
+}
+
+
+def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
+    for name, words in TAGS.items():
+        operations = [each for each in OPERATIONS if each.tag == name]
+        yield Chapter(name, words, [_view(each, document) for each in operations])
+
+
+def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
+    described = document["paths"][operation.path][operation.method.lower()]
+    named = document["components"]["schemas"]
+    answer = described["responses"]["200"]["content"]["application/json"]
+    result = answer["schema"]
+    if operation.has_envelope:
+        result = result["properties"]["result"]
+    request: list[Field] = []
+    if operation.body is not None:
+        content = described["requestBody"]["content"][operation.body.media_type]
+        request = list(list_fields(content["schema"], named))
+    return OperationView(
+        operation=operation,
+        parameters=[_view_parameter(each) for each in described.get("parameters", ())],
+        request=request,
+        result=list(list_fields(result, named)),
+        result_kind=describe_kind(result, named),
+        curl=render_curl(operation),
+        answer=render_json(answer["example"]),
+        kinds=list_kinds(operation) if operation.has_envelope else [],
+    )
+
+
+def _view_parameter(parameter: dict[str, Any]) -> Field:
+    schema = parameter["schema"]
+    described = parameter["description"]
+    if "enum" in schema:
+        described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
+    if "default" in schema:
+        described += f" Default: `{schema['default']}`, at most {schema['maximum']}."
+    return Field(
+        name=parameter["name"],
+        kind=f"{describe_kind(schema, {})} in {parameter['in']}",
+        description=described,
+        is_required=parameter["required"],
+        is_addition=bool(parameter.get("x-addition")),
+        depth=0,
+    )
+
+
+def _list_detail_fields(named: dict[str, Any], kind: FailureKind) -> list[Field]:
+    return list(list_fields(named[kind.details.__name__], named))

@@ -1,0 +1,105 @@
+"""`Idempotency-Key` (CONTRACT 1): one key, one effect, one answer.
+
+1. hold the key until the transaction ends; held by another: 409 with Retry-After
+2. an answer is kept: the same request gets it again, another one 409
+3. run the operation behind a savepoint, so that a refusal undoes its effect alone
+4. keep the answer in the same transaction, unless it is of a kind that may change by itself
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from dunwell.api.answer import Answer
+from dunwell.api.reading import AnyRequest, Part
+from dunwell.api.refusing import answer_refusal
+from dunwell.errors import IdempotencyConflict, InvalidRequest, Refusal
+from dunwell.kit.db import Connection, savepoint
+from dunwell.merchants.kept_answers import (
+    KeptAnswer,
+    load_kept_answer,
+    save_kept_answer,
+    try_lock_key,
+)
+
+# Refusals by these statuses are the request's for good; others may turn out well next time.
+_KEPT_STATUSES = frozenset({200, 409, 422})
+_LONGEST_KEY = 255
+
+
+def read_key(request: AnyRequest) -> str | None:
+    """The request's key. Raises InvalidRequest when it is malformed."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():
+        raise InvalidRequest(
+            f"Idempotency-Key must be 1 to {_LONGEST_KEY} printable ASCII characters; a UUID does."
+        )
+    return key
+
+
+def hash_request(request: AnyRequest, body: bytes, parts: list[Part]) -> bytes:
+    """Over method, path and body; of a form over the names and contents of its parts."""
+    pieces = [request.method.encode(), request.scope["path"].encode(), body]
+    for part in parts:
+        pieces += [part.name.encode(), part.content]
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(len(piece).to_bytes(8))
+        digest.update(piece)
+    return digest.digest()
+
+
+async def answer_once(
+    tx: Connection,
+    merchant_id: int,
+    key: str,
+    *,
+    request_hash: bytes,
+    now: datetime,
+    run: Callable[[], Awaitable[Answer]],
+) -> Answer:
+    """The kept answer, or what `run` answers, kept. `now` is real time, `tx` a transaction.
+
+    Raises IdempotencyConflict, and refusals that are not kept.
+    """
+    if not await try_lock_key(tx, merchant_id, key):
+        raise IdempotencyConflict(
+            "The first request with this Idempotency-Key is still running. Wait as long as "
+            "Retry-After says and send the same again.",
+            retry_after=1,
+        )
+    kept = await find_kept_answer(tx, merchant_id, key, request_hash, now)
+    if kept is not None:
+        return kept
+    answer = await _run_behind_savepoint(tx, run)
+    await save_kept_answer(
+        tx, merchant_id, key, KeptAnswer(request_hash, answer.status, answer.body), now
+    )
+    return answer
+
+
+async def find_kept_answer(
+    tx: Connection, merchant_id: int, key: str, request_hash: bytes, now: datetime
+) -> Answer | None:
+    """The answer the same request got. Raises IdempotencyConflict when it was another request."""
+    kept = await load_kept_answer(tx, merchant_id, key, now)
+    if kept is None:
+        return None
+    if kept.request_hash != request_hash:
+        raise IdempotencyConflict(
+            "This Idempotency-Key was used for another request. Use a new key for a new request."
+        )
+    return Answer(kept.status, kept.body)
+
+
+async def _run_behind_savepoint(tx: Connection, run: Callable[[], Awaitable[Answer]]) -> Answer:
+    try:
+        async with savepoint(tx):
+            return await run()
+    except Refusal as refusal:
+        answer = answer_refusal(refusal)
+        if answer.status not in _KEPT_STATUSES:
+            raise
+        return answer

@@ -1,0 +1,95 @@
+"""Record a payment that was made elsewhere."""
+
+from datetime import datetime
+
+from dunwell.api.call import Call
+from dunwell.api.operation import Body, Endpoint, Operation
+from dunwell.api.paths import read_claim_id
+from dunwell.api.query import read_instant, write_instant
+from dunwell.api.reading import read_shape
+from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
+from dunwell.api.schemas.payments import Payment, PaymentRequest
+from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
+from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
+
+RECORD_PAYMENT = Operation(
+    operation_id="recordPayment",
+    method="POST",
+    path="/merchants/{merchant_id}/claims/{claim_id}/payments",
+    tag="Payments",
+    summary="Record a payment made elsewhere",
+    description=(
+        "Lowers what is outstanding; when nothing is left the claim is COLLECTED and its process "
+        "ends. The same `transactionId` twice is one payment. A payment is recorded in every "
+        "state; what exceeds the claim is `overpaid`. It raises no event."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=PaymentRequest,
+        example={
+            "amount": 10490,
+            "currency": "EUR",
+            "transactionId": "bank-2026-03-12-0007",
+            "providerName": "BANK_TRANSFER",
+            "paidAt": "2026-03-12T10:15:00Z",
+        },
+    ),
+    result=Payment,
+    example={
+        "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+        "claimId": 4711,
+        "amount": 10490,
+        "currency": "EUR",
+        "transactionId": "bank-2026-03-12-0007",
+        "providerName": "BANK_TRANSFER",
+        "paidAt": "2026-03-12T10:15:00.000Z",
+        "claimStatus": "COLLECTED",
+        "outstanding": "0",
+        "overpaid": "0",
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+
+async def _record(call: Call) -> Payment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    given = read_shape(call.body, PaymentRequest)
+    new = NewPayment(
+        amount_cents=given.amount,
+        currency=given.currency,
+        transaction_id=given.transaction_id,
+        provider_name=given.provider_name,
+        paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at else None,
+    )
+    return _show(await record_payment(call.work, claim_id, new))
+
+
+def read_given_instant(text: str, path: str) -> datetime:
+    """Raises ValidationError at `path`."""
+    instant = read_instant(text)
+    if instant is None:
+        message = "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z."
+        raise ValidationError([Fault(path, message, "WRONG_FORMAT")])
+    return instant
+
+
+def _show(recorded: RecordedPayment) -> Payment:
+    payment = recorded.payment
+    return Payment(
+        id=str(payment.payment_id),
+        claim_id=payment.claim_id,
+        amount=payment.amount_cents,
+        currency=payment.currency,
+        transaction_id=payment.transaction_id,
+        provider_name=payment.provider_name,
+        paid_at=write_instant(payment.paid_at),
+        claim_status=recorded.status.value,
+        outstanding=str(recorded.balance.outstanding_cents),
+        overpaid=str(recorded.balance.overpaid_cents),
+    )
+
+
+ENDPOINTS = (Endpoint(RECORD_PAYMENT, _record),)

@@ -1,0 +1,161 @@
+"""List workflows, assign claims to one, start the assignment by rules."""
+
+from uuid import UUID
+
+from msgspec import UNSET
+
+from dunwell.api.call import Call
+from dunwell.api.operation import Body, Endpoint, Operation, Span
+from dunwell.api.paths import read_claim_id, read_workflow_id
+from dunwell.api.query import write_instant
+from dunwell.api.reading import read_shape
+from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, WORKFLOW_ID
+from dunwell.api.schemas.processes import (
+    AnyAssignmentRequest,
+    AssignedClaim,
+    AssignmentRequest,
+    AssignmentResult,
+    WorkflowMetadata,
+)
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.outcome import Assignment, AssignmentFailure
+from dunwell.assignment.start_assignment import start_assignment
+from dunwell.errors import (
+    InvalidRequest,
+    InvalidState,
+    NotFound,
+    ValidationError,
+    WorkflowAssignmentError,
+)
+from dunwell.workflows.store import load_workflows
+
+# Stands for an id that cannot be a workflow's; no workflow has it.
+_NOBODY = UUID(int=0)
+_WORKFLOW = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
+
+LIST_WORKFLOWS = Operation(
+    operation_id="listWorkflows",
+    method="GET",
+    path="/merchants/{merchant_id}/workflows-meta",
+    tag="Workflows",
+    summary="List workflows",
+    description=(
+        "Every workflow that has a published version, deactivated ones included. `version` is "
+        "the current one, which new assignments use."
+    ),
+    parameters=(MERCHANT_ID,),
+    result=list[WorkflowMetadata],
+    example=[
+        {
+            "id": _WORKFLOW,
+            "name": "Standard dunning",
+            "version": "0195547a-1f41-7aa2-8d07-52d3f0a1c0de",
+            "assignmentEnabled": True,
+            "createdAt": "2026-03-02T09:00:00.000Z",
+        }
+    ],
+)
+
+ASSIGN_TO_WORKFLOW = Operation(
+    operation_id="assignToWorkflow",
+    method="POST",
+    path="/merchants/{merchant_id}/assignments/workflows/{workflow_id}",
+    tag="Assignments",
+    summary="Assign claims to a workflow",
+    description=(
+        "Starts the workflow's current version on each claim, at its first step. A claim that "
+        "runs on it already stays where it is; one that runs on another leaves it, and its "
+        "unsent contacts are cancelled. At most 1,000 claims; results keep the order.\n\n"
+        "If any claim cannot be assigned the answer is a WorkflowAssignmentError that names each "
+        "of those; all others are assigned."
+    ),
+    parameters=(MERCHANT_ID, WORKFLOW_ID),
+    body=Body(
+        media_type="application/json",
+        shape=AnyAssignmentRequest,
+        example={"claimIds": [4711, 4712]},
+    ),
+    result=list[AssignmentResult],
+    example=[
+        {"claimId": 4711, "workflowId": _WORKFLOW},
+        {"claimId": 4712, "workflowId": _WORKFLOW},
+    ],
+    refusals=(InvalidRequest, ValidationError, WorkflowAssignmentError),
+)
+
+START_ASSIGNMENT = Operation(
+    operation_id="startAssignment",
+    method="POST",
+    path="/merchants/{merchant_id}/assignments/claim/{claim_id}",
+    tag="Assignments",
+    summary="Start assignment",
+    description=(
+        "Assigns the claim by the merchant's assignment rules. A claim in process answers its "
+        "present assignment and changes nothing; when no rule matches, `workflowId` is absent. "
+        "No body is needed."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    result=AssignmentResult,
+    example={"claimId": 4711, "workflowId": _WORKFLOW},
+    refusals=(InvalidState,),
+)
+
+
+async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
+    call.query.check()
+    return [
+        WorkflowMetadata(
+            id=str(workflow.workflow_id),
+            name=workflow.name,
+            version=str(workflow.version_id),
+            assignment_enabled=workflow.assignment_enabled,
+            created_at=write_instant(workflow.created_at),
+        )
+        for workflow in await load_workflows(call.work.tx, call.work.merchant_id)
+        if workflow.version_id is not None and workflow.major is not None
+    ]
+
+
+async def _assign(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
+    call.query.check()
+    claim_ids = _read_claim_ids(call.body)
+    given = call.path["workflow_id"]
+    workflow_id = read_workflow_id(given)
+    if workflow_id is None and call.merchant.switched_to_workflows:
+        raise NotFound(f"There is no workflow {given[:64]}.")
+    outcome = await assign_to_workflow(call.work, workflow_id or _NOBODY, claim_ids)
+    if outcome.failures:
+        return _describe_failures(outcome.failures)
+    return [_show(each) for each in outcome.assigned]
+
+
+def _read_claim_ids(body: bytes) -> list[int]:
+    given: AssignmentRequest | list[int | AssignedClaim] = read_shape(body, AnyAssignmentRequest)
+    if isinstance(given, AssignmentRequest):
+        return given.claim_ids
+    return [each.claim_id if isinstance(each, AssignedClaim) else each for each in given]
+
+
+def _describe_failures(failures: list[AssignmentFailure]) -> WorkflowAssignmentError:
+    return WorkflowAssignmentError(
+        "Some claims were not assigned correctly. See details.errors; the others were assigned.",
+        errors=[{"claimId": each.claim_id, "message": each.message} for each in failures],
+    )
+
+
+async def _start(call: Call) -> AssignmentResult:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    return _show(await start_assignment(call.work, claim_id))
+
+
+def _show(assignment: Assignment) -> AssignmentResult:
+    workflow_id = assignment.workflow_id
+    return AssignmentResult(assignment.claim_id, str(workflow_id) if workflow_id else UNSET)
+
+
+ENDPOINTS = (
+    Endpoint(LIST_WORKFLOWS, _list_workflows, Span.CONNECTION),
+    Endpoint(ASSIGN_TO_WORKFLOW, _assign),
+    Endpoint(START_ASSIGNMENT, _start),
+)

@@ -1,0 +1,71 @@
+"""The sandbox merchant's clock: read it, move it forwards."""
+
+from dunwell.api.call import Call
+from dunwell.api.operation import Body, Endpoint, Operation, Span
+from dunwell.api.query import write_instant
+from dunwell.api.reading import read_shape
+from dunwell.api.routes.parameters import MERCHANT_ID
+from dunwell.api.routes.payments import read_given_instant
+from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
+from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.sandbox.advance_clock import advance_clock, check_sandbox
+
+READ_TEST_CLOCK = Operation(
+    operation_id="readTestClock",
+    method="GET",
+    path="/merchants/{merchant_id}/test-clock",
+    tag="Sandbox",
+    summary="Read the sandbox clock",
+    description=(
+        "A sandbox merchant has a clock of its own, which stands until it is moved. Other "
+        "merchants have none: InvalidState."
+    ),
+    parameters=(MERCHANT_ID,),
+    result=TestClock,
+    example={"now": "2026-03-02T09:00:00.000Z"},
+    refusals=(InvalidState,),
+    is_addition=True,
+)
+
+ADVANCE_TEST_CLOCK = Operation(
+    operation_id="advanceTestClock",
+    method="POST",
+    path="/merchants/{merchant_id}/test-clock",
+    tag="Sandbox",
+    summary="Move the sandbox clock",
+    description=(
+        "Moves the clock forwards and runs everything that falls due on the way, in the order "
+        "real time would give. It answers after the messages were sent; webhooks follow."
+    ),
+    parameters=(MERCHANT_ID,),
+    body=Body(
+        media_type="application/json",
+        shape=TestClockAdvance,
+        example={"advanceTo": "2026-03-09T09:00:00Z"},
+    ),
+    result=TestClockAdvanced,
+    example={"now": "2026-03-09T09:00:00.000Z", "stepsRun": 3, "eventsRaised": 2},
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+
+async def _read(call: Call) -> TestClock:
+    call.query.check()
+    return TestClock(write_instant(check_sandbox(call.merchant)))
+
+
+async def _advance(call: Call) -> TestClockAdvanced:
+    call.query.check()
+    given = read_shape(call.body, TestClockAdvance)
+    advance_to = read_given_instant(given.advance_to, "/advanceTo")
+    done = await advance_clock(
+        call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to
+    )
+    return TestClockAdvanced(write_instant(done.now), done.steps_run, done.events_raised)
+
+
+ENDPOINTS = (
+    Endpoint(READ_TEST_CLOCK, _read, Span.OWN),
+    Endpoint(ADVANCE_TEST_CLOCK, _advance, Span.OWN),
+)

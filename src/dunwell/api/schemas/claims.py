@@ -1,0 +1,106 @@
+"""Claims on the wire: what creating one answers, and how it is read back.
+
+What is submitted is `intake.submission`'s shape, which checks it as well.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from dunwell.api.schemas.failures import Failure
+from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
+
+ItemType = Annotated[
+    str, Meta(extra_json_schema={"enum": ["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]})
+]
+
+
+class CreationWarning(Wire, frozen=True):
+    """Something worth knowing about a claim that was created all the same."""
+
+    code: str
+    message: str
+
+
+class CreationRemarks(Wire, frozen=True):
+    warnings: list[CreationWarning]
+
+
+class ClaimCreationResult(Wire, frozen=True):
+    """What became of one submitted claim (spec, Claim creation result)."""
+
+    id: Annotated[int | None, Meta(description="Null when the claim was not created.")]
+    reference_number: Annotated[str | None, Meta(description="As submitted.")]
+    error: Failure | None
+    result: CreationRemarks | None
+
+
+class Address(Wire, frozen=True, omit_defaults=True):
+    street: str | UnsetType = UNSET
+    address_line2: str | UnsetType = UNSET
+    postal_code: str | UnsetType = UNSET
+    city: str | UnsetType = UNSET
+    country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")] | UnsetType = UNSET
+
+
+class ClaimItem(Wire, frozen=True):
+    """A claim position (spec, Item) with what is left to pay on it."""
+
+    id: int
+    reference: str | None
+    type: ItemType
+    value: Cents
+    outstanding: Cents
+    item_date: Day | None
+    due_date: Day | None
+
+
+class ClaimHold(Wire, frozen=True):
+    """Something that stops the process for a while; several may stand at once."""
+
+    kind: Literal["DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"]
+    since: Instant
+    until: Instant | None
+    by: Annotated[
+        Literal["SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"],
+        Meta(description="Who set it."),
+    ]
+
+
+class ClaimAssignment(Wire, frozen=True):
+    workflow_id: Uuid
+    workflow_version: Annotated[
+        str, Meta(description="The version its next step uses.", examples=["v1.0"])
+    ]
+
+
+class Claim(Wire, frozen=True):
+    """A claim read back: what was submitted, where it stands, what is owed."""
+
+    id: int
+    reference_number: str
+    currency: Currency
+    debtor_name: str | None
+    debtor_last_name: str | None
+    company_name: str | None
+    email: str | None
+    mobile_number: str | None
+    language: str | None
+    date_of_birth: Day | None
+    address: Address | None
+    customer_number: str | None
+    contract_number: str | None
+    custom_fields: dict[str, str] | None
+    max_deferral_date: Day | None
+    status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
+    holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
+    total: Cents
+    outstanding: Cents
+    overpaid: Cents
+    items: list[ClaimItem]
+    assignment: Annotated[ClaimAssignment | None, Meta(description="Null: no process runs.")]
+    next_step_at: Annotated[
+        Instant | None,
+        Meta(description="Null under a hold, while a contact is under way, and after the end."),
+    ]
+    created_at: Instant

@@ -1,0 +1,91 @@
+"""Events as listed: the bodies of the webhooks, unchanged (spec, Events; CONTRACT 5 and 9).
+
+The bodies themselves are made in `events.payloads` and passed through as they were stored; the
+shapes here describe them.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from dunwell.api.schemas.wire import Uuid, Wire
+from dunwell.events.payloads import EVENT_TYPES
+
+EventType: Any = Literal[EVENT_TYPES]
+
+_EventInstant = Annotated[
+    str,
+    Meta(
+        description="ISO 8601, UTC.",
+        examples=["2026-03-02T09:00:00Z"],
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+
+
+class EventActionStep(Wire, frozen=True):
+    """The executed action step."""
+
+    id: int
+    name: str
+
+
+class EventCommunication(Wire, frozen=True):
+    channel: Literal["SMS", "LETTER", "EMAIL"]
+    reference: Uuid
+
+
+class EventFee(Wire, frozen=True):
+    id: Annotated[int, Meta(description="The fee's claim item.")]
+    type: Annotated[str, Meta(description="COLLECTION_FEE or DUNNING_FEE; more may come.")]
+    value: Annotated[str, Meta(description="Cents, as a string.")]
+    currency: str
+
+
+class EventCheckpoint(Wire, frozen=True):
+    offset: int
+    message: str
+
+
+class EventClaim(Wire, frozen=True):
+    """The claim the event is about. Further fields depend on the event type."""
+
+    id: int
+    merchant_id: int
+    reference_number: str
+    action: Annotated[str, Meta(description="Deprecated: repeats the event type.")]
+    executed_at: Annotated[_EventInstant, Meta(description="Deprecated: use date.")]
+    customer_number: str | UnsetType = UNSET
+    communication: EventCommunication | UnsetType = UNSET
+    fee: EventFee | UnsetType = UNSET
+    details: EventCheckpoint | UnsetType = UNSET
+
+
+class Event(Wire, frozen=True):
+    """An event, exactly as its webhook carries it."""
+
+    type: EventType
+    event_id: Uuid
+    date: _EventInstant
+    source: Annotated[
+        str | None, Meta(description="ESCALATION when it comes from the escalation process.")
+    ]
+    claim: EventClaim
+    action_step: EventActionStep | UnsetType = UNSET
+
+
+class EventList(Wire, frozen=True):
+    """A page of events, oldest first."""
+
+    items: list[Event]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class EncodedEventList(Wire, frozen=True):
+    """The same, with bodies that are JSON already."""
+
+    items: list[msgspec.Raw]
+    next_cursor: str | None

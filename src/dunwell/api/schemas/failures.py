@@ -1,0 +1,76 @@
+"""The shape of an error (spec, Errors 1 to 3; CONTRACT 1) and of the details each type carries."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from dunwell.api.schemas.wire import Wire
+
+
+class Failure(Wire, frozen=True):
+    """What went wrong, in words that say what to do next."""
+
+    type: str
+    message: str
+    details: dict[str, Any]
+
+
+class NoDetails(Wire, frozen=True):
+    """Nothing more to say."""
+
+
+class FieldFault(Wire, frozen=True):
+    """One fault of what was sent."""
+
+    path: Annotated[
+        str, Meta(description="JSON pointer from the claim's or body's root; \"\" is the root.")
+    ]
+    message: str
+    code: Annotated[str, Meta(description="A stable word for programs.")]
+
+
+class FieldFaults(Wire, frozen=True):
+    errors: list[FieldFault]
+
+
+class AssignmentFault(Wire, frozen=True):
+    """A claim that was not assigned, and why."""
+
+    claim_id: int
+    message: str
+
+
+class AssignmentFaults(Wire, frozen=True):
+    errors: list[AssignmentFault]
+
+
+class Allowed(Wire, frozen=True):
+    allowed: list[str]
+
+
+class Missing(Wire, frozen=True):
+    missing: Annotated[
+        list[str], Meta(description="What the operator has not set up yet, by name.")
+    ]
+
+
+class OtherClaim(Wire, frozen=True):
+    claim_id: Annotated[
+        int | None, Meta(description="The claim that has this reference; null: in this request.")
+    ]
+
+
+class UnknownTickets(Wire, frozen=True):
+    ticket_ids: list[str]
+
+
+class PresentState(Wire, frozen=True):
+    state: Annotated[str, Meta(description="The state that forbids it.")]
+
+
+class Limit(Wire, frozen=True):
+    limit: Annotated[int, Meta(description="The most that is taken, in bytes.")]
+
+
+class RequestId(Wire, frozen=True):
+    request_id: Annotated[str, Meta(description="Tell it to the operator; the log names it.")]

@@ -1,0 +1,9 @@
+"""What the addresses for operators and their machines answer."""
+
+from typing import Literal
+
+from dunwell.api.schemas.wire import Wire
+
+
+class Health(Wire, frozen=True):
+    status: Literal["ok"]

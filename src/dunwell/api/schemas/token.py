@@ -1,0 +1,26 @@
+"""What the token endpoint answers: bare, as RFC 6749 has it."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dunwell.api.schemas.wire import Wire
+
+
+class Token(Wire, frozen=True, rename=None):
+    access_token: Annotated[str, Meta(description="Opaque. Send it as a Bearer token.")]
+    token_type: Literal["bearer"]
+    expires_in: Annotated[int, Meta(description="Seconds.", examples=[3600])]
+
+
+class TokenFailure(Wire, frozen=True, rename=None):
+    """An error of RFC 6749, section 5.2."""
+
+    error: Literal[
+        "invalid_request",
+        "invalid_client",
+        "unsupported_grant_type",
+        "server_error",
+        "temporarily_unavailable",
+    ]
+    error_description: str

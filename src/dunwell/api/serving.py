@@ -1,0 +1,127 @@
+"""Serves one endpoint: admits the caller, reads the body, runs the use case, answers.
+
+1. token, rate limit, merchant (gate)
+2. the body, as it streams in; no connection is held meanwhile
+3. the use case, in the span of the database that the endpoint asks for, or, under an
+   Idempotency-Key, in one transaction with the answer
+"""
+
+import time
+from typing import Any
+
+from litestar.types import ASGIApp
+
+from dunwell.api.answer import Answer
+from dunwell.api.call import Call, Tools
+from dunwell.api.envelope import encode_result
+from dunwell.api.figures import Figures
+from dunwell.api.gate import Gate
+from dunwell.api.multipart import MEDIA_TYPE, read_parts
+from dunwell.api.operation import Endpoint, Span
+from dunwell.api.query import Query
+from dunwell.api.reading import AnyRequest, read_json_bytes
+from dunwell.api.refusing import answer_crash, answer_refusal
+from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, read_key
+from dunwell.api.request_id import request_id_of
+from dunwell.errors import PayloadTooLarge, Refusal
+
+
+class Server:
+    """Serves the endpoints of one application."""
+
+    def __init__(self, tools: Tools, figures: Figures) -> None:
+        self._tools = tools
+        self._database = tools.resources.database
+        self._gate = Gate(tools)
+        self._figures = figures
+
+    async def serve(self, endpoint: Endpoint, request: AnyRequest) -> ASGIApp:
+        """Answer one request; never raises but when it is cancelled."""
+        started = time.perf_counter()
+        answer = await self._answer(endpoint, request)
+        self._figures.count(endpoint.operation, answer.status, time.perf_counter() - started)
+        return answer
+
+    async def _answer(self, endpoint: Endpoint, request: AnyRequest) -> Answer:
+        try:
+            call = await self._receive(endpoint, request)
+        except PayloadTooLarge as refusal:
+            return answer_refusal(refusal, is_last=True)
+        except Refusal as refusal:
+            return answer_refusal(refusal)
+        except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
+            return self._crash(endpoint, request, error)
+        try:
+            return await self._perform(endpoint, request, call)
+        except Refusal as refusal:
+            return answer_refusal(refusal)
+        except Exception as error:  # noqa: BLE001 - the same
+            return self._crash(endpoint, request, error)
+
+    async def _receive(self, endpoint: Endpoint, request: AnyRequest) -> Call:
+        access, merchant = await self._gate.admit(request)
+        query = Query(request.scope["query_string"])
+        call = Call(self._tools, access, merchant, request.path_params, query)
+        body = endpoint.operation.body
+        if body is None:
+            return call
+        if body.media_type == MEDIA_TYPE:
+            call.parts = await read_parts(request)
+        else:
+            call.body = await read_json_bytes(request)
+        return call
+
+    async def _perform(self, endpoint: Endpoint, request: AnyRequest, call: Call) -> Answer:
+        key = read_key(request) if endpoint.operation.takes_key else None
+        if key is not None:
+            return await self._perform_once(endpoint, request, call, key)
+        await _prepare(endpoint, call)
+        if endpoint.span is Span.OWN:
+            return await _run(endpoint, call)
+        if endpoint.span is Span.CONNECTION:
+            async with self._database.connection() as call.tx:
+                return await _run(endpoint, call)
+        async with self._database.transaction() as call.tx:
+            return await _run(endpoint, call)
+
+    async def _perform_once(
+        self, endpoint: Endpoint, request: AnyRequest, call: Call, key: str
+    ) -> Answer:
+        request_hash = hash_request(request, call.body, call.parts)
+        merchant_id, now = call.merchant.merchant_id, self._tools.resources.clock.now()
+        if endpoint.prepare is not None:
+            # Asked beforehand too, so that a repetition does not prepare once more.
+            async with self._database.connection() as connection:
+                kept = await find_kept_answer(connection, merchant_id, key, request_hash, now)
+            if kept is not None:
+                return kept
+            await _prepare(endpoint, call)
+        async with self._database.transaction() as tx:
+            call.tx = None if endpoint.span is Span.OWN else tx
+            return await answer_once(
+                tx, merchant_id, key,
+                request_hash=request_hash, now=now, run=lambda: _run(endpoint, call),
+            )  # fmt: skip
+
+    def _crash(self, endpoint: Endpoint, request: AnyRequest, error: Exception) -> Answer:
+        request_id = request_id_of(request.scope, self._tools.resources)
+        return answer_crash(error, request_id, endpoint.operation.path)
+
+
+async def _prepare(endpoint: Endpoint, call: Call) -> None:
+    """A refusal is held until `_run`, which raises it where it can be kept as the key's answer."""
+    if endpoint.prepare is None:
+        return
+    try:
+        call.prepared = await endpoint.prepare(call)
+    except Refusal as refusal:
+        call.prepared = refusal
+
+
+async def _run(endpoint: Endpoint, call: Call) -> Answer:
+    if isinstance(call.prepared, Refusal):
+        raise call.prepared
+    result: Any = await endpoint.run(call)
+    if isinstance(result, Refusal):
+        return answer_refusal(result)
+    return Answer(200, encode_result(result))

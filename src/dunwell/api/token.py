@@ -1,0 +1,146 @@
+"""The token endpoint: client credentials for an access token, to the letter of RFC 6749.
+
+It knows no envelope: stock OAuth clients refuse anything but bare answers (CONTRACT 1). The
+credentials come as form fields or as HTTP Basic; fields it does not know are ignored.
+"""
+
+import base64
+import binascii
+import secrets
+import time
+from urllib.parse import parse_qsl, unquote_plus
+
+import msgspec
+
+from dunwell.api.answer import Answer, Headers
+from dunwell.api.call import Tools
+from dunwell.api.figures import Figures
+from dunwell.api.reading import AnyRequest, stream_body
+from dunwell.api.refusing import answer_crash
+from dunwell.api.request_id import request_id_of
+from dunwell.api.routes.token import OBTAIN_TOKEN
+from dunwell.api.schemas.token import Token
+from dunwell.errors import (
+    AuthenticationError,
+    InvalidRequest,
+    MethodNotAllowed,
+    PayloadTooLarge,
+    Refusal,
+    Unavailable,
+)
+from dunwell.merchants.issue_token import issue_token
+from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+
+_FORM = "application/x-www-form-urlencoded"
+_MAX_BYTES = 64 * 1024
+_CHALLENGE: Headers = ((b"www-authenticate", b'Basic realm="dunwell", charset="UTF-8"'),)
+
+
+class _OAuthError(Exception):
+    """An error of RFC 6749, 5.2, on its way out."""
+
+    def __init__(self, status: int, error: str, description: str, headers: Headers = ()) -> None:
+        super().__init__(error)
+        self.answer = answer_oauth_error(status, error, description, headers)
+
+
+def answer_oauth_error(
+    status: int, error: str, description: str, headers: Headers = (), *, is_last: bool = False
+) -> Answer:
+    body = msgspec.json.encode({"error": error, "error_description": description})
+    return Answer(status, body, (*headers, (b"pragma", b"no-cache")), is_last=is_last)
+
+
+def answer_oauth_refusal(refusal: Refusal) -> Answer:
+    """A refusal in RFC 6749's words, where it has any."""
+    if isinstance(refusal, AuthenticationError):
+        return answer_oauth_error(401, "invalid_client", refusal.message, _CHALLENGE)
+    if isinstance(refusal, Unavailable):
+        headers = ((b"retry-after", b"%d" % refusal.retry_after),)
+        return answer_oauth_error(503, "temporarily_unavailable", refusal.message, headers)
+    if isinstance(refusal, MethodNotAllowed):
+        allow = ", ".join(refusal.details["allowed"]).encode()
+        return answer_oauth_error(405, "invalid_request", refusal.message, ((b"allow", allow),))
+    return answer_oauth_error(400, "invalid_request", refusal.message)
+
+
+async def serve_token(tools: Tools, figures: Figures, request: AnyRequest) -> Answer:
+    started = time.perf_counter()
+    answer = await _answer(tools, request)
+    figures.count(OBTAIN_TOKEN, answer.status, time.perf_counter() - started)
+    return answer
+
+
+async def _answer(tools: Tools, request: AnyRequest) -> Answer:
+    try:
+        return await _issue(tools, request)
+    except _OAuthError as error:
+        return error.answer
+    except PayloadTooLarge as refusal:
+        return answer_oauth_error(413, "invalid_request", refusal.message, is_last=True)
+    except Refusal as refusal:
+        return answer_oauth_refusal(refusal)
+    except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
+        request_id = request_id_of(request.scope, tools.resources)
+        answer_crash(error, request_id, OBTAIN_TOKEN.path)
+        return answer_oauth_error(500, "server_error", "Try again; if it fails, tell the operator.")
+
+
+async def _issue(tools: Tools, request: AnyRequest) -> Answer:
+    form = await _read_form(request)
+    given = _read_credential(request.headers.get("authorization"), form)
+    if not given.client_id.isprintable():
+        raise AuthenticationError("The client id is none of ours; it is printable.")
+    grant_type = form.get("grant_type")
+    if grant_type is None:
+        raise InvalidRequest("grant_type is missing; send client_credentials.")
+    if grant_type != "client_credentials":
+        raise _OAuthError(400, "unsupported_grant_type", "Send grant_type client_credentials.")
+    resources = tools.resources
+    async with resources.database.transaction() as tx:
+        issued = await issue_token(
+            tx, given, now=resources.clock.now(),
+            randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
+        )  # fmt: skip
+    token = Token(issued.access_token, "bearer", issued.expires_in)
+    return Answer(200, msgspec.json.encode(token), ((b"pragma", b"no-cache"),))
+
+
+async def _read_form(request: AnyRequest) -> dict[str, str]:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = b"".join([chunk async for chunk in stream_body(request, _MAX_BYTES)])
+    if media_type != _FORM and body:
+        raise InvalidRequest(f"Send the fields as {_FORM}.")
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidRequest("The form cannot be read; is it UTF-8?") from None
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        raise InvalidRequest("A field is given twice; send each once.")
+    return form
+
+
+def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCredential:
+    if authorization is None:
+        client_id, secret = form.get("client_id"), form.get("client_secret")
+        if not client_id or not secret:
+            raise AuthenticationError("Send client_id and client_secret, as fields or as Basic.")
+        return NewCredential(client_id, secret)
+    basic = _read_basic(authorization)
+    if "client_secret" in form or form.get("client_id", basic.client_id) != basic.client_id:
+        raise InvalidRequest("Send the credentials once: as form fields or as HTTP Basic.")
+    return basic
+
+
+def _read_basic(authorization: str) -> NewCredential:
+    """Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
+    scheme, _, packed = authorization.strip().partition(" ")
+    try:
+        text = base64.b64decode(packed.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = ""
+    client_id, colon, secret = text.partition(":")
+    if scheme.lower() != "basic" or not colon:
+        raise AuthenticationError("The Authorization header is no HTTP Basic; see RFC 7617.")
+    return NewCredential(unquote_plus(client_id), unquote_plus(secret))

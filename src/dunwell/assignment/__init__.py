@@ -1,0 +1,1 @@
+"""Rules, matching, assigning: which process a claim gets."""

@@ -1,0 +1,61 @@
+"""Assign claims to a workflow (spec, Assign claims to a workflow; CONTRACT 5).
+
+Claims that can be assigned are, whatever becomes of the others: failures are part of the answer,
+not raised, because raising would undo what was assigned.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from dunwell.assignment.decision import Target, decide_assignment
+from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
+from dunwell.assignment.start_runs import start_runs
+from dunwell.assignment.store import lock_claims
+from dunwell.errors import NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.workflows.store import load_assignability, load_current
+from dunwell.workflows.versions import Version
+
+_NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to a scenario."
+
+
+async def assign_to_workflow(
+    work: Work, workflow_id: UUID, claim_ids: Sequence[int]
+) -> AssignmentOutcome:
+    """Start the current version on each claim; one it runs on already stays where it is.
+
+    Results keep the order, repeats once. Raises NotFound: the merchant has no such workflow.
+    """
+    wanted = list(dict.fromkeys(claim_ids))
+    if not work.merchant.switched_to_workflows:
+        failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
+        return AssignmentOutcome(failures=failures)
+    assignability = await load_assignability(work.tx, work.merchant_id, workflow_id)
+    if assignability is None:
+        raise NotFound(f"There is no workflow {workflow_id}.")
+    found = await lock_claims(work.tx, work.merchant_id, wanted)
+    version = await load_current(work.tx, work.merchant_id, workflow_id)
+    target = _describe_target(work, workflow_id, version, is_enabled=assignability[1])
+    decision = decide_assignment(wanted, found, target)
+    if version is not None and decision.to_start:
+        await start_runs(work, version, decision.to_start)
+        await save_audit(
+            work, "workflow.assign", f"workflow:{workflow_id}",
+            claimIds=[claim.claim_id for claim in decision.to_start], version=version.name,
+        )  # fmt: skip
+    return AssignmentOutcome(
+        [Assignment(each, workflow_id) for each in wanted if each not in decision.failures],
+        [AssignmentFailure(claim_id, message) for claim_id, message in decision.failures.items()],
+    )
+
+
+def _describe_target(
+    work: Work, workflow_id: UUID, version: Version | None, *, is_enabled: bool
+) -> Target:
+    own = work.merchant.configuration.currency
+    if version is None:
+        return Target(workflow_id, own, "The workflow was never published; publish it first.")
+    currency = version.definition.settings.currency or own
+    obstacle = None if is_enabled else "The workflow is deactivated; activate it first."
+    return Target(workflow_id, currency, obstacle)

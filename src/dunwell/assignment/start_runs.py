@@ -1,0 +1,27 @@
+"""Put claims on a workflow: their old run ends, its unsent contacts with it, a new one begins."""
+
+from collections.abc import Sequence
+
+from dunwell.assignment.decision import AssignableClaim
+from dunwell.assignment.store import save_new_runs
+from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.escalation.schedule import first_due
+from dunwell.merchants.account import Work
+from dunwell.workflows.versions import Version
+
+
+async def start_runs(work: Work, version: Version, claims: Sequence[AssignableClaim]) -> None:
+    """The caller has locked the claims and decided that they can be assigned."""
+    moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
+    if moved:
+        await cancel_contacts(work.tx, work.merchant_id, moved, work.now)
+    timezone = work.merchant.configuration.timezone
+    starts = [
+        (
+            claim.claim_id,
+            first_due(version.definition, timezone, claim.first_primary_due_on, work.now),
+        )
+        for claim in claims
+    ]
+    if starts:
+        await save_new_runs(work.tx, work.merchant_id, version, starts, work.now)

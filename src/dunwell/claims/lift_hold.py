@@ -1,0 +1,15 @@
+"""Lifts a claim's holds of one kind; the process goes on when the last of all falls."""
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.store import lift_standing_holds, lock_claim
+from dunwell.errors import NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+
+async def lift_hold(work: Work, claim_id: int, kind: HoldKind) -> None:
+    """Raises NotFound. Lifting what does not stand changes nothing."""
+    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now)
+    await save_audit(work, "hold.lift", f"claim:{claim_id}", kind=kind)

@@ -1,0 +1,33 @@
+"""Opens a hold: the claim's process stops until the last hold falls (CONTRACT 4)."""
+
+from datetime import datetime
+
+from dunwell.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.store import load_holds, lock_claim, save_hold
+from dunwell.errors import InvalidState, NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+
+async def open_hold(
+    work: Work,
+    claim_id: int,
+    kind: HoldKind,
+    *,
+    until: datetime | None = None,
+    reason: str | None = None,
+) -> None:
+    """Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no or bad end)."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    if Status(claim["status"]) not in ACTIVE:
+        raise InvalidState("Only a claim in process can be held.", state=claim["status"])
+    hold = Hold(kind, work.now, until, None, work.actor.kind)
+    check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
+    await save_hold(
+        work.tx, work.merchant_id, claim_id, work.ids.new(work.now), kind, work.now, until,
+        work.actor.kind, work.actor.actor_id, reason,
+    )  # fmt: skip
+    await save_audit(work, "hold.open", f"claim:{claim_id}", kind=kind)

@@ -1,0 +1,58 @@
+"""The life of a claim as a table (CONTRACT 4; spec, States and transitions). Pure.
+
+CREATED means that the first step has not run. COLLECTED means that nothing is outstanding; when a
+payment is reversed the claim returns to the state it left. ARCHIVED and WITHDRAWN are final: a
+payment is still recorded there, the state stays. Holds stop the process without being states.
+"""
+
+from enum import StrEnum
+
+from dunwell.errors import InvalidState
+
+
+class Status(StrEnum):
+    CREATED = "CREATED"
+    IN_PROCESS = "IN_PROCESS"
+    COLLECTED = "COLLECTED"
+    ARCHIVED = "ARCHIVED"
+    WITHDRAWN = "WITHDRAWN"
+
+
+class Happening(StrEnum):
+    """What can happen to a claim's state."""
+
+    STEP_RAN = "STEP_RAN"
+    PAID_IN_FULL = "PAID_IN_FULL"
+    STEPS_ENDED = "STEPS_ENDED"
+    ARCHIVED_BY_HAND = "ARCHIVED_BY_HAND"
+    WITHDRAWN_BY_MERCHANT = "WITHDRAWN_BY_MERCHANT"
+
+
+ACTIVE = frozenset({Status.CREATED, Status.IN_PROCESS})
+
+TRANSITIONS: dict[tuple[Status, Happening], Status] = {
+    (Status.CREATED, Happening.STEP_RAN): Status.IN_PROCESS,
+    (Status.CREATED, Happening.PAID_IN_FULL): Status.COLLECTED,
+    (Status.CREATED, Happening.STEPS_ENDED): Status.ARCHIVED,
+    (Status.CREATED, Happening.ARCHIVED_BY_HAND): Status.ARCHIVED,
+    (Status.CREATED, Happening.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
+    (Status.IN_PROCESS, Happening.STEP_RAN): Status.IN_PROCESS,
+    (Status.IN_PROCESS, Happening.PAID_IN_FULL): Status.COLLECTED,
+    (Status.IN_PROCESS, Happening.STEPS_ENDED): Status.ARCHIVED,
+    (Status.IN_PROCESS, Happening.ARCHIVED_BY_HAND): Status.ARCHIVED,
+    (Status.IN_PROCESS, Happening.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
+    # A payment is always recorded; in a final state it changes the balance alone.
+    (Status.COLLECTED, Happening.PAID_IN_FULL): Status.COLLECTED,
+    (Status.ARCHIVED, Happening.PAID_IN_FULL): Status.ARCHIVED,
+    (Status.WITHDRAWN, Happening.PAID_IN_FULL): Status.WITHDRAWN,
+}
+
+
+def decide_status(status: Status, happening: Happening) -> Status:
+    """The state after the happening. Raises InvalidState where the table has no entry."""
+    following = TRANSITIONS.get((status, happening))
+    if following is None:
+        raise InvalidState(
+            f"A claim that is {status} does not take part in this any more.", state=str(status)
+        )
+    return following

@@ -1,0 +1,185 @@
+"""The SQL of claims, items, payments' allocations and holds: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dunwell.claims.balance import Item
+from dunwell.claims.holds import Hold, HoldKind
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.actor import ActorKind
+
+# The lock that comes before every other. By primary key.
+_LOCK_CLAIM = """
+SELECT claim_id, reference_number, currency, status, status_before_collected, run, held
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+FOR NO KEY UPDATE
+"""
+_LOAD_ITEMS = """
+SELECT i.item_id, i.position, i.type, i.value_cents, i.due_date, i.reference, i.item_date,
+       coalesce(sum(a.amount_cents), 0)::bigint AS allocated_cents
+FROM items i
+LEFT JOIN allocations a
+    ON a.merchant_id = $1 AND a.claim_id = $2 AND a.item_id = i.item_id
+WHERE i.merchant_id = $1 AND i.claim_id = $2
+GROUP BY i.merchant_id, i.claim_id, i.item_id
+ORDER BY i.position, i.item_id
+"""
+_LOAD_PAID = """
+SELECT coalesce(sum(amount_cents), 0)::bigint
+FROM payments
+WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
+"""
+_LOAD_HOLDS = """
+SELECT kind, since, until, lifted_at, actor_kind
+FROM holds
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY since, hold_id
+"""
+_LOAD_CLAIM = """
+SELECT c.*, d.*, v.major, v.minor
+FROM claims c
+JOIN debtors d USING (merchant_id, claim_id)
+LEFT JOIN LATERAL (
+    SELECT major, minor
+    FROM workflow_versions
+    WHERE merchant_id = $1 AND workflow_id = c.workflow_id AND major = c.workflow_major
+    ORDER BY minor DESC
+    LIMIT 1) v ON true
+WHERE c.merchant_id = $1 AND c.claim_id = $2
+"""
+
+
+async def lock_claim(tx: Connection, merchant_id: int, claim_id: int) -> Row | None:
+    return await tx.fetchrow(_LOCK_CLAIM, merchant_id, claim_id)
+
+
+async def load_claim_row(tx: Connection, merchant_id: int, claim_id: int) -> Row | None:
+    """The claim, its debtor and the version its next step would use."""
+    return await tx.fetchrow(_LOAD_CLAIM, merchant_id, claim_id)
+
+
+async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[Item]:
+    rows = await tx.fetch(_LOAD_ITEMS, merchant_id, claim_id)
+    return [
+        Item(
+            item_id=row["item_id"],
+            position=row["position"],
+            type=row["type"],
+            value_cents=row["value_cents"],
+            allocated_cents=row["allocated_cents"],
+            due_on=row["due_date"],
+            reference=row["reference"],
+            item_on=row["item_date"],
+        )
+        for row in rows
+    ]
+
+
+async def load_paid_cents(tx: Connection, merchant_id: int, claim_id: int) -> int:
+    """The sum of the claim's payments that were not reversed."""
+    paid: int = await tx.fetchval(_LOAD_PAID, merchant_id, claim_id)
+    return paid
+
+
+async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequence[Hold]:
+    """All the claim ever had, oldest first."""
+    rows = await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)
+    return [
+        Hold(
+            HoldKind(row["kind"]), row["since"], row["until"], row["lifted_at"],
+            ActorKind(row["actor_kind"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+# The holds table and the claim's `held`, which is derived from it, change together. A claim goes
+# on, if its last hold falls, from the instant of that: what came due under it runs after it.
+_OPEN_HOLD = """
+WITH opened AS (
+    INSERT INTO holds
+        (merchant_id, claim_id, hold_id, kind, since, until, actor_kind, actor_id, reason)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+)
+UPDATE claims SET held = true, updated_at = $5 WHERE merchant_id = $1 AND claim_id = $2
+"""
+_LIFT_HOLDS = """
+WITH lifted AS (
+    UPDATE holds
+    SET lifted_at = $4
+    WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
+      AND ($3::text IS NULL OR kind = $3)
+    RETURNING hold_id
+)
+UPDATE claims
+SET held = EXISTS (SELECT FROM holds
+                   WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
+                     AND hold_id NOT IN (SELECT hold_id FROM lifted)),
+    due_at = greatest(due_at, $4), updated_at = $4
+WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
+"""
+_FIND_ENDED_HOLDS = """
+SELECT h.merchant_id, h.claim_id
+FROM holds h
+JOIN merchants m USING (merchant_id)
+WHERE h.lifted_at IS NULL AND h.until <= coalesce(m.sandbox_now, $1)
+  AND ($2::integer IS NULL OR h.merchant_id = $2)
+GROUP BY h.merchant_id, h.claim_id
+LIMIT $3
+"""
+_LIFT_ENDED = """
+WITH claim AS MATERIALIZED (
+    SELECT claim_id FROM claims
+    WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+    ORDER BY claim_id
+    FOR NO KEY UPDATE
+), lifted AS (
+    UPDATE holds h
+    SET lifted_at = h.until
+    FROM claim
+    WHERE h.merchant_id = $1 AND h.claim_id = claim.claim_id
+      AND h.lifted_at IS NULL AND h.until <= $3
+    RETURNING h.claim_id, h.hold_id, h.until
+)
+UPDATE claims c
+SET held = EXISTS (SELECT FROM holds h
+                   WHERE h.merchant_id = $1 AND h.claim_id = c.claim_id AND h.lifted_at IS NULL
+                     AND h.hold_id NOT IN (SELECT hold_id FROM lifted)),
+    due_at = greatest(c.due_at, ended.until), updated_at = $3
+FROM (SELECT claim_id, max(until) AS until FROM lifted GROUP BY claim_id) ended
+WHERE c.merchant_id = $1 AND c.claim_id = ended.claim_id
+RETURNING c.claim_id
+"""
+
+
+async def save_hold(tx: Connection, merchant_id: int, claim_id: int, *hold: object) -> None:
+    """hold: id, kind, since, until, actor's kind and id, reason. The claim must be locked."""
+    await tx.execute(_OPEN_HOLD, merchant_id, claim_id, *hold)
+
+
+async def lift_standing_holds(
+    tx: Connection, merchant_id: int, claim_id: int, kind: HoldKind | None, now: datetime
+) -> None:
+    """Lift the claim's holds of a kind, or all; the claim must be locked."""
+    await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now)
+
+
+async def find_ended_holds(
+    tx: Connection, now: datetime, merchant_id: int | None, limit: int
+) -> dict[int, list[int]]:
+    """Claims with holds whose end has come by their merchant's clock: merchant id -> claim ids.
+
+    Rides on holds_end.
+    """
+    found: dict[int, list[int]] = {}
+    for row in await tx.fetch(_FIND_ENDED_HOLDS, now, merchant_id, limit):
+        found.setdefault(row["merchant_id"], []).append(row["claim_id"])
+    return found
+
+
+async def lift_ended_holds(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
+) -> int:
+    """Lift, as of their own ends, what has ended; how many claims that touched."""
+    return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))

@@ -1,0 +1,67 @@
+"""The database a short command works on: the one that is set, the running one, or one started."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+from dunwell.config import Settings
+from dunwell.kit.folder_lock import FolderLock, FolderTaken
+from dunwell.kit.migrate import load_revisions, migrate
+from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, find_embedded, stop_server
+
+_PATIENCE_SECONDS = 30.0
+
+
+@contextmanager
+def reach_database(settings: Settings, command: str) -> Iterator[str]:
+    """The address of a database that answers.
+
+    The embedded database is used where `dunwell up` runs it; else it is started and migrated for
+    the time of the command. Another short command on the same folder is waited for.
+    """
+    if settings.database_url is not None:
+        yield settings.database_url
+        return
+    embedded = find_embedded(settings)
+    lock = _try_own(settings, command)
+    if lock is None:
+        _wait_until_current(embedded)
+        yield embedded.url
+        return
+    server = embedded.start()
+    try:
+        migrate(embedded.url)
+        yield embedded.url
+    finally:
+        stop_server(server)
+        lock.release()
+
+
+def _try_own(settings: Settings, command: str) -> FolderLock | None:
+    """The folder's lock, or None when `dunwell up` has it."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return FolderLock.acquire(settings.data_dir, command)
+        except FolderTaken as taken:
+            if taken.command == "up":
+                return None
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
+
+
+def _wait_until_current(embedded: EmbeddedPostgres) -> None:
+    """`up` may still be starting its database, or migrating it."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            revision, newest = load_revisions(embedded.url)
+        except (OSError, asyncpg.PostgresError):
+            revision, newest = None, ""
+        if revision == newest:
+            return
+        time.sleep(0.1)
+    raise PostgresFailed("The running database does not answer; see postgres.log beside it.")

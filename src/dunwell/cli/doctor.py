@@ -1,0 +1,127 @@
+"""`dunwell doctor`: looks at what an installation stands on, and says what to do about faults."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import asyncpg
+import click
+
+from dunwell.cli.database import reach_database
+from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.config import Settings
+from dunwell.errors import Refusal
+from dunwell.files.storage import Storage
+from dunwell.kit.folder_lock import FolderTaken
+from dunwell.kit.migrate import load_revisions
+from dunwell.kit.postgres import PostgresFailed
+
+_LEAST_VERSION, _NEWEST_VERSION = 15, 18
+_MOST_SKEW_SECONDS = 2.0
+_LEAST_FREE_BYTES = 1 << 30
+_PROBE_KEY = "0/doctor"
+_PROBE = b"written by dunwell doctor, and removed again"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at; `remedy` is none when all is well."""
+
+    subject: str
+    words: str
+    remedy: str | None = None
+
+
+@click.command("doctor")
+@data_dir_option
+def command(data_dir: str | None) -> None:
+    """Check settings, database, migrations, clock, storage and disk; exit 1 on a fault."""
+    settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
+    findings = [Finding("settings", f"usable, {settings.profile} profile")]
+    findings += _check_database(settings)
+    findings += [_check_storage(settings), _check_disk(settings)]
+    for finding in findings:
+        mark = "ok   " if finding.remedy is None else "FAULT"
+        click.echo(f"{mark} {finding.subject:<11} {finding.words}")
+        if finding.remedy:
+            click.echo(f"      {'':<11} {finding.remedy}")
+    if any(finding.remedy for finding in findings):
+        raise SystemExit(1)
+
+
+def _check_database(settings: Settings) -> list[Finding]:
+    try:
+        with reach_database(settings, "doctor") as url:
+            version, skew = asyncio.run(_ask_database(url))
+            revision, newest = load_revisions(url)
+    except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
+        remedy = "Start it, or correct DUNWELL_DATABASE_URL."
+        if settings.database_url is None:
+            remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
+        return [Finding("database", f"does not answer: {error}", remedy)]
+    return [
+        check_version(version),
+        check_clocks(skew),
+        check_revision(revision, newest),
+    ]
+
+
+async def _ask_database(url: str) -> tuple[int, float]:
+    """The server's version number, and by how many seconds its clock is ahead of this one."""
+    connection = await asyncpg.connect(url, timeout=10)
+    try:
+        before = datetime.now(UTC)
+        there = await connection.fetchval("SELECT clock_timestamp()")
+        middle = before + (datetime.now(UTC) - before) / 2
+        return connection.get_server_version().major, (there - middle).total_seconds()
+    finally:
+        await connection.close()
+
+
+def check_version(version: int) -> Finding:
+    if _LEAST_VERSION <= version <= _NEWEST_VERSION:
+        return Finding("database", f"answers, PostgreSQL {version}")
+    remedy = f"Use PostgreSQL {_LEAST_VERSION} to {_NEWEST_VERSION}."
+    return Finding("database", f"is PostgreSQL {version}", remedy)
+
+
+def check_clocks(skew_seconds: float) -> Finding:
+    words = f"database is {skew_seconds:+.1f} s from this host"
+    if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
+        return Finding("clock", words)
+    return Finding("clock", words, "Let NTP set the clocks of both hosts.")
+
+
+def check_revision(revision: str | None, newest: str) -> Finding:
+    if revision == newest:
+        return Finding("migrations", f"at {newest}, the newest")
+    words = f"at {revision or 'none'}, the newest is {newest}"
+    return Finding("migrations", words, "Run: dunwell migrate")
+
+
+def _check_storage(settings: Settings) -> Finding:
+    try:
+        is_kept = asyncio.run(_probe_storage(settings))
+    except (OSError, Refusal, ValueError) as error:
+        return Finding("storage", f"does not answer: {error}", "Correct DUNWELL_FILES_URL.")
+    if not is_kept:
+        return Finding("storage", "gives back other content", "Use another DUNWELL_FILES_URL.")
+    return Finding("storage", "writes, reads and removes")
+
+
+async def _probe_storage(settings: Settings) -> bool:
+    storage = Storage.open(settings.files_url)
+    await storage.save(_PROBE_KEY, _PROBE)
+    found = await storage.load(_PROBE_KEY)
+    await storage.remove(_PROBE_KEY)
+    return found == _PROBE
+
+
+def _check_disk(settings: Settings) -> Finding:
+    folder = next(each for each in (settings.data_dir, *settings.data_dir.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    words = f"{free / (1 << 30):.1f} GiB free under {folder}"
+    if free >= _LEAST_FREE_BYTES:
+        return Finding("disk", words)
+    return Finding("disk", words, "Free some: a full disk stops the service.")

@@ -1,0 +1,38 @@
+"""The listening socket that web processes share, and whether they answer on it."""
+
+import http.client
+import socket
+
+_BACKLOG = 2048
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Listen on the address, or say in one line why not. Raises OSError."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        raise OSError(
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port."
+        ) from error
+    return listener
+
+
+def render_address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_ready(host: str, port: int) -> bool:
+    """Whether /readyz answers 200 on the address that is listened on."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    connection = http.client.HTTPConnection(reached, port, timeout=1)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,32 @@
+"""What every word of the command line takes, and how it becomes settings."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from dunwell.config import Settings, load_settings
+from dunwell.kit.logging import configure_logging
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def data_dir_option(function: _Function) -> _Function:
+    return click.option(
+        "--data-dir",
+        help="The folder of everything kept here; or DUNWELL_DATA_DIR. Default: ./var",
+    )(function)
+
+
+def address_options(function: _Function) -> _Function:
+    host = click.option("--host", help="The address to listen on. Default: 127.0.0.1")
+    port = click.option("--port", help="The port to listen on. Default: 8000")
+    return host(port(function))
+
+
+def read_settings(process: str, **flags: str | None) -> Settings:
+    """Settings from flags and environment, and logging set up as they say."""
+    settings = load_settings(os.environ, **flags)
+    configure_logging(settings.log_level, process)
+    return settings

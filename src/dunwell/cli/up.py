@@ -1,0 +1,160 @@
+"""`dunwell up`: everything on one host, watched by this process.
+
+1. Own the data folder. 2. Listen. 3. Start the embedded database, unless another one is set.
+4. Migrate. 5. Start web processes and the worker. 6. Say `ready` once they answer. 7. Start again
+what dies. 8. On a signal stop the programs, and the database last.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import asyncpg
+import click
+
+from dunwell.cli.listener import is_ready, open_listener, render_address
+from dunwell.cli.options import address_options, data_dir_option, read_settings
+from dunwell.config import Settings
+from dunwell.kit.folder_lock import FolderLock
+from dunwell.kit.migrate import migrate
+from dunwell.kit.postgres import PostgresFailed, find_database_url, find_embedded
+from dunwell.kit.programs import Lifeline, Process, Program, stop_programs
+
+_WATCH_SECONDS = 0.1
+# More than a web process or a worker gives itself to end.
+_PROGRAM_PATIENCE_SECONDS = 25.0
+_DATABASE_PATIENCE_SECONDS = 30.0
+_AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
+
+
+@click.command("up")
+@data_dir_option
+@address_options
+@click.option("--workers", type=click.IntRange(1, 64), default=1, help="Web processes. Default: 1")
+def command(data_dir: str | None, host: str | None, port: str | None, workers: int) -> None:
+    """Start everything: database, web and worker. Ctrl-C or SIGTERM ends it cleanly."""
+    settings = read_settings("up", data_dir=data_dir, host=host, port=port)
+    stopping = _Stopping()
+    with ExitStack() as closing:  # the last one in is the first one closed
+        lock = FolderLock.acquire(settings.data_dir, "up")
+        closing.callback(lock.release)
+        listener = closing.enter_context(open_listener(settings.host, settings.port))
+        database = [] if settings.database_url else [_plan_database(settings, stopping)]
+        closing.callback(stop_programs, database, _DATABASE_PATIENCE_SECONDS)
+        if not _prepare_database(settings, database, stopping):
+            return
+        programs = _plan_programs(settings, lock, listener, workers)
+        stopping.programs = programs
+        closing.callback(stop_programs, programs, _PROGRAM_PATIENCE_SECONDS)
+        closing.callback(listener.close)
+        _watch([*database, *programs], settings, stopping)
+
+
+class _Stopping:
+    """Whether a signal asked to stop. A second one does not wait for running work."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self.programs: Sequence[Program] = ()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        if self._asked.is_set():
+            for program in self.programs:
+                program.send(signal.SIGKILL)
+        self._asked.set()
+
+    def is_asked(self) -> bool:
+        return self._asked.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._asked.wait(seconds)
+
+
+def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
+    embedded = find_embedded(settings)
+    return Program(
+        "database",
+        lambda: embedded.start(is_wanted=lambda: not stopping.is_asked()),
+        stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown
+    )
+
+
+def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
+    """Start what is to be started, and migrate. False: it was asked to stop meanwhile."""
+    try:
+        for program in database:
+            program.start()
+        return _migrate(find_database_url(settings), stopping)
+    except PostgresFailed:
+        if stopping.is_asked():
+            return False
+        raise
+
+
+def _migrate(url: str, stopping: _Stopping) -> bool:
+    """A database of another host may start later than this one: it is waited for."""
+    deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
+    while not stopping.is_asked():
+        try:
+            migrate(url)
+        except _AWAY as error:
+            if time.monotonic() > deadline:
+                raise PostgresFailed(
+                    f"The database does not answer ({error}); check DUNWELL_DATABASE_URL."
+                ) from error
+        else:
+            return True
+        stopping.wait(0.5)
+    return False
+
+
+def _plan_programs(
+    settings: Settings, lock: FolderLock, listener: socket.socket, workers: int
+) -> list[Program]:
+    lifeline = Lifeline()
+    environment = _child_environment(settings)
+
+    def plan(name: str, word: str, *inherited: int) -> Program:
+        arguments = [word, "--parent", str(lifeline.descriptor)]
+        if inherited:
+            arguments += ["--listener", str(inherited[0])]
+        command = [sys.executable, "-P", "-m", "dunwell", *arguments]
+        descriptors = (lock.descriptor, *inherited)
+
+        def start() -> Process:
+            return lifeline.spawn(command, environment, descriptors)
+
+        return Program(name, start)
+
+    web = [plan(f"web {number}", "web", listener.fileno()) for number in range(1, workers + 1)]
+    return [*web, plan("worker", "worker")]
+
+
+def _child_environment(settings: Settings) -> dict[str, str]:
+    """This process's environment, with what its flags decided."""
+    decided = {
+        "DUNWELL_DATA_DIR": str(settings.data_dir),
+        "DUNWELL_HOST": settings.host,
+        "DUNWELL_PORT": str(settings.port),
+    }
+    in_files = {f"{name}_FILE" for name in decided}
+    kept = {name: value for name, value in os.environ.items() if name not in in_files}
+    return kept | decided
+
+
+def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping) -> None:
+    is_announced = False
+    while not stopping.is_asked():
+        for program in programs:
+            program.keep()
+        if not is_announced and is_ready(settings.host, settings.port):
+            click.echo(f"ready {render_address(settings.host, settings.port)}")
+            is_announced = True
+        stopping.wait(_WATCH_SECONDS)

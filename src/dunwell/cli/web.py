@@ -1,0 +1,67 @@
+"""`dunwell web`: one process that serves the API, alone or as a child of `dunwell up`."""
+
+import asyncio
+import signal
+import socket
+
+import click
+import uvicorn
+import uvloop
+
+from dunwell.cli.listener import open_listener
+from dunwell.cli.options import address_options, data_dir_option, read_settings
+from dunwell.config import Settings
+from dunwell.kit.parent import end_with_parent
+from dunwell.wiring import build_web, open_resources
+
+_GRACE_SECONDS = 20
+
+
+@click.command("web")
+@data_dir_option
+@address_options
+@click.option("--listener", type=int, hidden=True, help="An inherited listening socket.")
+@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+def command(
+    data_dir: str | None, host: str | None, port: str | None,
+    listener: int | None, parent: int | None,
+) -> None:  # fmt: skip
+    """Serve the API from this process alone."""
+    if parent is not None:
+        end_with_parent(parent)
+    settings = read_settings("web", data_dir=data_dir, host=host, port=port)
+    if listener is None:
+        listening = open_listener(settings.host, settings.port)
+    else:
+        listening = socket.socket(fileno=listener)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, listening))
+
+
+async def _serve(settings: Settings, listening: socket.socket) -> None:
+    async with open_resources(settings, "web") as resources:
+        config = uvicorn.Config(
+            build_web(resources),
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        server = uvicorn.Server(config)
+        _end_on_signals(server)
+        await server.serve(sockets=[listening])
+
+
+def _end_on_signals(server: uvicorn.Server) -> None:
+    """For a signal that comes before the server minds signals itself, or that it hands on to us
+    once more when it has ended.
+    """
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)

@@ -1,0 +1,36 @@
+"""`dunwell worker`: one process that runs the loops, alone or as a child of `dunwell up`."""
+
+import asyncio
+import signal
+
+import click
+import uvloop
+
+from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.config import Settings
+from dunwell.kit.parent import end_with_parent
+from dunwell.wiring import open_loops, open_resources
+from dunwell.worker.loops import run_loops
+
+
+@click.command("worker")
+@data_dir_option
+@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+def command(data_dir: str | None, parent: int | None) -> None:
+    """Run due steps, send messages and deliver webhooks from this process alone."""
+    if parent is not None:
+        end_with_parent(parent)
+    settings = read_settings("worker", data_dir=data_dir)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_work(settings))
+
+
+async def _work(settings: Settings) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with (
+        open_resources(settings, "worker") as resources,
+        open_loops(resources, stop) as loops,
+    ):
+        await run_loops(loops, stop)

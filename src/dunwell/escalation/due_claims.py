@@ -1,0 +1,106 @@
+"""Which claims are due and what deciding their next steps needs: SQL in, values out."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib.resources import files
+from uuid import UUID
+
+from dunwell.claims.conditions import ConditionFacts
+from dunwell.claims.states import Status
+from dunwell.escalation.reach import find_usable_channels, has_postal_address
+from dunwell.escalation.schedule import Position, StepFacts
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.account import Merchant
+
+_LOAD_SET = files("dunwell.escalation").joinpath("engine_facts.sql").read_text()
+
+# Merchants behind the given one first, so that each gets its turn. Rides on claims_due.
+_FIND_MERCHANTS = """
+SELECT m.merchant_id
+FROM merchants m
+WHERE EXISTS (
+    SELECT FROM claims c
+    WHERE c.merchant_id = m.merchant_id
+      AND c.due_at <= coalesce(m.sandbox_now, $1)
+      AND NOT c.held)
+ORDER BY m.merchant_id <= $2, m.merchant_id
+LIMIT $3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DueClaim:
+    """A due claim, locked by the transaction that loaded it."""
+
+    claim_id: int
+    reference_number: str
+    customer_number: str | None
+    currency: str
+    status: Status
+    # Workflow and major.
+    process_key: tuple[UUID, int]
+    run: int
+    position: Position
+    event_sequence: int
+    next_item_position: int
+    row: Row
+
+    def step_facts(self, merchant: Merchant, today: date) -> StepFacts:
+        """What the steps ask, on a day in the process's zone."""
+        row, address = self.row, self.row["address"] or {}
+        return StepFacts(
+            condition=ConditionFacts(
+                outstanding_cents=row["outstanding_cents"],
+                total_cents=row["total_cents"],
+                today=today,
+                first_primary_on=row["first_primary_on"],
+                item_types=frozenset(row["item_types"]),
+                date_of_birth=row["date_of_birth"],
+                language=row["language"],
+                country=address.get("country"),
+                city=address.get("city"),
+                postal_code=address.get("postal_code"),
+                email=row["email"],
+                mobile_number=row["mobile_number"],
+                has_address=has_postal_address(address),
+                custom_fields=row["custom_fields"] or {},
+            ),
+            has_reached=row["has_reached"],
+            usable_channels=find_usable_channels(
+                merchant.configuration.channels,
+                email=row["email"],
+                mobile_number=row["mobile_number"],
+                address=address,
+            ),
+        )
+
+
+async def find_due_merchants(
+    tx: Connection, now: datetime, behind_merchant_id: int, limit: int
+) -> list[int]:
+    """Merchants with due claims, those with greater ids than the given one first."""
+    rows = await tx.fetch(_FIND_MERCHANTS, now, behind_merchant_id, limit)
+    return [row["merchant_id"] for row in rows]
+
+
+async def load_due_claims(
+    tx: Connection, merchant_id: int, now: datetime, limit: int
+) -> list[DueClaim]:
+    """Lock and load one set of a merchant's due claims, leaving out what others have locked."""
+    return [_read(row) for row in await tx.fetch(_LOAD_SET, merchant_id, now, limit)]
+
+
+def _read(row: Row) -> DueClaim:
+    return DueClaim(
+        claim_id=row["claim_id"],
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+        currency=row["currency"],
+        status=Status(row["status"]),
+        process_key=(row["workflow_id"], row["workflow_major"]),
+        run=row["run"],
+        position=Position(row["next_step_id"], row["due_at"]),
+        event_sequence=row["event_sequence"],
+        next_item_position=row["next_position"],
+        row=row,
+    )

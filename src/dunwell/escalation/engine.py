@@ -1,0 +1,99 @@
+"""Runs what is due, in sets: load the facts of many claims, decide each purely, write all at once.
+
+Any number of engines may run on any number of hosts: a set's claims are locked, and passed over by
+the others (SKIP LOCKED). A crash rolls the set back; it is still due. Merchants take turns, so that
+one merchant's million never starves another.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from dunwell.escalation.due_claims import DueClaim, find_due_merchants, load_due_claims
+from dunwell.escalation.postpone import postpone
+from dunwell.escalation.processes import find_process
+from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
+from dunwell.escalation.schedule import decide
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store import load_merchant
+from dunwell.workflows.store import load_newest
+from dunwell.workflows.versions import Version
+
+SET_SIZE = 500
+_MERCHANTS_PER_TURN = 50
+
+log = structlog.get_logger(__name__)
+
+
+class Engine:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._last_merchant_id = 0
+
+    async def run_once(self) -> int:
+        """One set for each of the merchants whose turn it is; how many steps were decided."""
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            merchant_ids = await find_due_merchants(
+                connection, now, self._last_merchant_id, _MERCHANTS_PER_TURN
+            )
+        steps = 0
+        for merchant_id in merchant_ids:
+            steps += await self.run_set(merchant_id)
+            self._last_merchant_id = merchant_id
+        return steps
+
+    async def run_set(self, merchant_id: int) -> int:
+        """One transaction over at most SET_SIZE due claims of one merchant."""
+        resources = self._resources
+        async with resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            if merchant is None:
+                return 0
+            now = merchant.now(resources.clock)
+            work = Work(tx, merchant, SYSTEM, now, resources.ids)
+            claims = await load_due_claims(tx, merchant_id, now, SET_SIZE)
+            if not claims:
+                return 0
+            versions = await load_newest(tx, merchant_id, {claim.process_key for claim in claims})
+            decided, undecidable = _decide_all(merchant, claims, versions, now)
+            await record_decisions(work, decided, resources.clock.now())
+            if undecidable:
+                await postpone(work, undecidable)
+            steps = sum(len(each.decision.outcomes) for each in decided)
+            await save_audit(
+                work, "escalation.run", f"merchant:{merchant_id}", claims=len(claims), steps=steps
+            )
+        return steps
+
+
+def _decide_all(
+    merchant: Merchant,
+    claims: Sequence[DueClaim],
+    versions: dict[tuple[UUID, int], Version],
+    now: datetime,
+) -> tuple[list[DecidedClaim], list[int]]:
+    """Decisions, and the claims that none could be made for: they must not stop the others."""
+    decided, undecidable = [], []
+    for claim in claims:
+        try:
+            decided.append(_decide_one(merchant, claim, versions[claim.process_key], now))
+        except Exception as error:
+            log.exception("undecidable", claim_id=claim.claim_id, error=type(error).__name__)
+            undecidable.append(claim.claim_id)
+    return decided, undecidable
+
+
+def _decide_one(
+    merchant: Merchant, claim: DueClaim, version: Version, now: datetime
+) -> DecidedClaim:
+    process = find_process(version, merchant.configuration.timezone)
+    today = process.calendar.local_date(now)
+    facts = claim.step_facts(merchant, today)
+    decision = decide(process, claim.position, facts, now)
+    return DecidedClaim(claim, version.version_id, decision, today)

@@ -1,0 +1,22 @@
+-- What a set of decisions changes, in one statement: the claims' places and sequences, the steps'
+-- history, the contacts planned. Fees are stored before it, events after it, as events name them.
+-- $1 merchant, $2 its time; $3-$7 claims; $8-$13 history; $14-$19 contacts.
+WITH moved AS (
+    UPDATE claims c
+    SET status = n.status, next_step_id = n.next_step_id, due_at = n.due_at,
+        event_sequence = n.event_sequence, updated_at = $2
+    FROM unnest($3::bigint[], $4::text[], $5::integer[], $6::timestamptz[], $7::integer[])
+        AS n (claim_id, status, next_step_id, due_at, event_sequence)
+    WHERE c.merchant_id = $1 AND c.claim_id = n.claim_id
+), noted AS (
+    INSERT INTO step_history (merchant_id, claim_id, run, step_id, version_id, outcome, reason, at)
+    SELECT $1, claim_id, run, step_id, version_id, outcome, reason, $2
+    FROM unnest($8::bigint[], $9::integer[], $10::integer[], $11::uuid[], $12::text[], $13::text[])
+        AS h (claim_id, run, step_id, version_id, outcome, reason)
+)
+INSERT INTO communications
+    (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
+SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
+FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::smallint[],
+            $19::text[])
+    AS m (communication_id, claim_id, run, step_id, place, channel)

@@ -1,0 +1,181 @@
+"""Writes what a set of decisions changes: fees, places, history, planned contacts, events.
+
+Four statements whatever the size of the set, all in the transaction that locked the claims.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib.resources import files
+from uuid import UUID
+
+from dunwell.claims.states import Happening, Status, decide_status
+from dunwell.escalation.columns import columns
+from dunwell.escalation.due_claims import DueClaim
+from dunwell.escalation.schedule import (
+    Archived,
+    CheckpointReached,
+    ContactPlanned,
+    Decision,
+    FeeAdded,
+    NobodyReachable,
+    Outcome,
+    Skipped,
+    WaitBegun,
+)
+from dunwell.events.payloads import (
+    ActionStep,
+    Event,
+    EventHead,
+    Fee,
+    archived,
+    checkpoint_reached,
+    fee_added,
+)
+from dunwell.events.record import save_events
+from dunwell.kit.ids import Ids
+from dunwell.merchants.account import Work
+
+_WRITE = files("dunwell.escalation").joinpath("engine_outcomes.sql").read_text()
+# The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
+_ADD_FEES = """
+INSERT INTO items
+    (merchant_id, claim_id, position, reference, type, value_cents, item_date, run, step_id)
+SELECT $1, claim_id, position, reference, type, value_cents, item_date, run, step_id
+FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::date[],
+            $8::integer[], $9::integer[])
+    AS f (claim_id, position, reference, type, value_cents, item_date, run, step_id)
+RETURNING claim_id, step_id, item_id
+"""
+# The step id under which history keeps the archiving after the last step.
+ARCHIVING = 0
+
+FeeIds = dict[tuple[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedClaim:
+    claim: DueClaim
+    version_id: UUID
+    decision: Decision
+    # In the process's zone.
+    today: date
+
+
+async def record_decisions(work: Work, decided: Sequence[DecidedClaim], real_now: datetime) -> None:
+    """real_now is when deliveries of the events may begin; work.now rules all else."""
+    fee_ids = await _add_fees(work, decided)
+    events = {
+        each.claim.claim_id: list(
+            _compose_events(work.now, work.merchant_id, each, fee_ids, work.ids)
+        )
+        for each in decided
+    }
+    await _write(work, decided, events)
+    await save_events(
+        work.tx, work.merchant_id, [event for some in events.values() for event in some], real_now
+    )
+
+
+async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
+    rows = [row for each in decided for row in _fee_rows(each)]
+    if not rows:
+        return {}
+    stored = await work.tx.fetch(_ADD_FEES, work.merchant_id, *columns(rows, 8))
+    return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
+
+
+def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
+    fees = [o.step for o in each.decision.outcomes if isinstance(o, FeeAdded)]
+    for offset, step in enumerate(fees):
+        position = each.claim.next_item_position + offset
+        yield (
+            each.claim.claim_id, position, step.name, step.type, int(step.value), each.today,
+            each.claim.run, step.id,
+        )  # fmt: skip
+
+
+async def _write(
+    work: Work, decided: Sequence[DecidedClaim], events: dict[int, list[Event]]
+) -> None:
+    places = [_place_row(each, len(events[each.claim.claim_id])) for each in decided]
+    history = [row for each in decided for row in _history_rows(each)]
+    contacts = [row for each in decided for row in _contact_rows(each, work)]
+    await work.tx.execute(
+        _WRITE, work.merchant_id, work.now,
+        *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
+    )  # fmt: skip
+
+
+def _place_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
+    claim, position = each.claim, each.decision.position
+    return (
+        claim.claim_id, _following_status(each), position.next_step_id, position.due_at,
+        claim.event_sequence + new_events,
+    )  # fmt: skip
+
+
+def _following_status(each: DecidedClaim) -> Status:
+    status, outcomes = each.claim.status, each.decision.outcomes
+    if any(not isinstance(outcome, Archived) for outcome in outcomes):
+        status = decide_status(status, Happening.STEP_RAN)
+    if any(isinstance(outcome, Archived) for outcome in outcomes):
+        status = decide_status(status, Happening.STEPS_ENDED)
+    return status
+
+
+def _history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
+    """A planned contact has no history yet: its step ends when a channel answered."""
+    for outcome in each.decision.outcomes:
+        if isinstance(outcome, ContactPlanned):
+            continue
+        step_id = ARCHIVING if isinstance(outcome, Archived) else outcome.step.id
+        result, reason = _describe(outcome)
+        yield (each.claim.claim_id, each.claim.run, step_id, each.version_id, result, reason)
+
+
+def _describe(outcome: Outcome) -> tuple[str, str | None]:
+    if isinstance(outcome, Skipped):
+        return "SKIPPED", " ".join([outcome.reason, *outcome.unmet])
+    if isinstance(outcome, NobodyReachable):
+        return "FAILED", "NOBODY_REACHABLE"
+    if isinstance(outcome, WaitBegun):
+        return "DONE", f"UNTIL {outcome.until.isoformat()}"
+    return "DONE", None
+
+
+def _contact_rows(each: DecidedClaim, work: Work) -> Iterator[tuple[object, ...]]:
+    for outcome in each.decision.outcomes:
+        if isinstance(outcome, ContactPlanned):
+            yield (
+                work.ids.new(work.now), each.claim.claim_id, each.claim.run, outcome.step.id,
+                outcome.place, outcome.channel,
+            )  # fmt: skip
+
+
+def _compose_events(
+    now: datetime, merchant_id: int, each: DecidedClaim, fee_ids: FeeIds, ids: Ids
+) -> Iterator[Event]:
+    claim, sequence = each.claim, each.claim.event_sequence
+    for outcome in each.decision.outcomes:
+        if not isinstance(outcome, FeeAdded | CheckpointReached | Archived):
+            continue
+        sequence += 1
+        head = EventHead(
+            ids.new(now), merchant_id, claim.claim_id, sequence, now,
+            claim.reference_number, claim.customer_number,
+        )  # fmt: skip
+        yield _compose(head, outcome, claim, fee_ids)
+
+
+def _compose(
+    head: EventHead, outcome: FeeAdded | CheckpointReached | Archived, claim: DueClaim, fees: FeeIds
+) -> Event:
+    if isinstance(outcome, Archived):
+        return archived(head)
+    step = ActionStep(outcome.step.id, outcome.step.name)
+    if isinstance(outcome, CheckpointReached):
+        return checkpoint_reached(head, step, outcome.step.offset, outcome.step.message)
+    item_id = fees[claim.claim_id, step.id]
+    fee = Fee(item_id, outcome.step.type, int(outcome.step.value), claim.currency)
+    return fee_added(head, step, fee)

@@ -1,0 +1,227 @@
+"""What a claim's process does next, and when: the pure rule behind every contact, fee and wait.
+
+A claim stands before a step that is due at an instant. `decide` runs all that is due now, one step
+after another, until it meets a step in the future, a contact (which ends when a channel took it)
+or the end. Facts and the present come in as arguments; outcomes go out as values.
+
+    kind           runs                               ends
+    COMMUNICATION  within contact hours, unless       when a channel accepted it, or all failed
+                   IMMEDIATE; else at their opening   (see `settlement`)
+    WAIT           at any hour, counted from the end  so many days later, at the same local time
+                   of the step before
+    FEE            at any hour, if the run reached    at once
+                   somebody or need not have
+    CHECKPOINT     at any hour                        at once
+    (after last)   at any hour: the claim is archived
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from dunwell.claims.conditions import ConditionFacts, find_unmet
+from dunwell.escalation.calendars import Calendar, make_calendar
+from dunwell.merchants.configuration import Channel
+from dunwell.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Definition,
+    FeeStep,
+    Step,
+    WaitStep,
+)
+
+
+class SkipReason(StrEnum):
+    GUARD_UNMET = "GUARD_UNMET"
+    NOBODY_REACHED = "NOBODY_REACHED"
+    TOO_LATE = "TOO_LATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A version's steps with its calendar: what `decide` reads, made once per version."""
+
+    steps: tuple[Step, ...]
+    calendar: Calendar
+    fees_need_contact: bool
+    skip_contacts_older_than: timedelta | None
+
+    def index_of(self, step_id: int | None) -> int:
+        """The place of a step; none stands behind the last."""
+        if step_id is None:
+            return len(self.steps)
+        return next(i for i, step in enumerate(self.steps) if step.id == step_id)
+
+    def id_at(self, index: int) -> int | None:
+        return self.steps[index].id if index < len(self.steps) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a claim stands. No due_at: a contact is under way, or the process has ended."""
+
+    next_step_id: int | None
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepFacts:
+    """What steps ask about the claim itself."""
+
+    condition: ConditionFacts
+    # Whether this run has reached anybody yet.
+    has_reached: bool
+    # The channels by which the debtor can be contacted now.
+    usable_channels: Collection[Channel]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    step: Step
+    reason: SkipReason
+    # The properties of the guard that did not hold.
+    unmet: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitBegun:
+    step: WaitStep
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FeeAdded:
+    step: FeeStep
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReached:
+    step: CheckpointStep
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPlanned:
+    step: CommunicationStep
+    # Place in the step's channel list, from 0.
+    place: int
+    channel: Channel
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyReachable:
+    step: CommunicationStep
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """All steps are processed and the claim is not collected."""
+
+
+Outcome = (
+    Skipped | WaitBegun | FeeAdded | CheckpointReached | ContactPlanned | NobodyReachable | Archived
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    outcomes: tuple[Outcome, ...]
+    position: Position
+
+
+def make_process(definition: Definition, merchant_timezone: str) -> Process:
+    late = definition.settings.late_policy
+    return Process(
+        steps=tuple(definition.steps),
+        calendar=make_calendar(definition.settings, merchant_timezone),
+        fees_need_contact=definition.settings.fees_need_contact,
+        skip_contacts_older_than=timedelta(days=late.skip_if_older_than_days) if late else None,
+    )
+
+
+def first_due(
+    definition: Definition,
+    merchant_timezone: str,
+    first_primary_due_on: date | None,
+    now: datetime,
+) -> datetime:
+    """When a claim assigned now starts: at once, or with its first PRIMARY item's due date."""
+    if definition.settings.processing_start == "CREATION" or first_primary_due_on is None:
+        return now
+    calendar = make_calendar(definition.settings, merchant_timezone)
+    return max(now, calendar.start_of(first_primary_due_on))
+
+
+def list_channels(step: CommunicationStep) -> list[Channel]:
+    return [step.channel, *step.fallbacks]
+
+
+def find_channel(
+    step: CommunicationStep, usable: Collection[Channel], from_place: int = 0
+) -> ContactPlanned | None:
+    """The first usable channel of the step from a place on."""
+    for place, channel in enumerate(list_channels(step)):
+        if place >= from_place and channel in usable:
+            return ContactPlanned(step, place, channel)
+    return None
+
+
+def decide(process: Process, position: Position, facts: StepFacts, now: datetime) -> Decision:
+    """Run everything due at `now`, in the order of the steps."""
+    outcomes: list[Outcome] = []
+    index, due_at = process.index_of(position.next_step_id), position.due_at
+    while due_at is not None and due_at <= now:
+        if index == len(process.steps):
+            outcomes.append(Archived())
+            due_at = None
+            break
+        step = process.steps[index]
+        opening = _find_opening(process, step, now)
+        if opening > now:
+            due_at = opening
+            break
+        outcome = _run_step(process, step, due_at, facts, now)
+        outcomes.append(outcome)
+        if isinstance(outcome, ContactPlanned):
+            due_at = None
+            break
+        index += 1
+        due_at = outcome.until if isinstance(outcome, WaitBegun) else now
+    return Decision(tuple(outcomes), Position(process.id_at(index), due_at))
+
+
+def _find_opening(process: Process, step: Step, now: datetime) -> datetime:
+    if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
+        return process.calendar.next_opening(now)
+    return now
+
+
+def _run_step(
+    process: Process, step: Step, due_at: datetime, facts: StepFacts, now: datetime
+) -> Outcome:
+    unmet = find_unmet(step.when, facts.condition)
+    if unmet:
+        return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
+    if isinstance(step, WaitStep):
+        return WaitBegun(step, process.calendar.end_of_wait(step, since=due_at))
+    if isinstance(step, FeeStep):
+        if process.fees_need_contact and not facts.has_reached:
+            return Skipped(step, SkipReason.NOBODY_REACHED)
+        return FeeAdded(step)
+    if isinstance(step, CheckpointStep):
+        return CheckpointReached(step)
+    return _plan_contact(process, step, due_at, facts, now)
+
+
+def _plan_contact(
+    process: Process,
+    step: CommunicationStep,
+    due_at: datetime,
+    facts: StepFacts,
+    now: datetime,
+) -> Outcome:
+    limit = process.skip_contacts_older_than
+    if limit is not None and now - due_at > limit:
+        return Skipped(step, SkipReason.TOO_LATE)
+    return find_channel(step, facts.usable_channels) or NobodyReachable(step)

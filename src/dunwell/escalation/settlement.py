@@ -1,0 +1,96 @@
+"""What a channel's answer means for the contact and the claim (CONTRACT 13). Pure.
+
+answer     contact    the claim
+Accepted   ACCEPTED   goes on at the next step, now
+Temporary  PLANNED    waits; tried again after a growing pause, at most MAX_TRIES times
+Permanent  FAILED     tries the next usable channel of the step, or goes on: nobody reachable
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dunwell.escalation.schedule import ContactPlanned, find_channel
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Accepted, Outcome, Temporary
+from dunwell.workflows.definition import CommunicationStep
+
+MAX_TRIES = 12
+_FIRST_PAUSE = timedelta(seconds=30)
+_LONGEST_PAUSE = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The contact was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FallBack:
+    """This channel refused for good; the next one is planned."""
+
+    following: ContactPlanned
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """No channel of the step is left."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallAgain:
+    """No answer, and the channel takes one message for one id however often it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No answer, and the message may have left; never sent again by itself."""
+
+
+Settlement = Settled | TryAgain | FallBack | GiveUp | CallAgain | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The adapter gave no answer: it raised, or took too long."""
+
+    is_repeatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A contact whose channel answered; tries count this one."""
+
+    step: CommunicationStep
+    place: int
+    tries: int
+    usable_channels: Collection[Channel]
+
+
+def decide_settlement(attempt: Attempt, answer: Outcome | Unanswered, now: datetime) -> Settlement:
+    if isinstance(answer, Accepted):
+        return Settled()
+    if isinstance(answer, Unanswered):
+        return CallAgain() if answer.is_repeatable else Unknown()
+    if isinstance(answer, Temporary):
+        if attempt.tries < MAX_TRIES:
+            return TryAgain(now + _pause(attempt.tries, answer.retry_after_seconds))
+        reason = f"not taken in {MAX_TRIES} tries"
+    else:
+        reason = answer.reason
+    following = find_channel(attempt.step, attempt.usable_channels, attempt.place + 1)
+    return FallBack(following, reason) if following else GiveUp(reason)
+
+
+def _pause(tries: int, asked_seconds: float | None) -> timedelta:
+    """Doubling from 30 seconds to six hours; longer if the channel asks for it."""
+    pause = min(_FIRST_PAUSE * float(2 ** (tries - 1)), _LONGEST_PAUSE)
+    return max(pause, timedelta(seconds=asked_seconds or 0))

@@ -1,0 +1,119 @@
+"""The webhook dispatcher: finds endpoints with something due and gives each a lane.
+
+Any number of dispatchers may run against one database. Endpoints are looked for in the order of
+merchants, each look going on where the last one ended, so that none waits for another's million.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+import structlog
+
+from dunwell.events.endpoint import Endpoint
+from dunwell.events.floor import Floor, Limits
+from dunwell.events.lane import Lane
+from dunwell.events.sender import WebhookSender
+from dunwell.events.store_deliveries import find_due_endpoints
+from dunwell.kit.crypto import SealBroken
+from dunwell.kit.resources import Resources
+
+_POLL_SECONDS = 0.2
+_PAUSE_SECONDS = 1.0
+_REST = timedelta(seconds=30)
+_BEGINNING = (0, UUID(int=0))
+_LOG = structlog.get_logger(__name__)
+
+_Key: TypeAlias = tuple[int, UUID]
+
+
+class WebhookDispatcher:
+    """Delivers what is due. `fraction` draws from [0, 1), to spread the schedule's gaps."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        sender: WebhookSender,
+        limits: Limits | None = None,
+        fraction: Callable[[], float] = random.random,
+    ) -> None:
+        self._resources = resources
+        self._floor = Floor(resources, sender, limits or Limits(), fraction)
+        self._lanes: dict[_Key, Lane] = {}
+        self._resting: dict[_Key, datetime] = {}
+        self._behind = _BEGINNING
+
+    async def run_once(self) -> int:
+        """Deliver all that is due now; the number of tries made, 0 when idle."""
+        async with self._recording(), asyncio.TaskGroup() as group:
+            lanes = await self._start_lanes(group)
+        return sum(lane.tries for lane in lanes)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Deliver until told to stop; then finish and record what is in flight."""
+        async with self._recording(), asyncio.TaskGroup() as group:
+            while not stop.is_set():
+                pause = _POLL_SECONDS
+                try:
+                    await self._start_lanes(group)
+                except Exception as error:  # noqa: BLE001 - the database is away: look again later
+                    _LOG.warning("endpoints.not_found", error=type(error).__name__)
+                    pause = _PAUSE_SECONDS
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), pause)
+            for lane in self._lanes.values():
+                lane.stop()
+
+    @asynccontextmanager
+    async def _recording(self) -> AsyncIterator[None]:
+        """Record outcomes meanwhile; end when all are recorded."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._floor.recorder.run())
+            yield
+            self._floor.recorder.close()
+
+    async def _start_lanes(self, group: asyncio.TaskGroup) -> list[Lane]:
+        """A lane for each endpoint found that has none."""
+        lanes = []
+        for endpoint in await self._find():
+            key = (endpoint.merchant_id, endpoint.endpoint_id)
+            lane = None if key in self._lanes else self._build_lane(key, endpoint)
+            if lane is not None:
+                lanes.append(lane)
+                self._lanes[key] = lane
+                group.create_task(self._run_lane(key, lane))
+        return lanes
+
+    async def _find(self) -> list[Endpoint]:
+        limit = self._floor.limits.endpoints
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            found = await find_due_endpoints(connection, now, self._behind, limit)
+        is_end = len(found) < limit
+        last = _BEGINNING if is_end else (found[-1].merchant_id, found[-1].endpoint_id)
+        self._behind = last
+        return found
+
+    def _build_lane(self, key: _Key, endpoint: Endpoint) -> Lane | None:
+        """None for an endpoint whose secrets cannot be opened: its deliveries wait, tried by
+        nobody, until the installation has its key again."""
+        if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
+            return None
+        try:
+            return Lane(self._floor, endpoint)
+        except SealBroken:
+            _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
+            self._resting[key] = self._resources.clock.now() + _REST
+            return None
+
+    async def _run_lane(self, key: _Key, lane: Lane) -> None:
+        try:
+            await lane.run()
+        except Exception as error:  # noqa: BLE001 - one lane's fault is not the others'
+            _LOG.warning("deliveries.lane_failed", error=type(error).__name__)
+        finally:
+            del self._lanes[key]

@@ -1,0 +1,165 @@
+"""What an event says, to the letter (spec, Events; CONTRACT 9). Pure.
+
+Every body is made here, once, as the text that is stored, listed, signed and delivered; nothing
+serialises it again. The wire's names stand in this module alone.
+"""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+EVENT_TYPES = (
+    "DISPUTED",
+    "ESCALATED",
+    "FEE_ADDED",
+    "PAYMENT_IN_PROGRESS",
+    "PAYMENT_COMPLETED",
+    "DETAILS_ACCESSED",
+    "PAYMENT_MODALITY_STATE_CHANGE",
+    "CHECKPOINT_REACHED",
+    "ARCHIVED",
+)
+_ESCALATION = "ESCALATION"
+
+
+class EventHead(msgspec.Struct, frozen=True, gc=False):
+    """What every event of a claim is told. `sequence` counts the claim's events from 1."""
+
+    event_id: UUID
+    merchant_id: int
+    claim_id: int
+    sequence: int
+    occurred_at: datetime
+    reference_number: str
+    customer_number: str | None = None
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """An event as it is stored. `body` is the JSON text delivered and signed."""
+
+    event_id: UUID
+    merchant_id: int
+    claim_id: int
+    sequence: int
+    type: str
+    occurred_at: datetime
+    body: str
+
+
+class ActionStep(msgspec.Struct, frozen=True, gc=False):
+    """The executed action step, by the definition's id and name."""
+
+    id: int
+    name: str
+
+
+class Fee(msgspec.Struct, frozen=True, gc=False):
+    """The claim item a fee step added."""
+
+    id: int
+    type: str
+    value_cents: int
+    currency: str
+
+
+class _Communication(msgspec.Struct, frozen=True, gc=False):
+    channel: str
+    reference: UUID
+
+
+class _Fee(msgspec.Struct, frozen=True, gc=False):
+    id: int
+    type: str
+    value: str
+    currency: str
+
+
+class _Checkpoint(msgspec.Struct, frozen=True, gc=False):
+    offset: int
+    message: str
+
+
+class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    id: int
+    merchant_id: int
+    reference_number: str
+    # Deprecated by the contract (spec, Versioning 3), and sent as long as it names them.
+    action: str
+    executed_at: str
+    customer_number: str | UnsetType = UNSET
+    communication: _Communication | UnsetType = UNSET
+    fee: _Fee | UnsetType = UNSET
+    details: _Checkpoint | UnsetType = UNSET
+
+
+class _Body(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    type: str
+    event_id: UUID
+    date: str
+    source: str | None
+    claim: _Claim
+    action_step: ActionStep | UnsetType = UNSET
+
+
+def escalated(head: EventHead, step: ActionStep, channel: str, reference: UUID) -> Event:
+    """The debtor was contacted; `channel` is EMAIL, SMS or LETTER, `reference` the contact's."""
+    communication = _Communication(channel, reference)
+    return _event(head, _claim(head, "ESCALATED", communication=communication), step)
+
+
+def fee_added(head: EventHead, step: ActionStep, fee: Fee) -> Event:
+    """The escalation process added a fee; its value goes out as a string of cents."""
+    item = _Fee(fee.id, fee.type, str(fee.value_cents), fee.currency)
+    return _event(head, _claim(head, "FEE_ADDED", fee=item), step)
+
+
+def checkpoint_reached(head: EventHead, step: ActionStep, offset: int, message: str) -> Event:
+    """The claim reached a marker step with the configured offset and message."""
+    details = _Checkpoint(offset, message)
+    return _event(head, _claim(head, "CHECKPOINT_REACHED", details=details), step)
+
+
+def archived(head: EventHead) -> Event:
+    """All steps are processed and nothing was collected; no action step is named."""
+    return _event(head, _claim(head, "ARCHIVED"))
+
+
+def render_instant(instant: datetime) -> str:
+    """The event's date: whole seconds, UTC, with a Z."""
+    return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
+
+
+def _claim(
+    head: EventHead,
+    event_type: str,
+    *,
+    communication: _Communication | UnsetType = UNSET,
+    fee: _Fee | UnsetType = UNSET,
+    details: _Checkpoint | UnsetType = UNSET,
+) -> _Claim:
+    return _Claim(
+        id=head.claim_id,
+        merchant_id=head.merchant_id,
+        reference_number=head.reference_number,
+        action=event_type,
+        executed_at=render_instant(head.occurred_at),
+        customer_number=UNSET if head.customer_number is None else head.customer_number,
+        communication=communication,
+        fee=fee,
+        details=details,
+    )
+
+
+def _event(head: EventHead, claim: _Claim, step: ActionStep | UnsetType = UNSET) -> Event:
+    body = _Body(claim.action, head.event_id, claim.executed_at, _ESCALATION, claim, step)
+    return Event(
+        event_id=head.event_id,
+        merchant_id=head.merchant_id,
+        claim_id=head.claim_id,
+        sequence=head.sequence,
+        type=claim.action,
+        occurred_at=head.occurred_at,
+        body=msgspec.json.encode(body).decode(),
+    )

@@ -1,0 +1,1 @@
+"""Uploads and their tickets: checking untrusted files, keeping them, finding them again."""

@@ -1,0 +1,28 @@
+"""The names of an upload: what debtors see, and what the merchant called the file. Pure."""
+
+import unicodedata
+from collections.abc import Iterator
+
+from dunwell.errors import Fault
+
+MAX_NAME_LENGTH = 255
+# Controls, halves of surrogate pairs, line and paragraph separators.
+_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
+# They turn the direction of what follows, so that "exe.fdp" reads as a document.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
+    """Faults of the upload form's two names, by the names of its parts (spec, Upload ticket)."""
+    return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
+
+
+def _check(part: str, name: str) -> Iterator[Fault]:
+    path = f"/{part}"
+    if not name.strip():
+        yield Fault(path, f"{part} needs a name; give the file one.", "REQUIRED")
+    if len(name) > MAX_NAME_LENGTH:
+        yield Fault(path, f"Use at most {MAX_NAME_LENGTH} characters.", "TOO_LONG")
+    if any(unicodedata.category(c) in _FORBIDDEN or c in _TURNING for c in name):
+        message = "Remove line breaks, control characters and direction marks."
+        yield Fault(path, message, "CONTROL_CHARACTER")

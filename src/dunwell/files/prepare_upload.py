@@ -1,0 +1,54 @@
+"""Check an upload and keep its content, before any transaction: both call out of the process.
+
+Content without a row is harmless: no ticket leads to it.
+"""
+
+import asyncio
+from uuid import UUID
+
+from dunwell.errors import Fault, PayloadTooLarge, ValidationError
+from dunwell.files.content_types import check_claimed_type
+from dunwell.files.inspection import Inspector
+from dunwell.files.names import find_name_faults
+from dunwell.files.storage import Storage, upload_key
+from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.kit.crypto import sha256
+
+
+async def prepare_upload(
+    storage: Storage, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
+) -> PreparedUpload:
+    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, Unavailable.
+
+    `ticket_id` is a fresh id, the ticket that `accept_upload` gives out.
+    """
+    _check_form(upload)
+    content_type = await inspector.inspect(upload.content)
+    check_claimed_type(upload.file_name, content_type)
+    key = upload_key(merchant_id, ticket_id)
+    # Ten megabytes take long enough to hash to be noticed by other requests.
+    digest = await asyncio.to_thread(sha256, upload.content)
+    await storage.save(key, upload.content)
+    return PreparedUpload(
+        merchant_id=merchant_id,
+        ticket_id=ticket_id,
+        friendly_name=upload.friendly_name,
+        file_name=upload.file_name,
+        content_type=content_type,
+        size_bytes=len(upload.content),
+        sha256=digest,
+        storage_key=key,
+    )
+
+
+def _check_form(upload: NewUpload) -> None:
+    faults = find_name_faults(upload.friendly_name, upload.file_name)
+    if not upload.content:
+        faults.append(Fault("/fileName", "The file is empty; send one with content.", "EMPTY_FILE"))
+    if faults:
+        raise ValidationError(faults)
+    if len(upload.content) > MAX_FILE_BYTES:
+        raise PayloadTooLarge(
+            f"A file may have at most {MAX_FILE_BYTES:,} bytes; make it smaller.",
+            limit=MAX_FILE_BYTES,
+        )

@@ -1,0 +1,45 @@
+"""The SQL of uploads."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.files.upload import PreparedUpload
+from dunwell.kit.db import Connection
+
+_INSERT = """
+INSERT INTO uploads
+    (merchant_id, ticket_id, friendly_name, file_name, content_type, size_bytes, sha256,
+     storage_key, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+"""
+
+# Hot: every claim with attachments. Rides on the primary key, then on attachments_ticket.
+_LOAD_USABLE = """
+SELECT u.ticket_id
+FROM uploads u
+WHERE u.merchant_id = $1
+    AND u.ticket_id = ANY($2::uuid[])
+    AND (u.expires_at > $3 OR EXISTS (
+        SELECT FROM attachments a
+        WHERE a.merchant_id = u.merchant_id AND a.ticket_id = u.ticket_id
+    ))
+"""
+
+
+async def save_upload(
+    tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime
+) -> None:
+    await tx.execute(
+        _INSERT, prepared.merchant_id, prepared.ticket_id, prepared.friendly_name,
+        prepared.file_name, prepared.content_type, prepared.size_bytes, prepared.sha256,
+        prepared.storage_key, created_at, expires_at,
+    )  # fmt: skip
+
+
+async def load_usable_tickets(
+    tx: Connection, merchant_id: int, ticket_ids: Collection[UUID], now: datetime
+) -> set[UUID]:
+    """This merchant's live ones: an unused one until it expires, a used one always."""
+    rows = await tx.fetch(_LOAD_USABLE, merchant_id, list(ticket_ids), now)
+    return {row["ticket_id"] for row in rows}

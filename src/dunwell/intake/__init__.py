@@ -1,0 +1,1 @@
+"""Creating claims: check, store, attach, assign."""

@@ -1,0 +1,153 @@
+"""Reads a body of claims: each element becomes a submission, or a rejection with all its faults.
+
+Pure. One claim's faults never touch another's (spec, Errors 2); only a body that is no list of
+claims at all is refused as a whole.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+import phonenumbers
+from babel import Locale
+from babel.core import get_global
+
+from dunwell.errors import Fault, InvalidRequest, ValidationError
+from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
+from dunwell.kit.shape import find_faults
+
+_CURRENCIES = frozenset(get_global("all_currencies"))
+_LANGUAGES = frozenset(Locale("en").languages)
+# Regions Unicode knows that ISO 3166-1 does not assign.
+_NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA"})
+_COUNTRIES = (
+    frozenset(code for code in Locale("en").territories if len(str(code)) == 2)
+    - _NO_COUNTRIES
+    - frozenset({"XB", "XK", "ZZ"})
+)
+_all_at_once = msgspec.json.Decoder(list[ClaimSubmission])
+_one_by_one = msgspec.json.Decoder(list[msgspec.Raw])
+_one = msgspec.json.Decoder(ClaimSubmission)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A claim that cannot be created, with the reference it gave, if any."""
+
+    reference_number: str | None
+    error: ValidationError
+
+
+def check_claims(body: bytes) -> list[ClaimSubmission | Rejected]:
+    """One element per submitted claim, in order.
+
+    Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS).
+    """
+    try:
+        claims = _all_at_once.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [_read_claim(raw) for raw in _split(body)]
+    _check_count(len(claims))
+    return [_check_meaning(claim) for claim in claims]
+
+
+def _split(body: bytes) -> list[msgspec.Raw]:
+    try:
+        raws = _one_by_one.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _check_json(body)
+        message = "The body must be a JSON array of claims; put a single claim in brackets."
+        raise ValidationError([Fault("", message, "type")], message) from error
+    _check_count(len(raws))
+    return raws
+
+
+def _check_json(text: bytes | msgspec.Raw) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"The body is not JSON: {error}. Send a JSON array.") from error
+
+
+def _check_count(count: int) -> None:
+    if count == 0:
+        message = "The array holds no claim; send at least one."
+        raise ValidationError([Fault("", message, "tooFew")], message)
+    if count > MAX_CLAIMS:
+        message = f"The array holds {count} claims; send at most {MAX_CLAIMS} per request."
+        raise ValidationError([Fault("", message, "tooMany")], message)
+
+
+def _read_claim(raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+    try:
+        claim = _one.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _reject_shape(_check_json(raw), str(error))
+    return _check_meaning(claim)
+
+
+def _reject_shape(value: object, first_fault: str) -> Rejected:
+    faults = find_faults(value, ClaimSubmission) or [Fault("", first_fault, "invalid")]
+    reference = value.get("referenceNumber") if isinstance(value, dict) else None
+    return Rejected(reference if isinstance(reference, str) else None, ValidationError(faults))
+
+
+def _check_meaning(claim: ClaimSubmission) -> ClaimSubmission | Rejected:
+    faults = list(_find_faulty_meaning(claim))
+    return Rejected(claim.reference_number, ValidationError(faults)) if faults else claim
+
+
+def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
+    if not claim.reference_number.strip():
+        yield Fault("/referenceNumber", "The reference is blank; give your own.", "blank")
+    if not _has_text(claim.debtor_last_name) and not _has_text(claim.company_name):
+        yield Fault(
+            "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "required"
+        )
+    if claim.currency not in _CURRENCIES:
+        yield Fault(
+            "/currency", f"{claim.currency} is no ISO 4217 currency code, like EUR.", "currency"
+        )
+    if claim.mobile_number is not None and not _is_possible(
+        claim.mobile_number[:6], len(claim.mobile_number)
+    ):
+        yield Fault(
+            "/mobileNumber",
+            "No such number is possible; use the international format, like +4915112345678.",
+            "phoneNumber",
+        )
+    if claim.language is not None and claim.language not in _LANGUAGES:
+        yield Fault("/language", "Unknown language; use an ISO 639 code, like de.", "language")
+    country = claim.address.country if claim.address else None
+    if country is not None and country not in _COUNTRIES:
+        yield Fault("/address/country", f"{country} is no ISO 3166-1 code, like DE.", "country")
+    yield from _find_faulty_items(claim.items)
+
+
+def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
+    if all(item.type != "PRIMARY" for item in items):
+        yield Fault("/items", "At least one item must be of type PRIMARY.", "primaryMissing")
+    for position, item in enumerate(items):
+        if item.item_date and item.due_date and item.due_date < item.item_date:
+            yield Fault(
+                f"/items/{position}/dueDate", "dueDate is before itemDate; swap them?", "order"
+            )
+
+
+def _has_text(value: str | None) -> bool:
+    return value is not None and bool(value.strip())
+
+
+@lru_cache(maxsize=20_000)
+def _is_possible(first_digits: str, length: int) -> bool:
+    """Whether a number of this start and length can exist.
+
+    Possibility hangs on the country code and the length alone, so that the first digits stand for
+    all numbers that share them, which keeps a thousand claims from a thousand look-ups.
+    """
+    number = first_digits.ljust(length, "1")
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(number))
+    except phonenumbers.NumberParseException:
+        return False

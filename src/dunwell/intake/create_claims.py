@@ -1,0 +1,230 @@
+"""Creates claims: what was checked is stored with its assignment and first due time.
+
+Each claim stands for itself; a rejected one, a reference used before and an unknown ticket fail
+alone. The whole set is one statement, hence one transaction, whatever its size.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from dunwell.assignment.targets import accepts_currency, load_default_target
+from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
+from dunwell.escalation.schedule import first_due
+from dunwell.files.store import load_usable_tickets
+from dunwell.intake.check_claims import Rejected
+from dunwell.intake.submission import ClaimSubmission
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import find_missing
+from dunwell.workflows.versions import Version
+
+_CREATE = files("dunwell.intake").joinpath("create_claims.sql").read_text()
+# Rides on claims_reference.
+_FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something worth knowing about a claim that was created all the same."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreationResult:
+    """What became of one submitted claim: an id, or an error."""
+
+    claim_id: int | None
+    reference_number: str | None
+    error: Refusal | None = None
+    remarks: tuple[Remark, ...] = ()
+
+
+NO_CONTACT = Remark(
+    "NO_CONTACT",
+    "The claim has no e-mail, mobile number or postal address; nobody can be contacted.",
+)
+
+
+async def create_claims(
+    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+) -> list[CreationResult]:
+    """Create what can be created; one result per submission, in order.
+
+    Raises MerchantNotConfigured. `work.tx` need not be in a transaction: one statement writes all.
+    """
+    missing = find_missing(work.merchant.configuration)
+    if missing:
+        raise MerchantNotConfigured(
+            "The operator has not finished setting this merchant up; see details.missing.",
+            missing=missing,
+        )
+    results = await _refuse_unusable(work, submissions)
+    chosen = {
+        n: claim
+        for n, claim in enumerate(submissions)
+        if isinstance(claim, ClaimSubmission) and n not in results
+    }
+    if chosen:
+        target = await load_default_target(work.tx, work.merchant)
+        results |= await _store(work, chosen, target)
+    _point_to_first_use(results)
+    return [results[n] for n in range(len(submissions))]
+
+
+async def _refuse_unusable(
+    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+) -> dict[int, CreationResult]:
+    """Results of the claims that cannot be created whatever the database says."""
+    wanted = {
+        attachment.ticket_id
+        for claim in submissions
+        if isinstance(claim, ClaimSubmission)
+        for attachment in claim.attachments
+        if attachment.ticket_id is not None
+    }
+    usable = (
+        await load_usable_tickets(work.tx, work.merchant_id, wanted, work.now) if wanted else set()
+    )
+    refused: dict[int, CreationResult] = {}
+    seen: set[str] = set()
+    for n, claim in enumerate(submissions):
+        if isinstance(claim, Rejected):
+            refused[n] = CreationResult(None, claim.reference_number, claim.error)
+        elif any(attachment.ticket_id not in usable for attachment in claim.attachments):
+            refused[n] = CreationResult(
+                None, claim.reference_number, _unknown_ticket(claim, usable)
+            )
+        elif claim.reference_number in seen:
+            refused[n] = CreationResult(None, claim.reference_number, _duplicate(None))
+        else:
+            seen.add(claim.reference_number)
+    return refused
+
+
+async def _store(
+    work: Work, chosen: dict[int, ClaimSubmission], target: Version | None
+) -> dict[int, CreationResult]:
+    rows = [_claim_row(work, n, claim, target) for n, claim in chosen.items()]
+    stored = await work.tx.fetch(
+        _CREATE, work.merchant_id, rows, _item_rows(chosen), _attachment_rows(work, chosen),
+        work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id,
+    )  # fmt: skip
+    results = {}
+    for row in stored:
+        n, claim_id = row["n"], row["claim_id"]
+        claim = chosen[n]
+        if claim_id is not None:
+            remarks = () if claim.has_contact else (NO_CONTACT,)
+            results[n] = CreationResult(claim_id, claim.reference_number, None, remarks)
+            continue
+        # A claim that another request created while this statement ran is not in its snapshot.
+        present = row["present_claim_id"] or await work.tx.fetchval(
+            _FIND_PRESENT, work.merchant_id, claim.reference_number
+        )
+        results[n] = CreationResult(None, claim.reference_number, _duplicate(present))
+    return results
+
+
+def _claim_row(
+    work: Work, n: int, claim: ClaimSubmission, target: Version | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "n": n,
+        "reference_number": claim.reference_number,
+        "currency": claim.currency,
+        "first_name": claim.debtor_name,
+        "last_name": claim.debtor_last_name,
+        "company_name": claim.company_name,
+        "email": claim.email,
+        "mobile_number": claim.mobile_number,
+        "language": claim.language,
+        "date_of_birth": claim.date_of_birth,
+        "address": _address_row(claim),
+        "customer_number": claim.customer_number,
+        "contract_number": claim.contract_number,
+        "custom_fields": claim.custom_fields,
+        "max_deferral_on": claim.max_deferral_date,
+    }
+    if target is not None and accepts_currency(target, work.merchant, claim.currency):
+        row |= _assignment_row(work, claim, target)
+    return row
+
+
+def _assignment_row(work: Work, claim: ClaimSubmission, target: Version) -> dict[str, Any]:
+    timezone = work.merchant.configuration.timezone
+    return {
+        "workflow_id": target.workflow_id,
+        "workflow_major": target.major,
+        "next_step_id": target.definition.steps[0].id,
+        "due_at": first_due(target.definition, timezone, claim.first_primary_due_on, work.now),
+    }
+
+
+def _address_row(claim: ClaimSubmission) -> dict[str, Any] | None:
+    if claim.address is None:
+        return None
+    given = msgspec.structs.asdict(claim.address)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _item_rows(chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:
+    return [
+        {
+            "n": n,
+            "position": position,
+            "reference": item.reference,
+            "type": item.type,
+            "value_cents": int(item.value),
+            "item_date": item.item_date,
+            "due_date": item.due_date,
+        }
+        for n, claim in chosen.items()
+        for position, item in enumerate(claim.items)
+    ]
+
+
+def _attachment_rows(work: Work, chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:
+    return [
+        {
+            "n": n,
+            "position": position,
+            "attachment_id": work.ids.new(work.now),
+            "ticket_id": attachment.ticket_id,
+        }
+        for n, claim in chosen.items()
+        for position, attachment in enumerate(claim.attachments)
+    ]
+
+
+def _point_to_first_use(results: dict[int, CreationResult]) -> None:
+    """A reference used twice in one request: the later claim names the earlier one's id."""
+    first_ids = {
+        result.reference_number: result.claim_id
+        for result in results.values()
+        if result.claim_id is not None
+    }
+    for n, result in results.items():
+        error = result.error
+        if isinstance(error, DuplicateReferenceNumber) and error.details["claimId"] is None:
+            first_id = first_ids.get(result.reference_number)
+            results[n] = CreationResult(None, result.reference_number, _duplicate(first_id))
+
+
+def _unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> UnknownTicket:
+    unknown = [a.source for a in claim.attachments if a.ticket_id not in usable]
+    return UnknownTicket(
+        "No usable upload has this ticket; upload the file again and use the new ticketId.",
+        ticketIds=unknown,
+    )
+
+
+def _duplicate(claim_id: int | None) -> DuplicateReferenceNumber:
+    return DuplicateReferenceNumber(
+        "This referenceNumber is taken by an earlier claim; see details.claimId.",
+        claimId=claim_id,
+    )

@@ -1,0 +1,60 @@
+-- Stores a set of claims with debtors, items, attachments and the audit row: all or nothing, in one
+-- statement. $1 merchant, $2 claims, $3 items, $4 attachments (JSON arrays, `n` numbers the claim),
+-- $5 now, $6 audit id, $7 actor kind, $8 actor id. A reference the merchant already used creates
+-- nothing for that claim (index claims_reference) and answers the id of the claim that has it.
+WITH submitted AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset($2::json) AS s (
+        n integer, reference_number text, currency text,
+        workflow_id uuid, workflow_major integer, next_step_id integer, due_at timestamptz,
+        first_name text, last_name text, company_name text, email text, mobile_number text,
+        language text, date_of_birth date, address jsonb, customer_number text,
+        contract_number text, custom_fields jsonb, max_deferral_on date)
+), created AS (
+    INSERT INTO claims (merchant_id, reference_number, currency, workflow_id, workflow_major, run,
+                        next_step_id, due_at, created_at, updated_at)
+    SELECT $1, reference_number, currency, workflow_id, workflow_major,
+           CASE WHEN workflow_id IS NULL THEN 0 ELSE 1 END, next_step_id, due_at, $5, $5
+    FROM submitted
+    ORDER BY n
+    ON CONFLICT (merchant_id, reference_number) DO NOTHING
+    RETURNING claim_id, reference_number
+), placed AS MATERIALIZED (
+    SELECT s.*, c.claim_id
+    FROM submitted s
+    JOIN created c USING (reference_number)
+), stored_debtors AS (
+    INSERT INTO debtors (merchant_id, claim_id, first_name, last_name, company_name, email,
+                         mobile_number, language, date_of_birth, address, customer_number,
+                         contract_number, custom_fields, max_deferral_on)
+    SELECT $1, claim_id, first_name, last_name, company_name, email, mobile_number, language,
+           date_of_birth, address, customer_number, contract_number, custom_fields, max_deferral_on
+    FROM placed
+), stored_items AS (
+    INSERT INTO items (merchant_id, claim_id, position, reference, type, value_cents, item_date,
+                       due_date)
+    SELECT $1, p.claim_id, i.position, i.reference, i.type, i.value_cents, i.item_date, i.due_date
+    FROM json_to_recordset($3::json) AS i (
+        n integer, position integer, reference text, type text, value_cents bigint, item_date date,
+        due_date date)
+    JOIN placed p USING (n)
+    ORDER BY p.claim_id, i.position
+), stored_attachments AS (
+    INSERT INTO attachments (merchant_id, claim_id, attachment_id, ticket_id, position, created_at)
+    SELECT $1, p.claim_id, a.attachment_id, a.ticket_id, a.position, $5
+    FROM json_to_recordset($4::json) AS a (
+        n integer, position integer, attachment_id uuid, ticket_id uuid)
+    JOIN placed p USING (n)
+), audited AS (
+    INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details)
+    SELECT $1, $6, $5, $7, $8, 'claims.create', 'merchant:' || $1,
+           jsonb_build_object('claimIds', jsonb_agg(claim_id ORDER BY claim_id))
+    FROM created
+    HAVING count(*) > 0
+)
+SELECT s.n, p.claim_id, present.claim_id AS present_claim_id
+FROM submitted s
+LEFT JOIN placed p USING (n)
+LEFT JOIN claims present
+    ON p.claim_id IS NULL AND present.merchant_id = $1
+    AND present.reference_number = s.reference_number

@@ -1,0 +1,101 @@
+"""What a merchant submits as a claim (spec, Claim; CONTRACT 3): its shape and its limits. Pure.
+
+Attributes are the contract's names in snake case. A text is at most 255 characters, without control
+characters; money is a string of digits in minor units.
+"""
+
+from datetime import date
+from typing import Annotated, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+MAX_CLAIMS = 1000
+MAX_ITEMS = 100
+MAX_ATTACHMENTS = 20
+MAX_CUSTOM_FIELDS = 50
+
+# "(?!\n)" because "$" alone would let one line break pass at the end.
+_NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$(?!\n)"
+# What browsers take as an e-mail address (WHATWG HTML, valid e-mail address).
+_EMAIL = (
+    r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$(?!\n)"
+)
+
+Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS)]
+Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS)]
+Money = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,11}$(?!\n)")]
+Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)")]
+Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}$(?!\n)")]
+Email = Annotated[str, Meta(max_length=254, pattern=_EMAIL)]
+MobileNumber = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{5,14}$(?!\n)")]
+Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}$(?!\n)")]
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    pass
+
+
+class ItemSubmission(_Part, frozen=True):
+    reference: Reference
+    type: Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
+    value: Money
+    item_date: date | None = None
+    due_date: date | None = None
+
+
+class AttachmentSubmission(_Part, frozen=True):
+    source_type: Literal["TICKET"]
+    source: Reference
+
+    @property
+    def ticket_id(self) -> UUID | None:
+        """The upload ticket; none if the source cannot be one of ours."""
+        try:
+            return UUID(self.source)
+        except ValueError:
+            return None
+
+
+class AddressSubmission(_Part, frozen=True):
+    street: Text | None = None
+    address_line2: Text | None = None
+    postal_code: Text | None = None
+    city: Text | None = None
+    country: Country | None = None
+
+
+class ClaimSubmission(_Part, frozen=True):
+    reference_number: Reference
+    currency: Currency
+    items: Annotated[list[ItemSubmission], Meta(min_length=1, max_length=MAX_ITEMS)]
+    debtor_name: Text | None = None
+    debtor_last_name: Text | None = None
+    company_name: Text | None = None
+    email: Email | None = None
+    mobile_number: MobileNumber | None = None
+    customer_number: Text | None = None
+    contract_number: Text | None = None
+    language: Language | None = None
+    date_of_birth: date | None = None
+    address: AddressSubmission | None = None
+    custom_fields: Annotated[dict[Reference, Text], Meta(max_length=MAX_CUSTOM_FIELDS)] | None = (
+        None
+    )
+    max_deferral_date: date | None = None
+    attachments: Annotated[list[AttachmentSubmission], Meta(max_length=MAX_ATTACHMENTS)] = []
+
+    @property
+    def has_contact(self) -> bool:
+        return self.email is not None or self.mobile_number is not None or self.has_address
+
+    @property
+    def has_address(self) -> bool:
+        return self.address is not None and bool(self.address.street and self.address.city)
+
+    @property
+    def first_primary_due_on(self) -> date | None:
+        """The due date of the first PRIMARY item by position (CONTRACT 6, processingStart)."""
+        return next(item.due_date for item in self.items if item.type == "PRIMARY")

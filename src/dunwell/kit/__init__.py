@@ -1,0 +1,1 @@
+"""What any service needs, with no domain word in it."""

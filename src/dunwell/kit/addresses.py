@@ -1,0 +1,76 @@
+"""Which IP addresses an outgoing request may connect to. Pure.
+
+The registries of special addresses (RFC 6890 and its successors) are spelled out, because what
+`ipaddress` calls private differs between Python versions. For IPv6 only global unicast space is
+open, so every embedding of an IPv4 address that is routed elsewhere is closed with the rest.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+_LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
+_LOOPBACK_V6 = IPv6Address("::1")
+_FORBIDDEN_V4 = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network, unspecified
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, cloud metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # multicast tunnelling
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+# Outside it: ::, ::1, mapped and compatible, NAT64, unique local, link-local, multicast.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_FORBIDDEN_V6 = tuple(
+    ip_network(network)
+    for network in (
+        "2001::/23",  # Teredo, ORCHID, benchmarking and the other protocol assignments
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def is_forbidden(address: str, *, allow_loopback: bool) -> bool:
+    """Whether a connection to this address must not be made.
+
+    Anything but a plain IPv4 or IPv6 address in its standard spelling is forbidden, so that no
+    other reader can understand it otherwise. `allow_loopback` opens 127.0.0.0/8 and ::1, written
+    as such: a mapped loopback address stays forbidden.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return True
+    if isinstance(parsed, IPv4Address):
+        return _is_forbidden_v4(parsed, allow_loopback)
+    return _is_forbidden_v6(parsed, allow_loopback)
+
+
+def _is_forbidden_v4(address: IPv4Address, allow_loopback: bool) -> bool:  # noqa: FBT001 - private
+    if allow_loopback and address in _LOOPBACK_V4:
+        return False
+    return any(address in network for network in _FORBIDDEN_V4)
+
+
+def _is_forbidden_v6(address: IPv6Address, allow_loopback: bool) -> bool:  # noqa: FBT001 - private
+    if allow_loopback and address == _LOOPBACK_V6:
+        return False
+    if address.scope_id is not None or address not in _GLOBAL_UNICAST:
+        return True
+    return any(address in network for network in _FORBIDDEN_V6)

@@ -1,0 +1,83 @@
+"""Whether a code is one that others gave a meaning: currencies, languages, zones, addresses. Pure.
+
+The lists are those of the libraries kept by their field: CLDR through Babel, the zone database.
+"""
+
+from email.errors import HeaderParseError, MessageDefect
+from email.headerregistry import Address
+from functools import cache
+from zoneinfo import available_timezones
+
+from babel.core import Locale
+from babel.localedata import locale_identifiers
+from babel.numbers import list_currencies
+from schwifty import BIC, IBAN
+from schwifty.exceptions import SchwiftyException
+
+
+def is_currency(code: str) -> bool:
+    """An ISO 4217 code in upper case."""
+    return code in _currencies()
+
+
+def is_language(code: str) -> bool:
+    """A language CLDR knows, by its code alone, as "de"."""
+    return code in _languages()
+
+
+def is_country(code: str) -> bool:
+    """An ISO 3166-1 alpha-2 code in upper case."""
+    return len(code) == 2 and code.isalpha() and code in _territories()
+
+
+def is_timezone(name: str) -> bool:
+    """A zone of the IANA database, as "Europe/Berlin"."""
+    return name in _timezones()
+
+
+def is_email_address(text: str) -> bool:
+    """One plain address by RFC 5322's syntax, with a domain; no display name, no line break."""
+    if not text.isprintable() or text != text.strip() or len(text) > 254:
+        return False
+    try:
+        address = Address(addr_spec=text)
+    except (HeaderParseError, MessageDefect, ValueError, IndexError):
+        return False
+    return bool(address.username) and "." in address.domain.strip(".")
+
+
+def is_iban(text: str) -> bool:
+    """Right country, length, bank-code shape and check digits."""
+    try:
+        IBAN(text)
+    except SchwiftyException:
+        return False
+    return True
+
+
+def is_bic(text: str) -> bool:
+    try:
+        BIC(text)
+    except SchwiftyException:
+        return False
+    return True
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    return frozenset(list_currencies())
+
+
+@cache
+def _languages() -> frozenset[str]:
+    return frozenset(name for name in locale_identifiers() if name.isalpha() and name.islower())
+
+
+@cache
+def _territories() -> frozenset[str]:
+    return frozenset(Locale("en").territories)
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    return frozenset(available_timezones())

@@ -1,0 +1,139 @@
+"""As whom the embedded PostgreSQL runs: PostgreSQL refuses root, so as root it is a system user.
+
+Where that user cannot reach the folders it needs (a checkout under /root), Linux lets its
+processes keep the one capability that searches folders. Nothing here starts a process.
+"""
+
+import contextlib
+import ctypes
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+_SYSTEM_USERS = ("dunwell", "postgres", "pgserver")
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+_PR_SET_SECUREBITS = 28
+# Capabilities stay over a change of user, and access(2) heeds them.
+_SECBIT_NO_SETUID_FIXUP = 1 << 2
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_RAISE = 2
+_CAPABILITY_VERSION_3 = 0x20080522
+# Reads and searches any folder; or, where a container keeps that one back, writes too.
+_CAP_DAC_READ_SEARCH = 2
+_CAP_DAC_OVERRIDE = 1
+_CAP_SETPCAP = 8
+_SIGNAL_FOR_FAST_SHUTDOWN = 2
+
+
+class FolderUnreachable(Exception):  # noqa: N818 - reads as what is wrong
+    """The server's user cannot reach a folder, and cannot be helped to."""
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _CapabilitySet(ctypes.Structure):
+    _fields_ = (
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    )
+
+
+def find_server_user() -> pwd.struct_passwd:
+    """The user that runs the server: this one, or as root a system user, made if there is none."""
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid())
+    for name in _SYSTEM_USERS:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    useradd = shutil.which("useradd") or "/usr/sbin/useradd"
+    if not Path(useradd).exists():
+        return pwd.getpwnam("nobody")
+    subprocess.run([useradd, "--system", _SYSTEM_USERS[0]], check=True)  # noqa: S603
+    return pwd.getpwnam(_SYSTEM_USERS[0])
+
+
+def become_user(
+    user: pwd.struct_passwd, folders: Iterable[Path], *, ends_with_parent: bool = False
+) -> Callable[[], None]:
+    """What a child calls between fork and exec to be `user`, able to reach `folders`.
+
+    With `ends_with_parent` Linux asks it for a fast shutdown when its parent dies; elsewhere the
+    next start finds it and stops it. Raises FolderUnreachable.
+    """
+    is_root = os.geteuid() == 0
+    capability = None
+    if is_root:
+        unreachable = [folder for folder in folders if not _is_reachable(folder, user)]
+        capability = _find_search_capability(unreachable[0], user) if unreachable else None
+
+    def prepare() -> None:
+        if is_root:
+            _drop_root(user, capability)
+        if ends_with_parent and sys.platform == "linux":
+            # After the change of user, which clears it.
+            _LIBC.prctl(_PR_SET_PDEATHSIG, _SIGNAL_FOR_FAST_SHUTDOWN)
+
+    return prepare
+
+
+def _is_reachable(folder: Path, user: pwd.struct_passwd) -> bool:
+    """Whether the user may pass through every folder above and into this one."""
+    for each in (folder, *folder.parents):
+        found = each.stat()
+        if found.st_uid == user.pw_uid:
+            needed = stat.S_IXUSR
+        elif found.st_gid == user.pw_gid:
+            needed = stat.S_IXGRP
+        else:
+            needed = stat.S_IXOTH
+        if not found.st_mode & needed:
+            return False
+    return True
+
+
+def _find_search_capability(unreachable: Path, user: pwd.struct_passwd) -> int:
+    if sys.platform == "linux":
+        status = Path("/proc/self/status").read_text()
+        line = next(each for each in status.splitlines() if each.startswith("CapPrm:"))
+        permitted = int(line.split()[1], 16)
+        has_setpcap = permitted >> _CAP_SETPCAP & 1
+        for capability in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):
+            if has_setpcap and permitted >> capability & 1:
+                return capability
+    raise FolderUnreachable(
+        f"As root the database runs as the user {user.pw_name}, who cannot reach {unreachable}. "
+        "Run as another user, or let others pass through the folders above it (chmod o+x)."
+    )
+
+
+def _drop_root(user: pwd.struct_passwd, capability: int | None) -> None:
+    if capability is not None:
+        _call(_LIBC.prctl, _PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    if capability is not None:
+        _keep_capability(capability)
+
+
+def _keep_capability(capability: int) -> None:
+    """Drop every capability but this one, and carry it over exec."""
+    bit = 1 << capability
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    sets = (_CapabilitySet * 2)(_CapabilitySet(bit, bit, bit), _CapabilitySet(0, 0, 0))
+    _call(_LIBC.capset, ctypes.byref(header), sets)
+    _call(_LIBC.prctl, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, capability, 0, 0)
+
+
+def _call(function: Callable[..., int], *arguments: object) -> None:
+    if function(*arguments) != 0:
+        raise OSError(ctypes.get_errno(), "the kernel refuses to change capabilities")

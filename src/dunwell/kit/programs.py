@@ -1,0 +1,119 @@
+"""Child processes that are kept running: started again when they die, after a growing pause.
+
+One thread starts, watches and stops them, because Linux ties a child's life to the thread that
+started it.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+
+import structlog
+
+_FIRST_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 5.0
+# A program that ran this long and dies starts again as quickly as one that never died.
+_HEALTHY_SECONDS = 30.0
+
+_log = structlog.get_logger()
+
+Process = subprocess.Popen[bytes]
+
+
+class Program:
+    """One child. `start` returns when it was started; what it raises counts as a death."""
+
+    def __init__(
+        self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM
+    ) -> None:
+        self.name = name
+        self._start = start
+        self._stop_signal = stop_signal
+        self._process: Process | None = None
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._started_at = 0.0
+        self._starts_at = 0.0
+
+    def start(self) -> None:
+        """Start it now; raises what starting raises."""
+        self._started_at = time.monotonic()
+        self._process = self._start()
+        _log.info("started", program=self.name, pid=self._process.pid)
+
+    def keep(self) -> None:
+        """Note its death, or start it again once its pause is over. Call several times a second."""
+        if self._process is not None:
+            self._note_death(self._process)
+        elif time.monotonic() >= self._starts_at:
+            try:
+                self.start()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next try may work
+                _log.error("cannot be started", program=self.name, exc_info=error)
+                self._plan_next_start()
+
+    def _note_death(self, process: Process) -> None:
+        exit_code = process.poll()
+        if exit_code is None:
+            return
+        _log.error("died", program=self.name, pid=process.pid, exit_code=exit_code)
+        self._process = None
+        if time.monotonic() - self._started_at > _HEALTHY_SECONDS:
+            self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._plan_next_start()
+
+    def _plan_next_start(self) -> None:
+        self._starts_at = time.monotonic() + self._pause_seconds
+        self._pause_seconds = min(self._pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
+
+    def ask_to_stop(self) -> None:
+        self.send(self._stop_signal)
+
+    def send(self, signal_number: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal_number)  # of one that has ended, nothing is sent
+
+    def wait(self, deadline: float) -> None:
+        """Wait until it has ended; past the deadline (monotonic) it is killed."""
+        if self._process is None:
+            return
+        try:
+            exit_code = self._process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            exit_code = self._process.wait()
+        _log.info("stopped", program=self.name, pid=self._process.pid, exit_code=exit_code)
+        self._process = None
+
+
+def stop_programs(programs: Iterable[Program], patience_seconds: float) -> None:
+    """Ask all to end at once, and wait for each."""
+    stopping = list(programs)
+    for program in stopping:
+        program.ask_to_stop()
+    deadline = time.monotonic() + patience_seconds
+    for program in stopping:
+        program.wait(deadline)
+
+
+class Lifeline:
+    """A pipe whose writing end only this process holds: its children read its end as ours."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._writing_end = os.pipe()
+
+    def spawn(
+        self, command: list[str], environment: dict[str, str], descriptors: tuple[int, ...]
+    ) -> Process:
+        """Start a child that inherits the reading end and these descriptors.
+
+        In a process group of its own: Ctrl-C reaches the parent alone, which stops its children.
+        """
+        return subprocess.Popen(  # noqa: S603
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=(self.descriptor, *descriptors),
+            process_group=0,
+        )

@@ -1,0 +1,35 @@
+"""Characters that no text of ours may hold, found anywhere in a JSON value. Pure."""
+
+import unicodedata
+from collections.abc import Iterator
+
+from dunwell.errors import Fault
+from dunwell.kit.shape import render_pointer
+
+# Line feed, carriage return, tab.
+_ALLOWED_CONTROLS = "\n\r\t"
+
+
+def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
+    """A fault for each string or name with a control character, a NUL or half a surrogate pair."""
+    if isinstance(value, str):
+        if not is_printable(value):
+            message = "Remove the control characters (line breaks and tabs may stay)."
+            yield Fault(render_pointer(path), message, "CONTROL_CHARACTER")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from find_unprintable(inner, (*path, name))
+            if isinstance(name, str) and not is_printable(name):
+                message = "Remove the control characters from the names in this object."
+                yield Fault(render_pointer(path), message, "CONTROL_CHARACTER")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from find_unprintable(inner, (*path, index))
+
+
+def is_printable(text: str) -> bool:
+    """No control character but line breaks and tabs, and nothing UTF-8 cannot hold."""
+    return text.isprintable() or not any(
+        unicodedata.category(letter) in ("Cc", "Cs") and letter not in _ALLOWED_CONTROLS
+        for letter in text
+    )

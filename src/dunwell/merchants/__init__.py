@@ -1,0 +1,1 @@
+"""Merchant accounts, their configuration, API credentials and tokens, the audit log."""

@@ -1,0 +1,47 @@
+"""The values every use case works with: the merchant, and the transaction at hand."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.kit.clock import Clock
+from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
+from dunwell.merchants.actor import Actor
+from dunwell.merchants.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Merchant:
+    merchant_id: int
+    key: str
+    name: str
+    switched_to_workflows: bool
+    # Raised by every change of configuration, rules or workflows; a key for caches.
+    revision: int
+    configuration: Configuration
+    # A sandbox merchant's own clock (CONTRACT 12); none for the others.
+    sandbox_now: datetime | None
+
+    @property
+    def is_sandbox(self) -> bool:
+        return self.sandbox_now is not None
+
+    def now(self, clock: Clock) -> datetime:
+        """The instant that rules this merchant's steps, holds and event dates."""
+        return self.sandbox_now or clock.now()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a use case is given: an open transaction, whose merchant, who acts, and when."""
+
+    tx: Connection
+    merchant: Merchant
+    actor: Actor
+    # The merchant's time.
+    now: datetime
+    ids: Ids
+
+    @property
+    def merchant_id(self) -> int:
+        return self.merchant.merchant_id

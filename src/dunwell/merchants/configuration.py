@@ -1,0 +1,70 @@
+"""What the operator set up for a merchant (CONTRACT 11), as one value. Pure.
+
+Stored as one JSON document; credentials, webhooks, workflows and rules have tables of their own.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Channel = Literal["EMAIL", "SMS", "LETTER"]
+Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
+
+
+class Legal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who the creditor is, as shown to debtors. `address` may have several lines."""
+
+    name: str
+    address: str
+    register: str | None = None
+    supervisory_authority: str | None = None
+    vat_id: str | None = None
+
+
+class Contact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    email: str
+    phone: str | None = None
+    hours: str | None = None
+
+
+class BankAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    iban: str
+    holder: str
+    bic: str | None = None
+
+
+class Payment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    bank_account: BankAccount | None = None
+    # Which items a payment pays first (CONTRACT 4).
+    allocation: Allocation = "COSTS_FIRST"
+
+
+class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which adapter carries a channel, and the sender debtors see."""
+
+    adapter: str
+    sender: str | None = None
+
+
+class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    language: str
+    timezone: str
+    currency: str
+    legal: Legal | None = None
+    contact: Contact | None = None
+    payment: Payment = msgspec.field(default_factory=Payment)
+    channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
+
+
+def find_missing(configuration: Configuration) -> list[str]:
+    """The merchant-file keys still to be set before claims can be created; none: configured."""
+    missing = []
+    if configuration.legal is None:
+        missing.append("legal")
+    if configuration.contact is None:
+        missing.append("contact")
+    if not configuration.channels:
+        missing.append("channels")
+    if configuration.payment.bank_account is None:
+        missing.append("payment.bankAccount")
+    return missing

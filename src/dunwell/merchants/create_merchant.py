@@ -1,0 +1,37 @@
+"""Create a merchant account (spec, What the service does 5): its row and its first audit row."""
+
+from datetime import datetime
+
+from dunwell.errors import InvalidState
+from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store_changes import NewMerchant, save_merchant
+
+
+async def create_merchant(
+    tx: Connection, actor: Actor, new: NewMerchant, now: datetime, ids: Ids
+) -> Work:
+    """Store the merchant; answers the work that goes on with it. `now` is real time.
+
+    A sandbox merchant's clock begins at the second of `now`, so that an answer, which shows
+    milliseconds, names the instant it stands at. Raises InvalidState: the key is taken.
+    """
+    sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
+    merchant_id = await save_merchant(tx, new, now, sandbox_now)
+    if merchant_id is None:
+        raise InvalidState(f'A merchant with the key "{new.key}" exists already.', state="EXISTS")
+    merchant = Merchant(
+        merchant_id=merchant_id,
+        key=new.key,
+        name=new.name,
+        switched_to_workflows=new.switched_to_workflows,
+        revision=1,
+        configuration=new.configuration,
+        sandbox_now=sandbox_now,
+    )
+    work = Work(tx, merchant, actor, now, ids)
+    await save_audit(work, "merchant.create", f"merchant:{merchant_id}", sandbox=new.is_sandbox)
+    return work

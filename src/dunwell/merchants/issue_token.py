@@ -1,0 +1,45 @@
+"""Exchange a client id and secret for an access token (spec, Authentication 2 to 4)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dunwell.errors import AuthenticationError
+from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.lookup import find_credential_by_secret
+from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
+from dunwell.merchants.store import load_merchant, save_token
+
+TOKEN_LIVES = timedelta(seconds=3600)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    access_token: str
+    expires_in: int
+
+
+async def issue_token(
+    tx: Connection, given: NewCredential, *, now: datetime, randomness: bytes, ids: Ids
+) -> IssuedToken:
+    """`now` is real time, `randomness` SECRET_RANDOM_BYTES long. Raises AuthenticationError.
+
+    It takes a transaction and no Work: whose credential it is turns out on the way.
+    """
+    key = await find_credential_by_secret(
+        tx, given.client_id, hash_secret(given.client_secret), now
+    )
+    if key is None:
+        raise AuthenticationError("The client id or the client secret is wrong, or was revoked.")
+    token = render_access_token(randomness)
+    await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIVES)
+    merchant = await load_merchant(tx, key.owner_id)
+    assert merchant is not None
+    actor = Actor(ActorKind.CREDENTIAL, given.client_id)
+    await save_audit(
+        Work(tx, merchant, actor, now, ids), "token.issue", f"credential:{given.client_id}"
+    )
+    return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))

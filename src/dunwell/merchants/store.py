@@ -1,0 +1,196 @@
+"""The SQL of merchants, credentials, tokens and quotas: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.access import Access, CredentialKey
+from dunwell.merchants.account import Merchant
+from dunwell.merchants.configuration_cache import Kept, find_kept, read_configuration
+
+_LOAD_MERCHANT = """
+SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,
+    CASE WHEN revision = $2 THEN NULL ELSE configuration END AS configuration
+FROM merchants
+WHERE merchant_id = $1
+"""
+
+_LOAD_MERCHANTS_PAGE = """
+SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now, configuration
+FROM merchants
+WHERE merchant_id > $1
+ORDER BY merchant_id
+LIMIT $2
+"""
+
+_INSERT_CREDENTIAL = """
+WITH created AS (
+    INSERT INTO credentials
+        (merchant_id, credential_id, name, client_id, requests_per_minute, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (merchant_id, name) DO NOTHING
+    RETURNING merchant_id, credential_id
+), secret AS (
+    INSERT INTO credential_secrets (merchant_id, credential_id, secret_hash, created_at)
+    SELECT merchant_id, credential_id, $7, $6
+    FROM created
+), reach AS (
+    INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at)
+    SELECT merchant_id, merchant_id, credential_id, $6
+    FROM created
+)
+SELECT credential_id
+FROM created
+"""
+
+_LOAD_CREDENTIALS = """
+SELECT credential_id, name, client_id, requests_per_minute, revoked_at
+FROM credentials
+WHERE merchant_id = $1
+ORDER BY created_at, credential_id
+"""
+
+_REVOKE_CREDENTIAL = """
+UPDATE credentials
+SET revoked_at = $3
+WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+RETURNING credential_id
+"""
+
+# The secret so far ends at $5, one that was already ending ends now ($4): two live at most.
+_ROTATE = """
+WITH live AS (
+    SELECT merchant_id, credential_id
+    FROM credentials
+    WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+    FOR UPDATE
+), ending AS (
+    UPDATE credential_secrets AS secret
+    SET expires_at = CASE
+        WHEN secret.expires_at IS NULL THEN $5
+        ELSE LEAST(secret.expires_at, $4)
+    END
+    FROM live
+    WHERE secret.merchant_id = live.merchant_id AND secret.credential_id = live.credential_id
+)
+INSERT INTO credential_secrets (merchant_id, credential_id, secret_hash, created_at)
+SELECT merchant_id, credential_id, $3, $4
+FROM live
+RETURNING credential_id
+"""
+
+_INSERT_REACH = """
+INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING
+RETURNING credential_id
+"""
+
+_ISSUE = """
+INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, expires_at)
+VALUES ($1, $2, $3, $4, $5)
+"""
+
+# Overshoots the limit by less than one block in each process, and stops growing there.
+_DRAW_REQUESTS = """
+INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, drawn)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (merchant_id, credential_id, minute) DO UPDATE
+SET drawn = quota.drawn + $4
+WHERE quota.drawn < $5
+RETURNING drawn
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    credential_id: UUID
+    name: str
+    client_id: str
+    requests_per_minute: int
+    revoked_at: datetime | None
+
+
+async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
+    kept = find_kept(merchant_id)
+    row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, kept.revision)
+    return None if row is None else read_merchant(row, kept)
+
+
+async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
+    """Merchants with greater ids, in order: for those who go over all of them."""
+    rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
+    return [read_merchant(row, Kept()) for row in rows]
+
+
+async def save_credential(
+    tx: Connection, merchant_id: int, credential: Credential, secret_hash: bytes, now: datetime
+) -> bool:
+    """Store a credential that reaches its own merchant; False: the name is taken."""
+    saved = await tx.fetchval(
+        _INSERT_CREDENTIAL, merchant_id, credential.credential_id, credential.name,
+        credential.client_id, credential.requests_per_minute, now, secret_hash,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def load_credentials(tx: Connection, merchant_id: int) -> Sequence[Credential]:
+    return [Credential(**row) for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)]
+
+
+async def save_revocation(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> UUID | None:
+    """Revoke a live credential; None: there is none with this id."""
+    credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
+    return credential_id
+
+
+async def save_rotation(
+    tx: Connection, merchant_id: int, client_id: str, secret_hash: bytes,
+    *, now: datetime, old_until: datetime,
+) -> UUID | None:  # fmt: skip
+    """Add a secret, the one so far ending at `old_until`; None: no live credential has this id."""
+    credential_id: UUID | None = await tx.fetchval(
+        _ROTATE, merchant_id, client_id, secret_hash, now, old_until
+    )
+    return credential_id
+
+
+async def save_reach(tx: Connection, merchant_id: int, key: CredentialKey, now: datetime) -> bool:
+    """Let a credential reach the merchant; False: it does already."""
+    saved = await tx.fetchval(_INSERT_REACH, merchant_id, key.owner_id, key.credential_id, now)
+    return saved is not None
+
+
+async def save_token(
+    tx: Connection, key: CredentialKey, token_hash: bytes,
+    *, issued_at: datetime, expires_at: datetime,
+) -> None:  # fmt: skip
+    await tx.execute(_ISSUE, key.owner_id, token_hash, key.credential_id, issued_at, expires_at)
+
+
+async def draw_requests(tx: Connection, access: Access, minute: datetime, block: int) -> int | None:
+    """Draw a block from the minute; answers all that is drawn now, None when nothing is left."""
+    drawn: int | None = await tx.fetchval(
+        _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,
+        access.requests_per_minute,
+    )  # fmt: skip
+    return drawn
+
+
+def read_merchant(row: Row, kept: Kept) -> Merchant:
+    """A merchant from its columns; `configuration` is null when `kept` is the newest."""
+    return Merchant(
+        merchant_id=row["merchant_id"],
+        key=row["key"],
+        name=row["name"],
+        switched_to_workflows=row["switched_to_workflows"],
+        revision=row["revision"],
+        configuration=read_configuration(
+            row["merchant_id"], row["revision"], row["configuration"], kept
+        ),
+        sandbox_now=row["sandbox_now"],
+    )

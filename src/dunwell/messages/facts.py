@@ -1,0 +1,80 @@
+"""Everything a placeholder can need about one claim, as plain values. Pure.
+
+Cents and dates only: how they read is the rendering's business and differs by language, so the
+same facts serve every language and every channel.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+ItemType = Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFacts:
+    type: ItemType
+    value_cents: int
+    reference: str | None = None
+    item_date: date | None = None
+    due_date: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFacts:
+    claim_id: int
+    reference_number: str
+    currency: str
+    items: tuple[ItemFacts, ...]
+    total_cents: int
+    outstanding_cents: int
+    # The sum of the fee items.
+    fees_cents: int
+    # Of the first PRIMARY item.
+    due_date: date | None = None
+    customer_number: str | None = None
+    contract_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DebtorFacts:
+    """A person, a company, or a person at a company."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    company_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreditorFacts:
+    """The merchant as debtors see it. The address may have several lines."""
+
+    name: str
+    legal_name: str
+    legal_address: str
+    email: str
+    phone: str | None = None
+    register: str | None = None
+    supervisory_authority: str | None = None
+    vat_id: str | None = None
+    bank_iban: str | None = None
+    bank_holder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LandingFacts:
+    """The debtor's page. `url` bears the token or, in what is stored, `links.TOKEN_MASK`."""
+
+    url: str | None = None
+    code: str | None = None
+    domain: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFacts:
+    claim: ClaimFacts
+    debtor: DebtorFacts
+    creditor: CreditorFacts
+    # The day in the merchant's zone.
+    today: date
+    landing: LandingFacts = LandingFacts()

@@ -1,0 +1,126 @@
+"""How facts read in a language: money and days by CLDR, names, and one text per placeholder. Pure.
+
+Money never breaks over two lines: every blank in it is a no-break one. A value can carry neither
+line breaks nor control or direction characters into a message.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_date
+from babel.numbers import format_currency, get_currency_precision
+
+from dunwell.messages.facts import DebtorFacts, MessageFacts
+from dunwell.messages.placeholders import ITEMS, LANDING_URL, NAMES
+from dunwell.messages.wording import Wording, find_wording
+
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_CODE_AND_DIGIT = re.compile(r"(?<=[A-Z])(?=\d)")
+_LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+# Control characters, and those that turn the direction of what follows.
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@lru_cache(maxsize=256)
+def find_locale(language: str) -> Locale:
+    """CLDR's locale for a language tag; English for one it does not know."""
+    try:
+        return Locale.parse(language, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return Locale("en")
+
+
+@lru_cache(maxsize=8192)
+def render_money(cents: int, currency: str, language: str) -> str:
+    """Minor units as an amount with its currency: 1.234,56 € in German."""
+    amount = Decimal(cents).scaleb(-get_currency_precision(currency))
+    text = format_currency(amount, currency, locale=find_locale(language))
+    # CLDR sets a code that stands for a missing sign apart; Babel does not.
+    return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
+
+
+@lru_cache(maxsize=8192)
+def render_day(day: date | None, language: str) -> str:
+    """A day with its month in words, which no reader can take for another one."""
+    return "" if day is None else format_date(day, "long", locale=find_locale(language))
+
+
+def render_name(debtor: DebtorFacts) -> str:
+    """The person; where none is named, the company."""
+    person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
+    return person or debtor.company_name or ""
+
+
+def render_iban(iban: str | None) -> str | None:
+    """In fours, as people read it and banks take it."""
+    return iban and " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))
+
+
+def render_line(value: str | None) -> str:
+    """A value on one line, without characters that steer a display."""
+    if not value:
+        return ""
+    if _STEERING.search(value) is None:
+        return value
+    return _STEERING.sub("", _LINE_BREAKS.sub(" ", value))
+
+
+class Values:
+    """The facts of one message in one language; each value is formatted when it is asked for."""
+
+    __slots__ = ("facts", "language", "wording")
+
+    def __init__(self, facts: MessageFacts, language: str) -> None:
+        self.facts = facts
+        self.language = language
+        self.wording: Wording = find_wording(language)
+
+    def text(self, name: str) -> str:
+        """The placeholder's value on one line; empty where the claim has none."""
+        reader = _READERS.get(name)
+        return render_line(reader(self)) if reader else ""
+
+    def money(self, cents: int) -> str:
+        return render_money(cents, self.facts.claim.currency, self.language)
+
+    def day(self, day: date | None) -> str:
+        return render_day(day, self.language)
+
+
+def _render_items_inline(values: Values) -> str:
+    """The items where a table cannot stand."""
+    items = values.facts.claim.items
+    named = ((values.wording.item_types[i.type], i.reference, i.value_cents) for i in items)
+    return ", ".join(" ".join(filter(None, (t, ref, values.money(c)))) for t, ref, c in named)
+
+
+_READERS: dict[str, Callable[[Values], str | None]] = {
+    "claim.referenceNumber": lambda v: v.facts.claim.reference_number,
+    "claim.id": lambda v: str(v.facts.claim.claim_id),
+    "customerNumber": lambda v: v.facts.claim.customer_number,
+    "contractNumber": lambda v: v.facts.claim.contract_number,
+    "debtor.name": lambda v: render_name(v.facts.debtor),
+    "debtor.firstName": lambda v: v.facts.debtor.first_name,
+    "debtor.lastName": lambda v: v.facts.debtor.last_name,
+    "companyName": lambda v: v.facts.debtor.company_name,
+    "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
+    "total": lambda v: v.money(v.facts.claim.total_cents),
+    "fees": lambda v: v.money(v.facts.claim.fees_cents),
+    ITEMS: _render_items_inline,
+    "dueDate": lambda v: v.day(v.facts.claim.due_date),
+    "merchant.name": lambda v: v.facts.creditor.name,
+    "merchant.legalName": lambda v: v.facts.creditor.legal_name,
+    "merchant.email": lambda v: v.facts.creditor.email,
+    "merchant.phone": lambda v: v.facts.creditor.phone,
+    LANDING_URL: lambda v: v.facts.landing.url,
+    "landing.code": lambda v: v.facts.landing.code,
+    "landing.domain": lambda v: v.facts.landing.domain,
+    "bank.iban": lambda v: render_iban(v.facts.creditor.bank_iban),
+    "bank.holder": lambda v: v.facts.creditor.bank_holder,
+    "today": lambda v: v.day(v.facts.today),
+}
+assert set(_READERS) == set(NAMES)

@@ -1,0 +1,37 @@
+-- Leases a set of one merchant's planned contacts and loads all that rendering them needs; contacts
+-- another dispatcher holds are left to it. $1 merchant, $2 its time, $3 real time, $4 lease,
+-- $5 lease's end, $6 size of the set. Rides on communications_planned, then on primary keys.
+WITH chosen AS MATERIALIZED (
+    SELECT m.communication_id
+    FROM communications m
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+    WHERE m.merchant_id = $1 AND m.state = 'PLANNED' AND m.not_before <= $2
+      AND (m.lease_until IS NULL OR m.lease_until <= $3)
+      AND NOT c.held
+    ORDER BY m.not_before
+    LIMIT $6
+    FOR NO KEY UPDATE OF m SKIP LOCKED
+), leased AS (
+    UPDATE communications m
+    SET lease_id = $4, lease_until = $5
+    FROM chosen
+    WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
+    RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries
+)
+SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,
+       -- Changes with every change of the claim: what was rendered is sent only if it still holds.
+       c.xmin::text::bigint AS claim_version,
+       d.first_name, d.last_name, d.company_name, d.email, d.mobile_number, d.language, d.address,
+       d.customer_number, d.contract_number, i.items, coalesce(a.cents, 0) AS allocated_cents
+FROM leased
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = leased.claim_id
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = leased.claim_id
+CROSS JOIN LATERAL (
+    SELECT json_agg(json_build_array(type, value_cents, reference, item_date, due_date)
+                    ORDER BY position) AS items
+    FROM items
+    WHERE merchant_id = $1 AND claim_id = leased.claim_id) i
+CROSS JOIN LATERAL (
+    SELECT sum(amount_cents)::bigint AS cents
+    FROM allocations
+    WHERE merchant_id = $1 AND claim_id = leased.claim_id) a

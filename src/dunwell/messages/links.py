@@ -1,0 +1,32 @@
+"""The token of a communication's link (CONTRACT 10), and its mask in what is stored. Pure.
+
+Tokens are derived from the installation's key, so none is kept: the database holds a hash to find
+the link by, stored content holds the mask, and the token is put in when the message is handed over.
+"""
+
+import base64
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing, sha256
+
+# Stands for the token wherever content is stored or shown. Characters an address takes as they
+# are, so that it passes through Markdown, HTML and addresses unchanged.
+TOKEN_MASK = "__masked_link_token__"  # noqa: S105 - the opposite of a secret
+_TOKEN_BYTES = 16
+_PURPOSE = "debtor-link"
+
+
+def derive_token(keys: KeyRing, communication_id: UUID) -> str:
+    """The 128-bit token of this communication's link: 22 characters of URL-safe base64."""
+    digest = keys.digest(_PURPOSE, communication_id.bytes)
+    return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
+
+
+def hash_token(token: str) -> bytes:
+    """What the database knows a token by. Any text will do: a wrong one is just not found."""
+    return sha256(token.encode())
+
+
+def unmask(text: str, token: str) -> str:
+    """Stored content as it leaves the house."""
+    return text.replace(TOKEN_MASK, token)

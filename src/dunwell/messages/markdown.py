@@ -1,0 +1,79 @@
+"""The Markdown subset of templates, compiled to parts that a message only fills in. Pure.
+
+Paragraphs, line breaks (each newline is one), bold, italic, lists, headings, links to https or to
+the landing page; no HTML, no images. Placeholders are cut out before parsing and values are put in
+after it, escaped, so that what a debtor is called can neither mark up nor inject.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+
+from dunwell.messages.markdown_html import HtmlCompiler
+from dunwell.messages.markdown_text import TextCompiler
+from dunwell.messages.marks import ITEMS_ALONE, find_link, join, mark, split, unmark
+from dunwell.messages.parts import Part
+
+_RULES = (
+    "list", "heading", "newline", "escape", "emphasis", "link",
+    "balance_pairs", "fragments_join", "text_join",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A text as parts of HTML and of plain text, and what in it cannot be used."""
+
+    html: tuple[Part, ...]
+    text: tuple[Part, ...]
+    # Destinations that are neither https nor the landing page's address.
+    bad_links: tuple[str, ...]
+    has_items_in_line: bool
+
+
+@lru_cache(maxsize=2048)
+def parse_markdown(text: str) -> Parsed:
+    """Compile a text whose snippets are expanded. Cached: texts are few, messages many."""
+    tokens = _parser().parse(mark(text))
+    html, plain = HtmlCompiler(), TextCompiler()
+    for token in tokens:
+        html.take(token)
+        plain.take(token)
+    inline = [t for t in tokens if t.type == "inline"]
+    return Parsed(
+        html=join(html.parts),
+        text=join(plain.parts),
+        bad_links=tuple(
+            unmark(str(child.attrs["href"]))
+            for token in inline
+            for child in token.children or ()
+            if child.type == "link_open" and find_link(child) is None
+        ),
+        has_items_in_line=any(
+            ITEMS_ALONE in token.content and token.content != ITEMS_ALONE for token in inline
+        ),
+    )
+
+
+@lru_cache(maxsize=2048)
+def parse_line(text: str) -> tuple[Part, ...]:
+    """Compile a line without markup, a subject: blanks are folded."""
+    return tuple(split(mark(" ".join(text.split())), "TEXT"))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("zero").enable(list(_RULES))
+    # Destinations are judged by find_link, which knows placeholders.
+    parser.normalizeLink = _keep_link  # type: ignore[method-assign]
+    parser.validateLink = _accept_link  # type: ignore[method-assign]
+    return parser
+
+
+def _keep_link(url: str) -> str:
+    return url
+
+
+def _accept_link(url: str) -> bool:
+    return bool(url)

@@ -1,0 +1,70 @@
+"""Markdown's tokens as parts of HTML. Pure."""
+
+from dataclasses import dataclass, field
+
+from markdown_it.token import Token
+
+from dunwell.messages.marks import ITEMS_ALONE, find_link, split
+from dunwell.messages.parts import Part, Slot
+from dunwell.messages.placeholders import LANDING_URL
+
+
+@dataclass(slots=True)
+class HtmlCompiler:
+    parts: list[Part] = field(default_factory=list)
+    _tags: dict[str, str] = field(
+        default_factory=lambda: {
+            "strong_open": "<strong>", "strong_close": "</strong>",
+            "em_open": "<em>", "em_close": "</em>",
+            "softbreak": "<br>\n", "hardbreak": "<br>\n",
+        }
+    )  # fmt: skip
+
+    def take(self, token: Token) -> None:
+        """A block: its tags, or what is in it."""
+        if token.type == "inline":
+            self._take_inline(token)
+        elif token.hidden or self._stands_around_items(token):
+            return
+        elif token.nesting == 1:
+            start = token.attrs.get("start")
+            self.parts.append(f'<{token.tag} start="{start}">' if start else f"<{token.tag}>")
+        else:
+            self.parts.append(f"</{token.tag}>\n")
+
+    def _stands_around_items(self, token: Token) -> bool:
+        """A table may not stand in a paragraph, so the paragraph around items is left out."""
+        is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
+        return bool(is_after_items and token.type == "paragraph_close")
+
+    def _take_inline(self, token: Token) -> None:
+        if token.content == ITEMS_ALONE:
+            if self.parts and self.parts[-1] == "<p>":
+                self.parts.pop()
+            self.parts.append(Slot("", "ITEMS_HTML"))
+            return
+        link: tuple[Part, ...] | None = None
+        is_linked = False
+        for child in token.children or ():
+            if child.type == "link_open":
+                link, is_linked = find_link(child), True
+                self.parts += [Slot("", "LINK_OPEN", link)] if link else []
+            elif child.type == "link_close":
+                self.parts += [Slot("", "LINK_CLOSE", link)] if link else []
+                is_linked = False
+            elif child.type == "text":
+                self.parts += self._take_text(child.content, is_linked=is_linked)
+            else:
+                self.parts.append(self._tags[child.type])
+
+    def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
+        """The landing page's address is a link wherever it stands."""
+        landing = Slot(LANDING_URL, "HTML")
+        address = (Slot(LANDING_URL, "TEXT"),)
+        parts: list[Part] = []
+        for part in split(text, "HTML"):
+            if part == landing and not is_linked:
+                parts += [Slot("", "LINK_OPEN", address), part, Slot("", "LINK_CLOSE", address)]
+            else:
+                parts.append(part)
+        return parts

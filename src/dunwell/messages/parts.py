@@ -1,0 +1,63 @@
+"""A compiled text: literals and slots, and how a message's values fill them. Pure.
+
+Filling is all that is done per message, so it is one pass over a few parts.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+from dunwell.messages.formatting import Values
+from dunwell.messages.html import escape
+from dunwell.messages.items import render_items_html, render_items_text
+
+Form = Literal[
+    "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place that a value fills, in the form its surroundings need."""
+
+    name: str
+    form: Form
+    # Of a link's slots: where it leads.
+    target: "tuple[Part, ...]" = ()
+
+
+Part = str | Slot
+
+
+def fill(parts: Sequence[Part], values: Values) -> str:
+    """The text with every value in its place."""
+    return "".join(
+        part if isinstance(part, str) else _FILLERS[part.form](part, values) for part in parts
+    )
+
+
+def _fill_link_open(slot: Slot, values: Values) -> str:
+    address = fill(slot.target, values)
+    return f'<a href="{escape(address)}">' if address else ""
+
+
+def _fill_link_close(slot: Slot, values: Values) -> str:
+    return "</a>" if fill(slot.target, values) else ""
+
+
+def _fill_link_text(slot: Slot, values: Values) -> str:
+    address = fill(slot.target, values)
+    return f" ({address})" if address else ""
+
+
+_FILLERS: dict[Form, Callable[[Slot, Values], str]] = {
+    "TEXT": lambda slot, values: values.text(slot.name),
+    "HTML": lambda slot, values: escape(values.text(slot.name)),
+    "ADDRESS": lambda slot, values: quote(values.text(slot.name), safe=""),
+    "ITEMS_HTML": lambda _slot, values: render_items_html(values),
+    "ITEMS_TEXT": lambda _slot, values: render_items_text(values),
+    "LINK_OPEN": _fill_link_open,
+    "LINK_CLOSE": _fill_link_close,
+    "LINK_TEXT": _fill_link_text,
+}

@@ -1,0 +1,90 @@
+"""A template and a claim's facts become a message: subject, plain text and HTML, equal in content.
+
+Pure but for the frame's template, which is read once. The footer with the creditor's name, address
+and contact is part of every message; a template can neither move nor drop it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Template as Frame
+from markupsafe import Markup
+
+from dunwell.messages.facts import CreditorFacts, MessageFacts
+from dunwell.messages.formatting import Values, find_locale, render_line
+from dunwell.messages.markdown import parse_line, parse_markdown
+from dunwell.messages.parts import fill
+from dunwell.messages.placeholders import expand_snippets
+from dunwell.messages.wording import Wording
+from dunwell.workflows.definition import EmailTemplate, Texts
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    subject: str
+    body_text: str
+    body_html: str
+
+
+def render_email(
+    template: EmailTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
+) -> Rendered:
+    """The e-mail in one of the definition's languages. Nothing it is given makes it fail.
+
+    A text or snippet that lacks the language is taken in the first one it has; a placeholder the
+    claim has no value for becomes nothing.
+    """
+    words = {name: _choose(texts, language) for name, texts in snippets.items()}
+    values = Values(facts, language)
+    subject = fill(parse_line(expand_snippets(_choose(template.subject, language), words)), values)
+    body = parse_markdown(expand_snippets(_choose(template.body, language), words))
+    footer = _list_footer(facts.creditor, values.wording)
+    return Rendered(
+        subject=subject,
+        body_text=f"{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",
+        body_html=_frame().render(
+            language=language,
+            direction=find_locale(language).text_direction,
+            subject=subject,
+            body=Markup(fill(body.html, values)),  # noqa: S704 - escaped value by value
+            footer=footer,
+        ),
+    )
+
+
+def _choose(texts: Texts, language: str) -> str:
+    return texts.get(language) or next(iter(texts.values()), "")
+
+
+def _list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
+    """Who writes, and how to reach them: paragraphs of lines."""
+    who = [wording.sent_by, creditor.legal_name, *creditor.legal_address.splitlines()]
+    contact = [(wording.email, creditor.email), (wording.phone, creditor.phone)]
+    entries = [
+        (wording.register, creditor.register),
+        (wording.supervisory_authority, creditor.supervisory_authority),
+        (wording.vat_id, creditor.vat_id),
+    ]
+    told = [[label.format(text) for label, text in group if text] for group in (contact, entries)]
+    return [[render_line(line) for line in lines] for lines in (who, *told) if lines]
+
+
+def _join_footer(footer: list[list[str]]) -> str:
+    return "\n\n".join("\n".join(lines) for lines in footer)
+
+
+@lru_cache(maxsize=1)
+def _frame() -> Frame:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("email.html")

@@ -1,0 +1,71 @@
+"""The product's own words in messages, by language. Pure.
+
+Adding a language is adding an entry; until then its messages carry these few words in English.
+"""
+
+from dataclasses import dataclass
+
+from dunwell.messages.facts import ItemType
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    item_types: dict[ItemType, str]
+    item: str
+    amount: str
+    dated: str
+    due: str
+    total: str
+    outstanding: str
+    sent_by: str
+    email: str
+    phone: str
+    register: str
+    supervisory_authority: str
+    vat_id: str
+
+
+_ENGLISH = Wording(
+    item_types={
+        "PRIMARY": "Principal amount",
+        "COLLECTION_FEE": "Collection fee",
+        "DUNNING_FEE": "Dunning fee",
+    },
+    item="Item",
+    amount="Amount",
+    dated="dated {}",
+    due="due {}",
+    total="Total",
+    outstanding="Still to pay",
+    sent_by="This message is from:",
+    email="E-mail: {}",
+    phone="Phone: {}",
+    register="Register: {}",
+    supervisory_authority="Supervisory authority: {}",
+    vat_id="VAT ID: {}",
+)
+_GERMAN = Wording(
+    item_types={
+        "PRIMARY": "Hauptforderung",
+        "COLLECTION_FEE": "Inkassokosten",
+        "DUNNING_FEE": "Mahngebühr",
+    },
+    item="Position",
+    amount="Betrag",
+    dated="vom {}",
+    due="fällig am {}",
+    total="Gesamt",
+    outstanding="Noch zu zahlen",
+    sent_by="Diese Nachricht kommt von:",
+    email="E-Mail: {}",
+    phone="Telefon: {}",
+    register="Register: {}",
+    supervisory_authority="Aufsichtsbehörde: {}",
+    vat_id="USt-IdNr.: {}",
+)
+_BY_LANGUAGE = {"en": _ENGLISH, "de": _GERMAN}
+
+
+def find_wording(language: str) -> Wording:
+    """The words of a language ("de", "de-AT"); English where there are none yet."""
+    return _BY_LANGUAGE.get(language.partition("-")[0].lower(), _ENGLISH)

@@ -1,0 +1,77 @@
+"""Everything wrong with a merchant file, at once, with pointers that name the YAML path. Pure.
+
+Looks at the file alone; what also depends on the merchant as it stands is in `standing_rules`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.shape import find_faults, render_pointer
+from dunwell.kit.texts import find_unprintable
+from dunwell.onboarding.account_rules import find_account_faults
+from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile
+from dunwell.onboarding.process_rules import find_process_faults
+from dunwell.onboarding.reading import Source
+from dunwell.onboarding.webhook_rules import find_webhook_faults
+from dunwell.workflows.definition import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the installation allows: adapter names per channel, and the profile."""
+
+    available_adapters: Mapping[str, Collection[str]]
+    is_development: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    file: MerchantFile
+    # By the workflow's name, in the file's order.
+    definitions: dict[str, Definition]
+
+
+def check_merchant_file(source: Source, surroundings: Surroundings) -> CheckedFile:
+    """Raises ValidationError with every fault."""
+    faults = list(dict.fromkeys(_find_faults(source, surroundings)))
+    if faults:
+        raise ValidationError(faults)
+    file = msgspec.convert(source.document, MerchantFile)
+    definitions = {}
+    for index, part in enumerate(file.workflows or []):
+        document = source.definitions.get(index, part.definition)
+        definitions[part.name] = msgspec.convert(document, Definition)
+    return CheckedFile(file, definitions)
+
+
+def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
+    document = source.document
+    if not isinstance(document, dict):
+        yield from find_faults(document, MerchantFile)
+        return
+    yield from _find_shape_faults(document)
+    without_definitions = {k: v for k, v in document.items() if k != "workflows"}
+    yield from find_unprintable(without_definitions)
+    yield from source.faults
+    yield from find_account_faults(document, surroundings.available_adapters)
+    yield from find_webhook_faults(document, is_development=surroundings.is_development)
+    yield from find_process_faults(document, source.definitions)
+
+
+def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
+    """Keys that are no part of this release say so instead of being merely unknown."""
+    later = {
+        render_pointer([*place.split("/")[1:], key]): key
+        for place, keys in NOT_AVAILABLE.items()
+        for key in keys
+    }
+    for fault in find_faults(document, MerchantFile):
+        if fault.path in later and fault.code == "UNKNOWN_FIELD":
+            message = f'"{later[fault.path]}" is not available in this release; remove it.'
+            yield Fault(fault.path, message, "NOT_AVAILABLE")
+        else:
+            yield fault

@@ -1,0 +1,102 @@
+"""What a merchant file would change about the merchant as it stands. Pure."""
+
+from collections.abc import Iterator
+
+from msgspec import UNSET
+
+from dunwell.events.endpoints import sort_types
+from dunwell.kit.differences import compare_values
+from dunwell.merchants.create_credential import REQUESTS_PER_MINUTE
+from dunwell.merchants.store_changes import NewMerchant
+from dunwell.onboarding.changes import (
+    AddCredential,
+    AddWebhook,
+    Change,
+    ChangeConfiguration,
+    ChangeWebhook,
+    CreateMerchant,
+    RemoveWebhook,
+    SetDefault,
+)
+from dunwell.onboarding.checking import CheckedFile
+from dunwell.onboarding.configuration import merge_configuration, render_configuration
+from dunwell.onboarding.file import MerchantFile
+from dunwell.onboarding.standing import Standing
+from dunwell.onboarding.webhook_rules import to_wanted
+from dunwell.onboarding.workflow_decision import decide_workflow
+
+
+def decide_changes(checked: CheckedFile, standing: Standing, *, publish: bool) -> list[Change]:
+    """The changes in the order they are to be made; none: everything is as the file says."""
+    file = checked.file
+    changes = [
+        *_decide_account(file, standing),
+        *_decide_credentials(file, standing),
+        *_decide_webhooks(file, standing),
+    ]
+    for name, definition in checked.definitions.items():
+        changes += decide_workflow(name, definition, standing.workflows.get(name), publish=publish)
+    return [*changes, *_decide_default(file, standing)]
+
+
+def _decide_account(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+    merchant = standing.merchant
+    if merchant is None:
+        new = NewMerchant(
+            key=file.key,
+            name=file.name,
+            configuration=merge_configuration(file, None),
+            is_sandbox=file.sandbox is True,
+            switched_to_workflows=file.switched_to_workflows is not False,
+        )
+        kind = "sandbox merchant" if new.is_sandbox else "merchant"
+        yield CreateMerchant(new, words=[f'{kind} "{file.key}" created'])
+        return
+    wanted = merge_configuration(file, merchant.configuration)
+    before = render_configuration(merchant.name, merchant.configuration)
+    after = render_configuration(file.name, wanted)
+    words = [line for key in after for line in compare_values(key, before[key], after[key])]
+    if words:
+        yield ChangeConfiguration(file.name, wanted, words=words)
+
+
+def _decide_credentials(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+    """Those that are there stay as they are, revoked ones too."""
+    for part in file.credentials or []:
+        if part.name not in standing.credentials:
+            limit = part.requests_per_minute
+            yield AddCredential(
+                part.name,
+                REQUESTS_PER_MINUTE if limit is UNSET else limit,
+                words=[f'credential "{part.name}" created'],
+            )
+
+
+def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+    """The list in the file is the whole list."""
+    if file.webhooks is UNSET:
+        return
+    wanted = {part.url: to_wanted(part) for part in file.webhooks}
+    for url, endpoint in standing.endpoints.items():
+        if url not in wanted:
+            yield RemoveWebhook(endpoint.endpoint_id, words=[f"webhook {url} removed"])
+    for url, each in wanted.items():
+        present, types = standing.endpoints.get(url), sort_types(each.types)
+        if present is None:
+            yield AddWebhook(each, words=[f"webhook {url} added: {', '.join(types)}"])
+            continue
+        words = list(compare_values(f"webhook {url} events", list(present.types), list(types)))
+        if present.authorization != each.authorization:
+            words.append(f"webhook {url} authorization changed")
+        if words:
+            yield ChangeWebhook(present.endpoint_id, each, words=words)
+
+
+def _decide_default(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+    if file.assignment_rules is UNSET or file.assignment_rules.default == standing.default:
+        return
+    name = file.assignment_rules.default
+    words = "no default workflow; new claims stay unassigned"
+    if name is not None:
+        words = f'default workflow "{name}"; new claims get it'
+    yield SetDefault(name, words=[words])

@@ -1,0 +1,128 @@
+"""Perform the changes of a merchant file, each through the use case that owns it."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.change_configuration import change_configuration
+from dunwell.merchants.create_credential import create_credential
+from dunwell.merchants.create_merchant import create_merchant
+from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
+from dunwell.onboarding.changes import (
+    AddCredential,
+    AddWebhook,
+    Change,
+    ChangeConfiguration,
+    ChangeWebhook,
+    CreateMerchant,
+    DiscardDraft,
+    PublishDraft,
+    RemoveWebhook,
+    SaveDraft,
+    SetDefault,
+)
+from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
+from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_workflows
+
+ACTOR = Actor(ActorKind.OPERATOR, "apply")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Whose changes they were, and the secrets that came into being."""
+
+    merchant_id: int
+    credentials: list[NewCredentialReport] = field(default_factory=list)
+    webhooks: list[NewWebhookReport] = field(default_factory=list)
+
+
+async def perform_changes(
+    resources: Resources, tx: Connection, merchant: Merchant | None, changes: Sequence[Change]
+) -> Made:
+    """No merchant: the first change creates it."""
+    work = await _begin(resources, tx, merchant, changes)
+    made = Made(work.merchant_id)
+    for change in changes:
+        match change:
+            case AddCredential() | AddWebhook() | ChangeWebhook() | RemoveWebhook():
+                await _perform_access(resources, work, change, made)
+            case SaveDraft() | PublishDraft() | DiscardDraft() | SetDefault():
+                await _perform_process(work, change)
+            case ChangeConfiguration():
+                await change_configuration(work, change.name, change.configuration)
+            case CreateMerchant():
+                assert merchant is None
+    return made
+
+
+async def _begin(
+    resources: Resources, tx: Connection, merchant: Merchant | None, changes: Sequence[Change]
+) -> Work:
+    if merchant is not None:
+        return Work(tx, merchant, ACTOR, merchant.now(resources.clock), resources.ids)
+    creation = changes[0]
+    assert isinstance(creation, CreateMerchant)
+    return await create_merchant(tx, ACTOR, creation.new, resources.clock.now(), resources.ids)
+
+
+async def _perform_access(
+    resources: Resources,
+    work: Work,
+    change: AddCredential | AddWebhook | ChangeWebhook | RemoveWebhook,
+    made: Made,
+) -> None:
+    match change:
+        case AddCredential():
+            credential = await create_credential(
+                work, change.name, now=resources.clock.now(),
+                randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
+                requests_per_minute=change.requests_per_minute,
+            )  # fmt: skip
+            made.credentials.append(
+                NewCredentialReport(change.name, credential.client_id, credential.client_secret)
+            )
+        case AddWebhook():
+            new = await add_endpoint(
+                work, resources.keys, change.wanted,
+                is_development=resources.settings.is_development,
+            )  # fmt: skip
+            made.webhooks.append(NewWebhookReport(new.url, new.secret))
+        case ChangeWebhook():
+            wanted = change.wanted
+            await change_endpoint(
+                work, resources.keys, change.endpoint_id, wanted.types, wanted.authorization
+            )
+        case RemoveWebhook():
+            await remove_endpoint(work, change.endpoint_id)
+
+
+async def _perform_process(
+    work: Work, change: SaveDraft | PublishDraft | DiscardDraft | SetDefault
+) -> None:
+    match change:
+        case SaveDraft():
+            await save_draft(work, change.name, change.definition)
+        case PublishDraft():
+            await publish_draft(work, await _find_workflow(work, change.name))
+        case DiscardDraft():
+            await discard_draft(work, change.workflow_id)
+        case SetDefault():
+            default = None if change.name is None else await _find_workflow(work, change.name)
+            await publish_rules(work, RuleSet(default))
+
+
+async def _find_workflow(work: Work, name: str) -> UUID:
+    """The id of a workflow that is there, or that a change before has made."""
+    workflows = await load_workflows(work.tx, work.merchant_id)
+    return next(each.workflow_id for each in workflows if each.name == name)

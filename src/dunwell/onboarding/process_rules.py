@@ -1,0 +1,77 @@
+"""What the workflows and rules of a merchant file must keep. Pure.
+
+A fault in an inline definition is pointed at in the merchant file; one in a file of its own has the
+pointer of the `file` key, and the place within that file in its words.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.shape import read_if_fits
+from dunwell.messages.checking import find_template_faults
+from dunwell.onboarding.file import RulesPart
+from dunwell.workflows.checking import find_definition_faults
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.names import check_workflow_name
+from dunwell.workflows.settings_rules import find_repeats
+
+
+def find_process_faults(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[Fault]:
+    """`definitions`: those that stand in files of their own, by place in `workflows`."""
+    workflows = document.get("workflows")
+    entries = workflows if isinstance(workflows, list) else []
+    for index, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            yield from _find_entry_faults(entry, f"/workflows/{index}", definitions.get(index))
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
+    for fault in find_repeats(_distinguish(names), "/workflows"):
+        yield Fault(f"{fault.path}/name", fault.message, fault.code)
+    if document.get("switchedToWorkflows") is False and entries:
+        message = "A merchant on scenarios has no workflows; remove them, or switch it."
+        yield Fault("/workflows", message, "NOT_SWITCHED")
+    rules = read_if_fits(document.get("assignmentRules"), RulesPart)
+    if rules is not None and rules.rules:
+        message = "Rules are not available in this release; use [] and the default."
+        yield Fault("/assignmentRules/rules", message, "NOT_AVAILABLE")
+
+
+def _distinguish(names: list[Any]) -> list[object]:
+    """Names as they are; what is no name repeats nothing."""
+    return [name if isinstance(name, str) else object() for name in names]
+
+
+def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iterator[Fault]:
+    yield from _find_name_faults(entry.get("name"), path)
+    if ("definition" in entry) == ("file" in entry):
+        message = 'Give exactly one of "definition" and "file".'
+        yield Fault(path, message, "DEFINITION_OR_FILE")
+        return
+    if "definition" in entry:
+        for fault in _find_all(entry["definition"]):
+            yield Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
+    elif loaded is not None:
+        for fault in _find_all(loaded):
+            place = fault.path or "The whole"
+            yield Fault(f"{path}/file", f"{place}: {fault.message}", fault.code)
+
+
+def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:
+    if not isinstance(name, str):
+        return
+    try:
+        check_workflow_name(name)
+    except ValidationError as refusal:
+        for fault in refusal.faults:
+            yield Fault(path + fault.path, fault.message, fault.code)
+
+
+def _find_all(document: Any) -> list[Fault]:
+    """Faults of a definition, those of its texts' placeholders included."""
+    faults = find_definition_faults(document)
+    definition = read_if_fits(document, Definition)
+    if definition is not None:
+        faults += find_template_faults(definition)
+    return faults

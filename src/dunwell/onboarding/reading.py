@@ -1,0 +1,63 @@
+"""Read a merchant file and the definitions it names from disk into plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.shape import render_pointer
+from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
+
+_MOST_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A merchant file as read: its value, and those of the definitions it names by `file`."""
+
+    document: Any
+    # Place in `workflows` -> the definition's value.
+    definitions: Mapping[int, Any]
+    # What could not be read.
+    faults: list[Fault]
+
+
+def read_merchant_file(path: Path) -> Source:
+    """Raises ValidationError when the file itself cannot be read; the others are faults in it."""
+    document = _read(path, "")
+    if isinstance(document, Fault):
+        raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
+    definitions: dict[int, Any] = {}
+    faults: list[Fault] = []
+    for index, name in _list_files(document):
+        value = _read(path.parent / name, render_pointer(["workflows", index, "file"]))
+        if isinstance(value, Fault):
+            faults.append(value)
+        else:
+            definitions[index] = value
+    return Source(document, definitions, faults)
+
+
+def _list_files(document: Any) -> list[tuple[int, str]]:
+    workflows = document.get("workflows") if isinstance(document, dict) else None
+    if not isinstance(workflows, list):
+        return []
+    return [
+        (index, entry["file"])
+        for index, entry in enumerate(workflows)
+        if isinstance(entry, dict) and isinstance(entry.get("file"), str)
+    ]
+
+
+def _read(path: Path, pointer: str) -> Any:
+    """The value in the file, or the Fault that keeps us from it."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return Fault(pointer, f"{path.name} is larger than 10 MiB.", "TOO_LARGE")
+        return parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        return Fault(pointer, f"{path.name} cannot be read: {reason}.", "UNREADABLE")
+    except DocumentFaulty as error:
+        return Fault(pointer, f"{path.name} is no YAML. {error}", "NOT_YAML")

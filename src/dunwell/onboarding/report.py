@@ -1,0 +1,46 @@
+"""What applying a merchant file answers (CONTRACT 11), to the letter of its JSON. Pure."""
+
+from typing import Any
+
+import msgspec
+
+
+class NewCredentialReport(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    client_id: str
+    client_secret: str
+
+
+class NewWebhookReport(msgspec.Struct, frozen=True, rename="camel"):
+    url: str
+    secret: str
+
+
+class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
+    """Secrets stand here once, when they are new; no merchant id: a plan for a new merchant."""
+
+    merchant_id: int | None
+    key: str
+    changes: list[str]
+    credentials: list[NewCredentialReport] = []
+    webhooks: list[NewWebhookReport] = []
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer of `--json`."""
+        report: dict[str, Any] = msgspec.to_builtins(self)
+        return report
+
+    def as_text(self) -> str:
+        """The lines a person reads."""
+        number = "new" if self.merchant_id is None else str(self.merchant_id)
+        lines = [f'Merchant "{self.key}" ({number})']
+        lines += [f"  {change}" for change in self.changes] or ["  nothing to change"]
+        for credential in self.credentials:
+            lines += [
+                f'Credential "{credential.name}", shown this once:',
+                f"  client_id      {credential.client_id}",
+                f"  client_secret  {credential.client_secret}",
+            ]
+        for webhook in self.webhooks:
+            lines += [f"Webhook {webhook.url}, shown this once:", f"  secret  {webhook.secret}"]
+        return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Payments: recording them, sharing them among items, collecting claims."""

@@ -1,0 +1,114 @@
+"""Records a payment made elsewhere: shares it among the items, and collects the claim if nothing is
+left to pay. The same transaction of a claim is one payment, however often it is recorded.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.claims.balance import Balance, Item, allocate, sum_balance
+from dunwell.claims.states import Happening, Status, decide_status
+from dunwell.claims.store import load_items, load_paid_cents, lock_claim
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.kit.db import Row
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.payments.store import StoredPayment, find_payment, save_payment
+
+
+@dataclass(frozen=True, slots=True)
+class NewPayment:
+    amount_cents: int
+    currency: str
+    transaction_id: str
+    provider_name: str | None = None
+    # None: now.
+    paid_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPayment:
+    payment: StoredPayment
+    status: Status
+    balance: Balance
+    # False: it was known already, and nothing changed.
+    is_new: bool
+
+
+async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
+    """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
+    with another amount)."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    _check_payment(work, claim, new)
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim_id)
+    known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
+    if known is not None:
+        _check_same(known, new)
+        return RecordedPayment(
+            known, Status(claim["status"]), sum_balance(items, paid_cents), is_new=False
+        )
+    return await _record(work, claim, new, items, paid_cents)
+
+
+async def _record(
+    work: Work, claim: Row, new: NewPayment, items: list[Item], paid_cents: int
+) -> RecordedPayment:
+    payment = StoredPayment(
+        payment_id=work.ids.new(work.now),
+        claim_id=claim["claim_id"],
+        amount_cents=new.amount_cents,
+        currency=new.currency,
+        transaction_id=new.transaction_id,
+        provider_name=new.provider_name,
+        paid_at=new.paid_at or work.now,
+        recorded_at=work.now,
+        reversed_at=None,
+    )
+    shares = allocate(items, new.amount_cents, work.merchant.configuration.payment.allocation)
+    before = sum_balance(items, paid_cents)
+    shared = sum(shares.values())
+    balance = Balance(
+        before.total_cents,
+        before.outstanding_cents - shared,
+        before.overpaid_cents + new.amount_cents - shared,
+    )
+    statuses = _decide_statuses(claim, balance)
+    await save_payment(work.tx, work.merchant_id, payment, shares, statuses)
+    if statuses[0] is Status.COLLECTED:
+        await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now)
+    await save_audit(
+        work, "payment.record", f"claim:{payment.claim_id}", paymentId=str(payment.payment_id)
+    )
+    return RecordedPayment(payment, statuses[0], balance, is_new=True)
+
+
+def _decide_statuses(claim: Row, balance: Balance) -> tuple[Status, Status | None]:
+    """The claim's status after the payment, and the one it left for COLLECTED."""
+    status = Status(claim["status"])
+    if balance.outstanding_cents > 0 or status is Status.COLLECTED:
+        return status, claim["status_before_collected"]
+    following = decide_status(status, Happening.PAID_IN_FULL)
+    return following, status if following is Status.COLLECTED else None
+
+
+def _check_payment(work: Work, claim: Row, new: NewPayment) -> None:
+    faults = []
+    if new.currency != claim["currency"]:
+        message = f"The claim is in {claim['currency']}; record the amount in that currency."
+        faults.append(Fault("/currency", message, "currency"))
+    if new.paid_at is not None and new.paid_at > work.now:
+        faults.append(Fault("/paidAt", "paidAt lies in the future.", "future"))
+    if faults:
+        raise ValidationError(faults)
+
+
+def _check_same(known: StoredPayment, new: NewPayment) -> None:
+    if known.amount_cents != new.amount_cents:
+        raise InvalidState(
+            "This transactionId is recorded for the claim with another amount. "
+            "Use the payment's own id at the provider.",
+            state="RECORDED",
+        )

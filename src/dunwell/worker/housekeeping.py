@@ -1,0 +1,36 @@
+"""Removes what has outlived its use, a limited number of rows at a time, in small transactions.
+
+What counts as outlived is said by the folders whose rows they are.
+"""
+
+from datetime import UTC, datetime
+
+from dunwell.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
+from dunwell.files.storage import Storage
+from dunwell.kit.resources import Resources
+from dunwell.merchants.sweep import sweep_outdated
+
+HOUSEKEEPING_SECONDS = 60.0
+
+
+class Housekeeping:
+    def __init__(self, resources: Resources, storage: Storage) -> None:
+        self._resources = resources
+        self._storage = storage
+        # Used uploads stay and are passed over once per process, not once a minute.
+        self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
+
+    async def run_once(self) -> int:
+        """One limited sweep of each kind; the rows removed, 0 when nothing was left."""
+        return await self._sweep_rows() + await self._sweep_uploads()
+
+    async def _sweep_rows(self) -> int:
+        async with self._resources.database.transaction() as tx:
+            return await sweep_outdated(tx, self._resources.clock.now())
+
+    async def _sweep_uploads(self) -> int:
+        until = self._resources.clock.now() - GRACE
+        removed = await remove_unused_uploads(self._resources, self._storage, self._uploads_since)
+        if removed < UPLOADS_AT_ONCE:
+            self._uploads_since = until
+        return removed

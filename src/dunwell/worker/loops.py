@@ -1,0 +1,90 @@
+"""Loops that never end by themselves, and the running of many of them side by side.
+
+A loop does one round after the other: at once while there is work, a moment later when there was
+none, and after a growing pause when a round failed. What a round does is not known here.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+IDLE_SECONDS = 0.2
+_FIRST_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`run_once` answers how much it did; 0 means there was nothing to do.
+
+    `finish` waits at the end for what rounds have left under way.
+    """
+
+    name: str
+    run_once: Callable[[], Awaitable[int]]
+    idle_seconds: float = IDLE_SECONDS
+    finish: Callable[[], Awaitable[None]] | None = None
+
+
+async def run_loops(
+    loops: Sequence[Loop], stop: asyncio.Event, patience_seconds: float = 20.0
+) -> None:
+    """Run all until `stop`; then each finishes its work, or is cancelled once patience is over.
+
+    A cancelled round rolls back, or leaves its leases to run out: somebody else goes on with it.
+    """
+    tasks = [asyncio.create_task(_keep_running(loop, stop), name=loop.name) for loop in loops]
+    await stop.wait()
+    _, late = await asyncio.wait(tasks, timeout=patience_seconds)
+    for task in late:
+        log.warning("round cancelled", loop=task.get_name())
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _keep_running(loop: Loop, stop: asyncio.Event) -> None:
+    failures = 0
+    while not stop.is_set():
+        started = time.monotonic()
+        try:
+            done = await loop.run_once()
+        except Exception:  # a loop outlives whatever a round meets
+            failures += 1
+            pause = decide_pause(failures)
+            log.exception("round failed", loop=loop.name, pause_seconds=pause)
+        else:
+            failures = 0
+            pause = 0.0 if done else loop.idle_seconds
+            if done:
+                _log_round(loop, done, started)
+        await _wait(stop, pause)
+    if loop.finish is not None:
+        await loop.finish()
+
+
+def decide_pause(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    doublings = min(failures - 1, 10)
+    return min(_FIRST_PAUSE_SECONDS * (1 << doublings), _LONGEST_PAUSE_SECONDS)
+
+
+def _log_round(loop: Loop, done: int, started: float) -> None:
+    milliseconds = round((time.monotonic() - started) * 1000)
+    log.debug("round", loop=loop.name, count=done, duration_ms=milliseconds)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    """Let others run, and end early when it is time to stop."""
+    if seconds == 0:
+        await asyncio.sleep(0)
+        return
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        return

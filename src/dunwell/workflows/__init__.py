@@ -1,0 +1,1 @@
+"""Definitions and their versions: what a process is."""

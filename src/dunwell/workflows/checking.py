@@ -1,0 +1,73 @@
+"""Everything that is wrong with a process definition, at once, each with its place (CONTRACT 6).
+
+Shape by the schema of `definition`, the rest by the rules beside. A part of the wrong shape does
+not keep the rules from looking at the others. Templates' placeholders are checked by `messages`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.shape import Part, find_faults, read_if_fits
+from dunwell.kit.texts import find_unprintable
+from dunwell.workflows.definition import Definition, ProcessSettings, Step, Template, Texts
+from dunwell.workflows.settings_rules import find_settings_faults
+from dunwell.workflows.step_rules import find_step_faults
+from dunwell.workflows.text_rules import find_text_faults
+
+
+def check_definition(document: object) -> Definition:
+    """The definition a parsed JSON or YAML document states. Raises ValidationError, all faults."""
+    faults = find_definition_faults(document)
+    if faults:
+        raise ValidationError(faults)
+    return msgspec.convert(document, Definition)
+
+
+def find_definition_faults(document: object) -> list[Fault]:
+    """All faults, with JSON pointers from the document's root; none: it is a definition."""
+    faults = find_faults(document, Definition)
+    faults += find_unprintable(document)
+    if isinstance(document, dict):
+        faults += _find_broken_rules(document)
+    return list(dict.fromkeys(faults))
+
+
+def definition_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a definition, for editors and checks outside."""
+    schema = msgspec.json.schema(Definition)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Dunwell workflow definition",
+        **schema,
+    }
+
+
+def _find_broken_rules(document: Mapping[str, object]) -> list[Fault]:
+    settings = read_if_fits(document.get("settings"), ProcessSettings)
+    templates = _read_members(document.get("templates"), Template)
+    snippets = _read_members(document.get("snippets"), Texts)
+    given = document.get("steps")
+    steps = [_read_step(each) for each in given] if isinstance(given, list) else []
+    faults: list[Fault] = []
+    if settings is not None:
+        faults += find_settings_faults(settings)
+        faults += find_text_faults(templates, snippets, settings.languages)
+    faults += find_step_faults(steps, templates, settings)
+    return faults
+
+
+def _read_step(value: object) -> Step | None:
+    try:
+        step: Step = msgspec.convert(value, Step)
+    except msgspec.ValidationError:
+        return None
+    return step
+
+
+def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(name): read_if_fits(member, shape) for name, member in value.items()}

@@ -1,0 +1,83 @@
+"""What every channel adapter promises the dispatcher. Subclass it and give `adapter` and `sent`.
+
+class TestOutbox(ChannelContract):
+    @pytest.fixture
+    def channel(self, tmp_path): ...
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+
+from dunwell.messages.channel import Accepted, ChannelAdapter, MessageFile, Permanent
+from tests.support.messages import a_message
+
+_OTHER_ID = UUID("01900000-0000-7000-8000-000000000002")
+
+
+@dataclass(frozen=True)
+class ChannelUnderTest:
+    """An adapter, and what reached the far side through it, in the order it did."""
+
+    adapter: ChannelAdapter
+    # One text per message received: everything its reader sees, decoded.
+    received: Callable[[], list[str]]
+    # An address the channel cannot carry at all.
+    bad_recipient: str
+
+
+class ChannelContract:
+    @pytest.fixture
+    @abstractmethod
+    def channel(self) -> ChannelUnderTest:
+        """The adapter, with its outside simulated or not needed."""
+
+    async def test_an_accepted_message_arrives_with_its_words(
+        self, channel: ChannelUnderTest
+    ) -> None:
+        message = a_message(channel=channel.adapter.channel, body_text="Fällig: 10,00 €, 漢字")
+        assert await channel.adapter.send(message) == Accepted()
+        (text,) = channel.received()
+        assert "Fällig: 10,00 €, 漢字" in text
+
+    async def test_two_messages_are_two(self, channel: ChannelUnderTest) -> None:
+        for message in (a_message(), a_message(communication_id=_OTHER_ID)):
+            assert await channel.adapter.send(message) == Accepted()
+        assert len(channel.received()) == 2
+
+    async def test_a_repeatable_channel_makes_one_message_of_one_id(
+        self, channel: ChannelUnderTest
+    ) -> None:
+        if not channel.adapter.is_repeatable:
+            pytest.skip("not repeatable: the dispatcher never sends an id twice")
+        for _ in range(3):
+            assert await channel.adapter.send(a_message()) == Accepted()
+        assert len(channel.received()) == 1
+
+    async def test_an_address_it_cannot_carry_is_refused_for_good(
+        self, channel: ChannelUnderTest
+    ) -> None:
+        outcome = await channel.adapter.send(a_message(recipient=channel.bad_recipient))
+        assert isinstance(outcome, Permanent)
+        assert channel.bad_recipient.strip() not in outcome.reason
+        assert channel.received() == []
+
+    async def test_values_cannot_add_lines_to_what_surrounds_the_message(
+        self, channel: ChannelUnderTest
+    ) -> None:
+        hostile = "x\r\nBcc: evil@example.org\r\n\r\nX"
+        message = a_message(subject=hostile, sender_name=hostile, language=hostile)
+        assert await channel.adapter.send(message) == Accepted()
+        (text,) = channel.received()
+        assert not [line for line in text.splitlines() if line.lower().startswith("bcc:")]
+
+    async def test_files_go_along(self, channel: ChannelUnderTest) -> None:
+        file = MessageFile("Rechnung für März.pdf", "application/pdf", b"%PDF-1.7 \x00\xff")
+        if channel.adapter.channel == "SMS":
+            pytest.skip("an SMS carries no files")
+        assert await channel.adapter.send(a_message(attachments=(file,))) == Accepted()
+        (text,) = channel.received()
+        assert "Rechnung für März.pdf" in text

@@ -1,0 +1,91 @@
+"""Strangers' files are parsed in a child: whatever they do to it, the next file is looked at."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from unittest.mock import ANY
+
+import psutil
+import pytest
+
+from dunwell.errors import UnsupportedMediaType
+from dunwell.files.inspection import Inspector
+from tests.support.files import a_pdf, a_png_bomb, an_image
+
+
+@pytest.fixture
+async def inspector() -> AsyncIterator[Inspector]:
+    inspector = Inspector(1)
+    yield inspector
+    await inspector.close()
+
+
+def _children() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [child for child in children if "inspection_child" in " ".join(child.cmdline())]
+
+
+async def test_types_are_found_and_refusals_carried_over(inspector: Inspector) -> None:
+    assert await inspector.inspect(a_pdf()) == "application/pdf"
+    assert await inspector.inspect(an_image("WEBP")) == "image/webp"
+    with pytest.raises(UnsupportedMediaType, match="of no type that is taken") as caught:
+        await inspector.inspect(b"<html>")
+    assert caught.value.details == {"allowed": ["application/pdf", "image/jpeg", ANY, ANY]}
+
+
+async def test_one_child_serves_many_files(inspector: Inspector) -> None:
+    files = [a_pdf(), an_image("JPEG"), an_image("PNG")] * 5
+    found = await asyncio.gather(*(inspector.inspect(file) for file in files))
+    assert found == ["application/pdf", "image/jpeg", "image/png"] * 5
+    assert len(_children()) == 1
+
+
+async def test_a_file_of_ten_megabytes_passes_through(inspector: Inspector) -> None:
+    with pytest.raises(UnsupportedMediaType, match="end mark"):
+        await inspector.inspect(b"%PDF-" + os.urandom(10 * 1024 * 1024))
+
+
+async def test_a_child_killed_between_files_is_replaced(inspector: Inspector) -> None:
+    await inspector.inspect(a_pdf())
+    (child,) = _children()
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert await inspector.inspect(a_pdf()) == "application/pdf"
+
+
+async def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read() -> None:
+    inspector = Inspector(1, patience_seconds=0.001)
+    with pytest.raises(UnsupportedMediaType, match="too much time or memory"):
+        await inspector.inspect(a_pdf())
+    assert _children() == []
+    await inspector.close()
+
+
+async def test_a_cancelled_upload_leaves_no_child_at_work(inspector: Inspector) -> None:
+    await inspector.inspect(a_pdf())
+    task = asyncio.create_task(inspector.inspect(a_png_bomb(7000, 8000)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    assert await inspector.inspect(an_image("PNG")) == "image/png"
+
+
+async def test_the_child_has_limits_and_no_environment(inspector: Inspector) -> None:
+    await inspector.inspect(a_pdf())
+    (child,) = _children()
+    assert child.rlimit(psutil.RLIMIT_AS)[0] == 768 * 1024 * 1024
+    assert child.rlimit(psutil.RLIMIT_FSIZE)[0] == 0
+    assert 0 < child.rlimit(psutil.RLIMIT_CPU)[0] <= 30
+    assert "DUNWELL_SECRET_KEY" not in child.environ()
+    assert "HOME" not in child.environ()
+
+
+async def test_closing_ends_the_children_and_can_be_followed_by_work(inspector: Inspector) -> None:
+    await inspector.inspect(a_pdf())
+    await inspector.close()
+    assert _children() == []
+    assert await inspector.inspect(a_pdf()) == "application/pdf"

@@ -1,0 +1,22 @@
+"""The application over the database, with the fixed cast as its clients."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.api import Api, an_api
+
+
+@pytest.fixture
+async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
+    async with an_api(resources, clock) as api:
+        yield api
+
+
+@pytest.fixture
+async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
+    """The same, Nordwind being a sandbox merchant."""
+    async with an_api(resources, clock, sandbox=True) as api:
+        yield api

@@ -1,0 +1,119 @@
+"""Claims over HTTP: created in one array, read back, and what is wrong with one stays its own."""
+
+from typing import Any
+
+from tests.support.api import Api
+from tests.support.claims import a_claim
+
+MESSAGE_OF_ONE = "1 fault was found. See details.errors; correct them and send again."
+
+
+async def test_each_claim_gets_its_result_in_order(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim("A-1"), a_claim("A-2")])
+
+    assert answer.status_code == 200
+    first, second = answer.json()["result"]
+    assert first == {"id": first["id"], "referenceNumber": "A-1", "error": None, "result": None}
+    assert second["referenceNumber"] == "A-2"
+    assert answer.json()["error"] is None
+    assert await api.count("claims") == 2
+
+
+async def test_a_claim_is_read_back_as_it_was_submitted(api: Api) -> None:
+    address = {"street": "Am Markt 1", "postalCode": "20095", "city": "Hamburg", "country": "DE"}
+    given = a_claim(
+        "A-1", customerNumber="C-7", language="de", dateOfBirth="1990-05-04", address=address,
+        mobileNumber="+4915112345678", contractNumber="V-9", customFields={"shop": "web"},
+        maxDeferralDate="2026-12-31",
+    )  # fmt: skip
+    created = (await api.nordwind.post("/claims", [given])).json()["result"][0]
+
+    claim = (await api.nordwind.get(f"/claims/{created['id']}")).json()["result"]
+
+    items = given.pop("items")
+    assert {name: claim[name] for name in given} == given
+    assert [{name: item[name] for name in items[0]} for item in claim["items"]] == items
+    assert (claim["status"], claim["holds"]) == ("CREATED", [])
+    assert (claim["total"], claim["outstanding"], claim["overpaid"]) == ("10240", "10240", "0")
+    assert claim["assignment"] == {
+        "workflowId": str(api.version.workflow_id),
+        "workflowVersion": "v1.0",
+    }
+
+
+async def test_a_claim_nobody_can_be_contacted_about_is_created_with_a_warning(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim(email=None)])
+
+    result = answer.json()["result"][0]
+    assert result["id"] is not None
+    assert [each["code"] for each in result["result"]["warnings"]] == ["NO_CONTACT"]
+
+
+async def test_a_claim_with_five_faults_names_all_five_and_fails_alone(api: Api) -> None:
+    item = {"reference": "x", "type": "SECONDARY", "value": 102.4, "itemDate": "01.02.2026"}
+    faulty = a_claim("A-2", email="nobody", currency="euro", items=[item])
+
+    answer = await api.nordwind.post("/claims", [a_claim("A-1"), faulty, a_claim("A-3")])
+
+    results = answer.json()["result"]
+    assert answer.status_code == 200
+    assert [each["referenceNumber"] for each in results] == ["A-1", "A-2", "A-3"]
+    error = results[1]["error"]
+    assert (error["type"], results[1]["id"]) == ("ValidationError", None)
+    assert error["message"].startswith("5 faults were found.")
+    assert sorted(each["path"] for each in error["details"]["errors"]) == [
+        "/currency", "/email", "/items/0/itemDate", "/items/0/type", "/items/0/value",
+    ]  # fmt: skip
+    assert await api.count("claims") == 2
+
+
+async def test_an_unknown_field_is_refused_with_the_nearest_name(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [{**a_claim(), "emial": "erika@example.org"}])
+
+    error = answer.json()["result"][0]["error"]
+    assert error["message"] == MESSAGE_OF_ONE
+    assert error["details"]["errors"] == [
+        {
+            "path": "/emial",
+            "message": '"emial" is not known here. Did you mean "email"?',
+            "code": "UNKNOWN_FIELD",
+        }
+    ]
+    assert await api.count("claims") == 0
+
+
+async def test_a_reference_used_before_fails_that_claim_and_names_the_first(api: Api) -> None:
+    [claim_id] = await api.nordwind.create("A-1")
+
+    answer = await api.nordwind.post("/claims", [a_claim("A-1")])
+
+    error = answer.json()["result"][0]["error"]
+    assert (error["type"], error["details"]) == ("DuplicateReferenceNumber", {"claimId": claim_id})
+    assert await api.count("claims") == 1
+
+
+async def test_a_nul_is_refused_and_nothing_is_stored(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim("A-1", debtorLastName="Muster\x00mann")])
+
+    error = answer.json()["result"][0]["error"]
+    assert error["type"] == "ValidationError"
+    assert {each["path"] for each in error["details"]["errors"]} == {"/debtorLastName"}
+    assert await api.count("claims") == 0
+
+
+async def test_an_unknown_claim_is_absent_whatever_its_id_looks_like(api: Api) -> None:
+    for given in ("4711", "abc", "-1", "0", "01", "1" * 30, "%00", "1.0"):
+        answer = await api.nordwind.get(f"/claims/{given}")
+
+        assert answer.status_code == 404
+        assert answer.json()["error"]["type"] == "NotFound"
+
+
+async def test_a_query_nobody_knows_is_refused(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+
+    answer = await api.nordwind.get(f"/claims/{claim_id}", params={"expand": "items"})
+
+    assert answer.status_code == 422
+    faults: list[dict[str, Any]] = answer.json()["error"]["details"]["errors"]
+    assert [each["path"] for each in faults] == ["/expand"]

@@ -1,0 +1,158 @@
+"""`Idempotency-Key` (CONTRACT 1): one key, one effect, one answer."""
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.merchants.kept_answers import try_lock_key
+from tests.support.api import Api
+from tests.support.claims import a_claim
+from tests.support.files import a_pdf, an_image
+
+
+async def test_the_same_request_gets_the_same_bytes_and_has_one_effect(api: Api) -> None:
+    answers = [await api.nordwind.post("/claims", [a_claim()], key="k") for _ in range(3)]
+
+    assert {each.content for each in answers} == {answers[0].content}
+    assert answers[0].json()["result"][0]["error"] is None
+    assert await api.count("claims") == 1
+
+
+async def test_fifty_at_once_make_one_effect(api: Api) -> None:
+    async def post() -> tuple[int, bytes]:
+        answer = await api.nordwind.post("/claims", [a_claim()], key="k")
+        if answer.status_code == 409:
+            assert answer.json()["error"]["type"] == "IdempotencyConflict"
+            assert answer.headers["Retry-After"] == "1"
+        return answer.status_code, answer.content
+
+    answers = await asyncio.gather(*[post() for _ in range(50)])
+
+    assert await api.count("claims") == 1
+    assert await api.count("idempotency_keys") == 1
+    assert len({content for status, content in answers if status == 200}) == 1
+    assert set(Counter(status for status, _ in answers)) <= {200, 409}
+    assert (await post())[0] == 200
+
+
+async def test_another_request_under_the_key_is_refused(api: Api) -> None:
+    await api.nordwind.post("/claims", [a_claim("A-1")], key="k")
+
+    answer = await api.nordwind.post("/claims", [a_claim("A-2")], key="k")
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (409, "IdempotencyConflict")
+    assert "Retry-After" not in answer.headers
+    assert await api.count("claims") == 1
+
+
+async def test_one_still_running_is_said_to_be(api: Api) -> None:
+    async with api.resources.database.transaction() as tx:
+        assert await try_lock_key(tx, api.nordwind.merchant_id, "k")
+        answer = await api.nordwind.post("/claims", [a_claim()], key="k")
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (409, "1")
+    assert await api.count("claims") == 0
+
+
+async def test_merchants_keys_are_their_own(api: Api) -> None:
+    await api.nordwind.post("/claims", [a_claim()], key="k")
+
+    answer = await api.hansen.post("/claims", [a_claim("B-1")], key="k")
+
+    assert answer.status_code == 200
+    assert await api.count("claims") == 2
+
+
+async def test_a_key_lives_thirty_days(api: Api, clock: MovableClock) -> None:
+    await api.nordwind.post("/claims", [a_claim("A-1")], key="k")
+    clock.advance(timedelta(days=30))
+    await api.nordwind.obtain_token()
+
+    answer = await api.nordwind.post("/claims", [a_claim("A-2")], key="k")
+
+    assert answer.status_code == 200
+    assert await api.count("claims") == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/claims", [], 422),
+        ("/claims/{claim}/payments", {"amount": 0, "currency": "EUR", "transactionId": "t"}, 422),
+        ("/assignments/workflows/{workflow}", [999_999], 422),
+        ("/test-clock", {"advanceTo": "2026-03-10T09:00:00Z"}, 409),
+    ],
+)
+async def test_refusals_that_stay_refusals_are_kept(
+    api: Api, path: str, body: Any, status: int
+) -> None:
+    [claim_id] = await api.nordwind.create()
+    path = path.format(claim=claim_id, workflow=api.version.workflow_id)
+
+    answers = [await api.nordwind.post(path, body, key="k") for _ in range(2)]
+
+    assert [each.status_code for each in answers] == [status, status]
+    assert answers[0].content == answers[1].content
+    assert await api.count("idempotency_keys") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "status"),
+    [
+        ("/claims", {"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),
+        ("/claims", {"json": [], "token": "dwt_wrong"}, 401),
+        (
+            "/claims/1/payments",
+            {"json": {"amount": 1, "currency": "EUR", "transactionId": "t"}},
+            404,
+        ),
+        ("/claims", {"content": b"[]"}, 415),
+        (
+            "/uploads",
+            {"files": {"fileName": ("a.pdf", b"<html>"), "friendlyName": (None, "A")}},
+            415,
+        ),
+    ],
+)
+async def test_refusals_that_may_turn_out_well_are_not_kept(
+    api: Api, path: str, given: dict[str, Any], status: int
+) -> None:
+    answer = await api.nordwind.post(path, key="k", **given)
+
+    assert answer.status_code == status
+    assert await api.count("idempotency_keys") == 0
+
+
+async def test_an_upload_is_told_by_the_contents_of_its_parts(api: Api) -> None:
+    pdf = a_pdf()
+    first = await api.nordwind.upload("invoice.pdf", pdf, key="k")
+
+    again = await api.nordwind.upload("invoice.pdf", pdf, key="k")
+    other = await api.nordwind.upload("invoice.pdf", an_image("PNG"), key="k")
+
+    assert (again.status_code, again.content) == (200, first.content)
+    assert (other.status_code, other.json()["error"]["type"]) == (409, "IdempotencyConflict")
+    assert await api.count("uploads") == 1
+
+
+async def test_what_was_assigned_stays_though_others_failed(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    path = f"/assignments/workflows/{api.version.workflow_id}"
+
+    answers = [await api.nordwind.post(path, [claim_id, 999_999], key="k") for _ in range(2)]
+
+    assert answers[0].content == answers[1].content
+    errors = answers[0].json()["error"]["details"]["errors"]
+    assert [each["claimId"] for each in errors] == [999_999]
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, "a\tb"])
+async def test_a_malformed_key_is_an_invalid_request(api: Api, key: str) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim()], key=key)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
+    assert await api.count("claims") == 0

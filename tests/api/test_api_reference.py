@@ -1,0 +1,94 @@
+"""The OpenAPI document and the reference page."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from dunwell.api.catalogue import OPERATIONS
+from dunwell.api.failures import KINDS
+from dunwell.api.operation import Operation
+from dunwell.api.reference.document import build_document
+from dunwell.api.reference.routes import encode_document
+from tests.support.api import Api
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+
+def test_the_committed_document_is_the_served_one() -> None:
+    assert COMMITTED.read_bytes() == encode_document(), "run tools/write_openapi.py"
+
+
+async def test_the_document_is_served(api: Api) -> None:
+    answer = await api.nordwind.http.get("/api/openapi.json")
+
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.content == encode_document()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
+def test_every_example_is_what_the_document_says(operation: Operation) -> None:
+    document = build_document()
+    described = document["paths"][operation.path][operation.method.lower()]
+    contents: list[Any] = [described["responses"]["200"]["content"]["application/json"]]
+    if operation.body and operation.body.media_type == "application/json":
+        contents.append(described["requestBody"]["content"]["application/json"])
+    for content in contents:
+        whole = {**content["schema"], "components": document["components"]}
+        jsonschema.Draft202012Validator(whole).validate(content["example"])
+
+
+def test_every_error_type_has_its_status_cause_and_remedy() -> None:
+    schemas = build_document()["components"]["schemas"]
+    for kind in KINDS:
+        assert schemas[kind.name]["x-status"] == kind.status
+        assert kind.cause in schemas[kind.name]["description"]
+        assert kind.remedy in schemas[kind.name]["description"]
+
+
+def test_every_reference_in_the_document_leads_somewhere() -> None:
+    document = build_document()
+    names = re.findall(rb'"#/components/(\w+)/([\w-]+)"', encode_document())
+    assert names
+    for part, name in names:
+        assert name.decode() in document["components"][part.decode()]
+
+
+async def test_the_page_shows_everything_and_asks_nobody_else(api: Api) -> None:
+    page = await api.nordwind.http.get("/docs")
+
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert page.headers["Content-Security-Policy"] == (
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    for operation in OPERATIONS:
+        assert f'id="{operation.operation_id}"' in page.text
+    for kind in KINDS:
+        assert f'id="error-{kind.name}"' in page.text
+    addresses = set(re.findall(r'(?:src|href)="([^"#]+)"', page.text))
+    assert addresses == {"/docs/style.css", "/api/openapi.json", "data:,"}
+    assert not re.search(r"<script|<style| style=| on\w+=", page.text)
+    style = await api.nordwind.http.get("/docs/style.css")
+    assert style.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "url(" not in style.text
+
+
+async def test_every_link_within_the_page_leads_somewhere(api: Api) -> None:
+    page = (await api.nordwind.http.get("/docs")).text
+    ids = re.findall(r'id="([^"]+)"', page)
+
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+
+async def test_figures_count_requests_and_name_nobody(api: Api) -> None:
+    await api.nordwind.get("/workflows-meta")
+
+    figures = await api.nordwind.http.get("/metrics")
+
+    assert 'dunwell_api_requests_total{operation="listWorkflows",status="200"} 1.0' in figures.text
+    assert api.nordwind.credential.client_id not in figures.text
+    assert figures.headers["X-Request-Id"]

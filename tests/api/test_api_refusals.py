@@ -1,0 +1,127 @@
+"""What every route refuses alike: unreadable bodies, unknown addresses, too much at once."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from litestar import get
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.api import Api, a_credential, an_api, form_of
+from tests.support.claims import a_claim
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[}", b'[{"a":"\xff"}]', b"[" * 100_000, b"[1,]", b"\x00", b"[NaN]"]
+)
+@pytest.mark.parametrize("path", ["/claims", "/claims/1/payments", "/assignments/workflows/x"])
+async def test_what_is_not_json_is_an_invalid_request(api: Api, path: str, content: bytes) -> None:
+    answer = await api.nordwind.post(path, content=content, headers=JSON)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
+    assert await api.count("claims") == 0
+
+
+@pytest.mark.parametrize("body", [{}, "claims", 1, None, True, []])
+async def test_what_is_no_array_of_claims_is_refused_as_a_whole(api: Api, body: Any) -> None:
+    answer = await api.nordwind.post("/claims", content=json.dumps(body), headers=JSON)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
+    assert [each["path"] for each in answer.json()["error"]["details"]["errors"]] == [""]
+
+
+async def test_a_thousand_and_one_claims_are_refused_as_a_whole(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}") for n in range(1001)])
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
+    assert "1001" in answer.json()["error"]["message"]
+    assert await api.count("claims") == 0
+
+
+async def test_a_thousand_claims_are_taken(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}") for n in range(1000)])
+
+    assert answer.status_code == 200
+    assert await api.count("claims") == 1000
+
+
+async def test_ten_mebibytes_of_json_are_the_most(api: Api) -> None:
+    content = b'["' + b"x" * (10 * 1024 * 1024) + b'"]'
+
+    answer = await api.nordwind.post("/claims", content=content, headers=JSON)
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (413, "PayloadTooLarge")
+    assert error["details"] == {"limit": 10 * 1024 * 1024}
+    assert answer.headers["Connection"] == "close"
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "", "application/jsonx", "text/json"])
+async def test_another_media_type_is_refused(api: Api, content_type: str) -> None:
+    answer = await api.nordwind.post(
+        "/claims", content=b"[]", headers={"Content-Type": content_type}
+    )
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (415, "UnsupportedMediaType")
+    assert error["details"] == {"allowed": ["application/json"]}
+
+
+async def test_unknown_addresses_and_wrong_methods_answer_in_the_envelope(api: Api) -> None:
+    unknown = await api.nordwind.get("/nothing")
+    wrong = await api.nordwind.get("/claims")
+
+    assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "NotFound")
+    assert (wrong.status_code, wrong.json()["error"]["type"]) == (405, "MethodNotAllowed")
+    assert wrong.json()["error"]["details"] == {"allowed": ["POST"]}
+    assert wrong.headers["Allow"] == "POST"
+
+
+async def test_a_crash_tells_the_request_id_and_nothing_else(
+    resources: Resources, clock: MovableClock
+) -> None:
+    @get("/crash")
+    async def crash() -> None:
+        raise RuntimeError("the debtor's name is Mustermann")
+
+    async with an_api(resources, clock, [crash]) as api:
+        answer = await api.nordwind.http.get("/crash")
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (500, "InternalError")
+    assert error["details"] == {"requestId": answer.headers["X-Request-Id"]}
+    assert "Mustermann" not in answer.text
+
+
+async def test_a_crash_of_an_operation_is_told_alike(api: Api) -> None:
+    async with api.resources.database.connection() as connection:
+        await connection.execute("ALTER TABLE events RENAME TO events_elsewhere")
+        answer = await api.nordwind.get("/events")
+        await connection.execute("ALTER TABLE events_elsewhere RENAME TO events")
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (500, "InternalError")
+    assert error["details"] == {"requestId": answer.headers["X-Request-Id"]}
+
+
+async def test_requests_past_the_limit_wait_for_the_next_minute(
+    api: Api, clock: MovableClock
+) -> None:
+    credential = await a_credential(api.house, "small", requests_per_minute=3)
+    answer = await api.nordwind.send("POST", "/token", token="", data=form_of(credential))
+    token = answer.json()["access_token"]
+    clock.advance(timedelta(seconds=20))
+
+    statuses = [(await api.nordwind.get("/events", token=token)).status_code for _ in range(3)]
+    refused = await api.nordwind.get("/events", token=token)
+    clock.advance(timedelta(seconds=40))
+    later = await api.nordwind.get("/events", token=token)
+
+    assert statuses == [200, 200, 200]
+    assert (refused.status_code, refused.json()["error"]["type"]) == (429, "RateLimited")
+    assert refused.headers["Retry-After"] == "40"
+    assert later.status_code == 200

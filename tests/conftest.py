@@ -1,0 +1,77 @@
+"""One embedded PostgreSQL per test process, migrated once; every test starts on empty tables."""
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dunwell.config import Settings, load_settings
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.migrate import migrate
+from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.kit.resources import Resources
+
+# The first merchant id of each test.
+_FIRST_MERCHANT_IDS = itertools.count(100, 100)
+
+MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    folder = tmp_path_factory.mktemp("postgres")
+    for parent in (folder, *folder.parents):  # as root, the server's user must reach its folder
+        if parent.owner() != "root" or parent.stat().st_mode & 0o001:
+            continue
+        parent.chmod(0o755)
+    embedded = EmbeddedPostgres(folder, find_binaries(None))
+    server = embedded.start()
+    migrate(embedded.url)
+    yield embedded
+    server.send_signal(3)  # SIGQUIT: nothing here is worth a checkpoint
+    server.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
+    database = await Database.open(postgres.url, size=10)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def database(pool: Database) -> Database:
+    """The database, every table empty. Ids go on counting: caches are keyed by them."""
+    async with pool.connection() as connection:
+        names = await connection.fetch(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            " AND tablename <> 'alembic_version'"
+        )
+        tables = ", ".join(row["tablename"] for row in names)
+        await connection.execute(f"TRUNCATE {tables} CASCADE")
+        # No merchant id is used twice in a process: caches are keyed by merchant and revision.
+        await connection.execute(
+            f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_FIRST_MERCHANT_IDS)}"
+        )
+    return pool
+
+
+@pytest.fixture
+def settings(tmp_path: Path, postgres: EmbeddedPostgres) -> Settings:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": postgres.url}
+    return load_settings(environment)
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(MONDAY_MORNING)
+
+
+@pytest.fixture
+def resources(settings: Settings, database: Database, clock: MovableClock) -> Resources:
+    return Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))

@@ -1,0 +1,54 @@
+"""Ids, queries and instants from outside, read strictly. Pure."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.api.paths import read_claim_id, read_merchant_id, read_workflow_id
+from dunwell.api.query import Query, read_instant, write_instant
+from dunwell.errors import NotFound, ValidationError
+
+
+@given(st.integers(1, 2**63 - 1))
+def test_every_bigint_is_an_id_of_a_claim(number: int) -> None:
+    assert read_claim_id(str(number)) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "01", "1 ", "+1", "1e3", "٣", str(2**63), "9" * 99]
+)
+def test_what_is_no_id_is_absent(text: str) -> None:
+    with pytest.raises(NotFound):
+        read_claim_id(text)
+    assert read_merchant_id(text) == 0
+
+
+@given(st.text())
+def test_no_text_breaks_the_reading_of_ids_and_queries(text: str) -> None:
+    assert read_merchant_id(text) >= 0
+    assert read_workflow_id(text) is None or UUID(text)
+    query = Query(text.encode("utf-8", "surrogatepass"))
+    query.text("cursor")
+    query.integer("limit")
+    query.instant("since")
+
+
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001 - made aware below
+def test_an_instant_is_read_back_as_it_was_written(naive: datetime) -> None:
+    instant = naive.replace(tzinfo=UTC, microsecond=naive.microsecond // 1000 * 1000)
+
+    assert read_instant(write_instant(instant)) == instant
+
+
+def test_all_faults_of_a_query_are_told_at_once() -> None:
+    query = Query(b"limit=x&since=now&colour=red")
+    query.integer("limit")
+    query.instant("since")
+
+    with pytest.raises(ValidationError) as caught:
+        query.check()
+
+    assert [fault.path for fault in caught.value.faults] == ["/limit", "/since", "/colour"]

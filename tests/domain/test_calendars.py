@@ -1,0 +1,85 @@
+"""Local time: contact hours, business days, holidays, and both nights of the clock change."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.escalation.calendars import Calendar, make_calendar
+from dunwell.workflows.definition import ProcessSettings, WaitStep
+from tests.support.definitions import DOCUMENT
+
+BERLIN = make_calendar(msgspec.convert(DOCUMENT["settings"], ProcessSettings), "Europe/Berlin")
+INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
+
+
+def at(text: str) -> datetime:
+    """A local Berlin time of the calendar's zone, as an instant."""
+    return BERLIN.to_instant(datetime.fromisoformat(text))
+
+
+@pytest.mark.parametrize(
+    ("asked", "opening"),
+    [
+        ("2026-03-02 08:59", "2026-03-02 09:00"),
+        ("2026-03-02 09:00", "2026-03-02 09:00"),
+        ("2026-03-02 17:59", "2026-03-02 17:59"),
+        ("2026-03-02 18:00", "2026-03-03 09:00"),
+        ("2026-03-07 12:00", "2026-03-09 09:00"),
+        # Good Friday to Easter Monday.
+        ("2026-04-02 18:00", "2026-04-07 09:00"),
+        # Reformation Day is a holiday in Hamburg.
+        ("2025-10-31 10:00", "2025-11-03 09:00"),
+    ],
+)
+def test_the_next_opening(asked: str, opening: str) -> None:
+    assert BERLIN.next_opening(at(asked)) == at(opening)
+
+
+@given(INSTANTS)
+def test_an_opening_is_never_earlier_and_always_within_hours(instant: datetime) -> None:
+    opening = BERLIN.next_opening(instant)
+    local = opening.astimezone(BERLIN.zone)
+    assert opening >= instant
+    assert time(9) <= local.time() < time(18)
+    assert BERLIN.is_business_day(local.date())
+    assert BERLIN.next_opening(opening) == opening
+
+
+@given(INSTANTS, st.integers(1, 60))
+def test_a_wait_ends_so_many_dates_later(instant: datetime, days: int) -> None:
+    end = BERLIN.end_of_wait(WaitStep(id=1, name="Wait", days=days), since=instant)
+    assert end > instant
+    assert BERLIN.local_date(end) == BERLIN.local_date(instant) + timedelta(days=days)
+
+
+def test_business_days_leave_out_weekends_and_holidays() -> None:
+    step = WaitStep(id=1, name="Wait", business_days=3)
+    assert BERLIN.end_of_wait(step, since=at("2026-04-01 12:00")) == at("2026-04-08 12:00")
+
+
+def test_a_time_the_spring_change_skips_becomes_the_next_minute_that_exists() -> None:
+    step = WaitStep(id=1, name="Wait", days=1)
+    end = BERLIN.end_of_wait(step, since=at("2026-03-28 02:30:45"))
+    assert end == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
+
+
+def test_a_time_the_autumn_change_doubles_is_its_first() -> None:
+    step = WaitStep(id=1, name="Wait", days=1)
+    end = BERLIN.end_of_wait(step, since=at("2026-10-24 02:30"))
+    assert end == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+
+
+def test_noon_stays_noon_over_the_change() -> None:
+    step = WaitStep(id=1, name="Wait", days=7)
+    end = BERLIN.end_of_wait(step, since=at("2026-03-25 12:00"))
+    assert end.astimezone(BERLIN.zone).replace(tzinfo=None) == datetime(2026, 4, 1, 12, 0)
+
+
+def test_without_contact_hours_every_hour_is_open() -> None:
+    always: Calendar = make_calendar(ProcessSettings(languages=["en"]), "America/New_York")
+    instant = datetime(2026, 12, 25, 3, 0, tzinfo=UTC)
+    assert always.next_opening(instant) == instant
+    assert always.local_date(instant) == date(2026, 12, 24)

@@ -1,0 +1,36 @@
+"""Every (state, happening) pair, legal and illegal."""
+
+from itertools import product
+
+import pytest
+
+from dunwell.claims.states import ACTIVE, TRANSITIONS, Happening, Status, decide_status
+from dunwell.errors import InvalidState
+
+FINAL = {Status.ARCHIVED, Status.WITHDRAWN}
+
+
+@pytest.mark.parametrize(("status", "happening"), list(product(Status, Happening)))
+def test_the_table_decides_every_pair(status: Status, happening: Happening) -> None:
+    if (status, happening) in TRANSITIONS:
+        assert decide_status(status, happening) is TRANSITIONS[status, happening]
+    else:
+        with pytest.raises(InvalidState) as refusal:
+            decide_status(status, happening)
+        assert refusal.value.details == {"state": str(status)}
+
+
+@pytest.mark.parametrize("happening", list(Happening))
+def test_nothing_leaves_a_final_state(happening: Happening) -> None:
+    for status in FINAL:
+        assert TRANSITIONS.get((status, happening), status) is status
+
+
+def test_only_active_claims_take_steps() -> None:
+    stepping = {status for status, happening in TRANSITIONS if happening is Happening.STEP_RAN}
+    assert stepping == ACTIVE
+
+
+def test_a_collected_claim_takes_no_step_and_is_not_archived() -> None:
+    for happening in (Happening.STEP_RAN, Happening.STEPS_ENDED, Happening.ARCHIVED_BY_HAND):
+        assert (Status.COLLECTED, happening) not in TRANSITIONS

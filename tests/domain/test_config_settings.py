@@ -1,0 +1,134 @@
+"""Settings: defaults, files, and every fault told at once."""
+
+import base64
+import secrets
+from pathlib import Path
+
+import pytest
+
+from dunwell.config import SettingsFaulty, load_settings, render_settings
+
+KEY = base64.b64encode(secrets.token_bytes(32)).decode()
+PRODUCTION = {
+    "DUNWELL_PROFILE": "production",
+    "DUNWELL_DATABASE_URL": "postgresql://dunwell:geheim@db.example/dunwell?sslmode=verify-full",
+    "DUNWELL_SECRET_KEY": KEY,
+    "DUNWELL_PUBLIC_URL": "https://claims.example",
+    "DUNWELL_HOST": "0.0.0.0",
+}
+
+
+def find_faults(environment: dict[str, str], **flags: str | None) -> list[str]:
+    with pytest.raises(SettingsFaulty) as caught:
+        load_settings(environment, **flags)
+    return [fault.split(":")[0] for fault in caught.value.faults]
+
+
+def test_defaults_are_those_of_development_on_loopback(tmp_path: Path) -> None:
+    settings = load_settings({"DUNWELL_DATA_DIR": str(tmp_path)})
+    assert settings.is_development
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert settings.public_url == "http://127.0.0.1:8000"
+    assert settings.files_url == (tmp_path / "files").as_uri()
+    assert settings.database_url is None
+
+
+def test_a_flag_wins_over_the_environment(tmp_path: Path) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PORT": "8001"}
+    assert load_settings(environment, port="9000").port == 9000
+    assert load_settings(environment, port=None).port == 8001
+
+
+def test_the_generated_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path)}
+    first, second = load_settings(environment), load_settings(environment)
+    assert first.secret_key == second.secret_key
+    assert len(first.secret_key) == 32
+    assert (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    faults = find_faults(
+        {
+            "DUNWELL_DATA_DIR": str(tmp_path),
+            "DUNWELL_PORT": "http",
+            "DUNWELL_LOG_LEVEL": "loud",
+            "DUNWELL_HOST": "0.0.0.0",
+            "DUNWELL_SECRET_KEY": "short",
+            "DUNWELL_DATABASE_URL": "postgresql://db.example/dunwell",
+            "DUNWELL_FILES_URL": "ftp://files.example",
+            "DUNWELL_PUBLIC_URL": "claims.example",
+        }
+    )
+    assert sorted(faults) == [
+        "DUNWELL_DATABASE_URL",
+        "DUNWELL_FILES_URL",
+        "DUNWELL_HOST",
+        "DUNWELL_LOG_LEVEL",
+        "DUNWELL_PORT",
+        "DUNWELL_PUBLIC_URL",
+        "DUNWELL_SECRET_KEY",
+    ]
+
+
+def test_a_misspelt_setting_names_the_one_meant(tmp_path: Path) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PROFLE": "production"}
+    with pytest.raises(SettingsFaulty, match="did you mean DUNWELL_PROFILE"):
+        load_settings(environment)
+
+
+def test_safe_production_settings_are_taken() -> None:
+    settings = load_settings(PRODUCTION)
+    assert not settings.is_development
+    assert settings.public_url == "https://claims.example"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DUNWELL_DATABASE_URL", ""),
+        ("DUNWELL_DATABASE_URL", "postgresql://dunwell@db.example/dunwell"),
+        ("DUNWELL_DATABASE_URL", "postgresql://dunwell@db.example/dunwell?sslmode=prefer"),
+        ("DUNWELL_SECRET_KEY", ""),
+        ("DUNWELL_SECRET_KEY", base64.b64encode(b"a" * 32).decode()),
+        ("DUNWELL_PUBLIC_URL", "http://claims.example"),
+        ("DUNWELL_PUBLIC_URL", "https://claims.example/api"),
+    ],
+)
+def test_production_refuses_an_unsafe_setting(name: str, value: str) -> None:
+    assert find_faults({**PRODUCTION, name: value}) == [name]
+
+
+def test_production_tells_all_that_is_unsafe_at_once() -> None:
+    assert find_faults({"DUNWELL_PROFILE": "production"}) == [
+        "DUNWELL_SECRET_KEY",
+        "DUNWELL_DATABASE_URL",
+        "DUNWELL_PUBLIC_URL",
+    ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql:///dunwell",
+        "postgresql://postgres@/postgres?host=/run/x",
+        "postgresql://[::1]/x",
+    ],
+)
+def test_development_takes_a_database_of_this_machine(tmp_path: Path, address: str) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": address}
+    assert load_settings(environment).database_url == address
+
+
+def test_an_address_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PUBLIC_URL": "http://[x"}
+    assert find_faults(environment) == ["DUNWELL_PUBLIC_URL"]
+
+
+def test_shown_settings_hold_no_secret() -> None:
+    shown = render_settings(load_settings(PRODUCTION))
+    assert shown["DUNWELL_DATABASE_URL"] == shown["DUNWELL_SECRET_KEY"] == "(set)"
+    assert shown["DUNWELL_PUBLIC_URL"] == "https://claims.example"
+    assert "geheim" not in str(shown)
+    assert "geheim" not in repr(load_settings(PRODUCTION))

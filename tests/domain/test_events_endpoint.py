@@ -1,0 +1,68 @@
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.events.endpoint import WantedEndpoint, check_endpoint, sort_types
+
+
+def faults_of(wanted: WantedEndpoint, *, is_development: bool = False) -> list[str]:
+    try:
+        check_endpoint(wanted, is_development=is_development)
+    except ValidationError as refused:
+        return [fault.path for fault in refused.faults]
+    return []
+
+
+def test_a_good_endpoint_passes() -> None:
+    wanted = WantedEndpoint("https://shop.example/hooks?v=1", ("ESCALATED",), "Bearer abc")
+    assert faults_of(wanted) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://shop.example/hooks", "ftp://shop.example/", "//shop.example/", "shop.example",
+        "https://", "https://user:word@shop.example/", "https://user@shop.example/",
+        "https://shop.example/#part", "https://shop.example:99999/", "https://[::1", "",
+        "https://shop.example/a b", "https://shop.example/\n", "https://127.0.0.1/",
+        "https://10.1.2.3/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
+        "https://shop.example/" + "a" * 2000,
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_delivered_to_is_refused(url: str) -> None:
+    assert set(faults_of(WantedEndpoint(url, ("*",)))) == {"/url"}
+
+
+def test_the_development_profile_takes_loopback_without_tls() -> None:
+    wanted = WantedEndpoint("http://127.0.0.1:9000/hooks", ("*",))
+    assert faults_of(wanted, is_development=True) == []
+    assert faults_of(wanted) == ["/url", "/url"]
+
+
+@pytest.mark.parametrize(
+    ("types", "paths"),
+    [
+        ((), ["/events"]),
+        (("*", "ESCALATED"), ["/events"]),
+        (("ESCALATED", "escalated"), ["/events/1"]),
+        (("PAID",), ["/events/0"]),
+    ],
+)
+def test_only_event_types_or_all_of_them_can_be_asked_for(
+    types: tuple[str, ...], paths: list[str]
+) -> None:
+    assert faults_of(WantedEndpoint("https://shop.example/", types)) == paths
+
+
+@pytest.mark.parametrize("value", ["", "  ", "Bearer a\r\nX-Other: b", "Bearer ä", "a" * 1001])
+def test_an_authorization_that_is_no_header_value_is_refused(value: str) -> None:
+    wanted = WantedEndpoint("https://shop.example/", ("*",), value)
+    assert faults_of(wanted) == ["/authorization"]
+
+
+def test_every_fault_is_reported_at_once() -> None:
+    wanted = WantedEndpoint("http://shop.example/", ("PAID",), "\n")
+    assert faults_of(wanted) == ["/url", "/events/0", "/authorization"]
+
+
+def test_types_are_kept_once_each_in_the_contracts_order() -> None:
+    assert sort_types(["ARCHIVED", "ESCALATED", "ARCHIVED"]) == ("ESCALATED", "ARCHIVED")

@@ -1,0 +1,94 @@
+"""Bodies to the letter of the contract's tables."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID
+
+import pytest
+
+from dunwell.events.payloads import (
+    EVENT_TYPES,
+    ActionStep,
+    Event,
+    EventHead,
+    Fee,
+    archived,
+    checkpoint_reached,
+    escalated,
+    fee_added,
+)
+
+EVENT_ID = UUID("0195f3a0-0000-7000-8000-000000000001")
+REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
+AT = datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC)
+HEAD = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1")
+STEP = ActionStep(5, "Erste Mahnung")
+
+
+def a_body(event_type: str, **claim: object) -> dict[str, object]:
+    """The common structure, with what the type adds to the claim."""
+    return {
+        "type": event_type,
+        "eventId": "0195f3a0-0000-7000-8000-000000000001",
+        "date": "2026-03-02T09:30:15Z",
+        "source": "ESCALATION",
+        "claim": {
+            "id": 41,
+            "merchantId": 7,
+            "referenceNumber": "INV-2026-1",
+            "action": event_type,
+            "executedAt": "2026-03-02T09:30:15Z",
+            **claim,
+        },
+    }
+
+
+def with_step(body: dict[str, object]) -> dict[str, object]:
+    return {**body, "actionStep": {"id": 5, "name": "Erste Mahnung"}}
+
+
+def test_escalated_names_the_step_and_the_communication() -> None:
+    event = escalated(HEAD, STEP, "LETTER", REFERENCE)
+    communication = {"channel": "LETTER", "reference": "0195f3a0-0000-7000-8000-000000000002"}
+    assert json.loads(event.body) == with_step(a_body("ESCALATED", communication=communication))
+
+
+def test_a_fee_goes_out_as_a_string_of_cents() -> None:
+    event = fee_added(HEAD, STEP, Fee(99, "DUNNING_FEE", 250, "EUR"))
+    fee = {"id": 99, "type": "DUNNING_FEE", "value": "250", "currency": "EUR"}
+    assert json.loads(event.body) == with_step(a_body("FEE_ADDED", fee=fee))
+
+
+def test_a_checkpoint_carries_its_offset_and_message() -> None:
+    event = checkpoint_reached(HEAD, STEP, 14, 'fee "window"')
+    details = {"offset": 14, "message": 'fee "window"'}
+    assert json.loads(event.body) == with_step(a_body("CHECKPOINT_REACHED", details=details))
+
+
+def test_archived_adds_nothing() -> None:
+    assert json.loads(archived(HEAD).body) == a_body("ARCHIVED")
+
+
+def test_the_customer_number_is_there_only_when_it_was_given() -> None:
+    head = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1", "C-17")
+    assert json.loads(archived(head).body) == a_body("ARCHIVED", customerNumber="C-17")
+
+
+def test_an_event_is_stored_with_what_its_body_says() -> None:
+    event = archived(HEAD)
+    assert event == Event(EVENT_ID, 7, 41, 3, "ARCHIVED", AT, event.body)
+
+
+@pytest.mark.parametrize("hours", [-11, -3, 1, 13])
+def test_dates_are_utc_whatever_zone_they_were_given_in(hours: int) -> None:
+    at = AT.astimezone(timezone(timedelta(hours=hours)))
+    event = archived(EventHead(EVENT_ID, 7, 41, 3, at, "INV-2026-1"))
+    assert json.loads(event.body)["date"] == "2026-03-02T09:30:15Z"
+
+
+def test_the_contract_has_nine_event_types() -> None:
+    assert set(EVENT_TYPES) == {
+        "DISPUTED", "ESCALATED", "FEE_ADDED", "PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED",
+        "DETAILS_ACCESSED", "PAYMENT_MODALITY_STATE_CHANGE", "CHECKPOINT_REACHED", "ARCHIVED",
+    }  # fmt: skip
+    assert len(EVENT_TYPES) == 9

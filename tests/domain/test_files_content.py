@@ -1,0 +1,80 @@
+"""A file is what its content is: by its first bytes and a successful parse."""
+
+import pytest
+
+from dunwell.errors import UnsupportedMediaType
+from dunwell.files.content import MAX_PAGES, find_content_type
+from dunwell.files.content_types import check_claimed_type
+from tests.support.files import a_pdf, a_png_bomb, a_protected_pdf, an_image
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type"),
+    [
+        (a_pdf(), "application/pdf"),
+        (a_pdf(3) + b"\n\n", "application/pdf"),
+        (an_image("JPEG"), "image/jpeg"),
+        (an_image("PNG"), "image/png"),
+        (an_image("WEBP"), "image/webp"),
+    ],
+)
+def test_the_four_types_are_found(content: bytes, content_type: str) -> None:
+    assert find_content_type(content) == content_type
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<!DOCTYPE html><script>alert(1)</script>",
+        b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
+        b"PK\x03\x04" + bytes(100),
+        an_image("GIF"),
+        b"junk" + a_pdf(),
+        b"<script>alert(1)</script>" + a_pdf(),
+        b"\n" + an_image("PNG"),
+        b"%PDF-1.7\n<html><script>alert(1)</script></html>\n%%EOF",
+        b"%PDF-1.7\n",
+        a_pdf() + b"PK\x03\x04" + bytes(2000),
+        a_pdf()[:200],
+        an_image("PNG")[:40],
+        an_image("JPEG", 400, 400)[:700],
+        an_image("WEBP", 400, 400)[:60],
+        b"RIFF\x00\x00\x00\x00WEBP",
+    ],
+)  # fmt: skip
+def test_everything_else_is_refused(content: bytes) -> None:
+    with pytest.raises(UnsupportedMediaType) as caught:
+        find_content_type(content)
+    assert caught.value.details == {
+        "allowed": ["application/pdf", "image/jpeg", "image/png", "image/webp"]
+    }
+
+
+def test_a_protected_pdf_is_refused_and_says_why() -> None:
+    with pytest.raises(UnsupportedMediaType, match="password"):
+        find_content_type(a_protected_pdf())
+
+
+def test_a_pdf_may_have_so_many_pages_and_no_more() -> None:
+    assert find_content_type(a_pdf(MAX_PAGES)) == "application/pdf"
+    with pytest.raises(UnsupportedMediaType, match="501 pages"):
+        find_content_type(a_pdf(MAX_PAGES + 1))
+
+
+def test_an_image_that_unpacks_to_too_many_pixels_is_refused_unread() -> None:
+    bomb = a_png_bomb(8000, 8000)
+    assert len(bomb) < 20_000
+    with pytest.raises(UnsupportedMediaType, match="60,000,000 pixels"):
+        find_content_type(bomb)
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.PDF", "a", "Rechnung Nr. 12", ".pdf", "a.txt.pdf"])
+def test_a_name_that_fits_or_claims_nothing_passes(name: str) -> None:
+    check_claimed_type(name, "application/pdf")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.html", "a.pdf.jpg", "a.exe"])
+def test_a_name_that_says_another_type_is_refused(name: str) -> None:
+    with pytest.raises(UnsupportedMediaType, match="its content is application/pdf"):
+        check_claimed_type(name, "application/pdf")

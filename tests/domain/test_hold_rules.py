@@ -1,0 +1,50 @@
+"""Who may open which hold, and when one stands."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.merchants.actor import ActorKind
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def a_hold(
+    kind: HoldKind = HoldKind.PAUSE,
+    *,
+    since: datetime = NOW,
+    until: datetime | None = NOW + 7 * DAY,
+    by: ActorKind = ActorKind.DEBTOR,
+) -> Hold:
+    return Hold(kind, since, until, None, by)
+
+
+def test_a_hold_stands_up_to_its_end() -> None:
+    hold = a_hold()
+    assert hold.stands(NOW)
+    assert hold.stands(NOW + 7 * DAY - timedelta(microseconds=1))
+    assert not hold.stands(NOW + 7 * DAY)
+
+
+def test_a_debtors_pause_needs_an_end_a_merchants_does_not() -> None:
+    with pytest.raises(ValidationError):
+        check_new_hold(a_hold(until=None), [])
+    check_new_hold(a_hold(until=None, by=ActorKind.CREDENTIAL), [])
+    check_new_hold(a_hold(HoldKind.DISPUTE, until=None), [])
+
+
+def test_a_debtor_gets_one_hold_of_a_kind_in_30_days() -> None:
+    earlier = [a_hold(since=NOW - 29 * DAY, until=NOW - 20 * DAY)]
+    with pytest.raises(InvalidState):
+        check_new_hold(a_hold(), earlier)
+    check_new_hold(a_hold(HoldKind.PAYMENT_PENDING), earlier)
+    check_new_hold(a_hold(), [a_hold(since=NOW - 30 * DAY, until=NOW - 20 * DAY)])
+
+
+def test_an_end_before_the_beginning_is_refused() -> None:
+    with pytest.raises(ValidationError) as refusal:
+        check_new_hold(a_hold(until=NOW), [])
+    assert [fault.path for fault in refusal.value.faults] == ["/until"]

@@ -1,0 +1,52 @@
+"""What a log line may hold: listed fields, and of exceptions the class and the place only."""
+
+import logging
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.logging import LineFormatter, describe_error, keep_allowed
+
+CANARY = "erika.mustermann@example.org"
+
+
+def a_record(name: str, message: str, *values: object) -> logging.LogRecord:
+    return logging.LogRecord(name, logging.ERROR, "x.py", 1, message, values, None)
+
+
+def test_fields_that_are_not_listed_are_dropped() -> None:
+    event = {"event": "created", "claim_id": 7, "email": CANARY, "count": 2}
+    assert keep_allowed(event) == {"event": "created", "claim_id": 7, "count": 2}
+
+
+def test_values_are_plain_and_short() -> None:
+    event_id = UUID(int=5)
+    kept = keep_allowed({"event_id": event_id, "state": "x" * 500, "rows": [1], "type": {"a": 1}})
+    assert kept == {"event_id": str(event_id), "state": "x" * 200, "rows": [1], "type": "dict"}
+
+
+def test_an_exception_leaves_its_words_behind() -> None:
+    with pytest.raises(ValueError) as caught:
+        int(CANARY)
+    described = describe_error(caught.value)
+    assert described["error"] == "ValueError"
+    assert described["trace"][0].startswith("test_logging.py:")
+    assert CANARY not in str(described)
+
+
+def test_what_is_put_into_a_librarys_message_is_left_out() -> None:
+    formatter = LineFormatter("web")
+    assert CANARY not in formatter.format(a_record("uvicorn.error", "from %s", CANARY))
+    assert "from %s" in formatter.format(a_record("uvicorn.error", "from %s", CANARY))
+    assert CANARY not in formatter.format(a_record("asyncio", f"never retrieved: {CANARY}"))
+
+
+def test_a_librarys_exception_is_told_by_class() -> None:
+    record = a_record("litestar", "failed")
+    with pytest.raises(ValueError) as caught:
+        int(CANARY)
+    record.exc_info = (ValueError, caught.value, caught.tb)
+    line = LineFormatter("web").format(record)
+    assert '"error": "ValueError"' in line
+    assert '"process": "web"' in line
+    assert CANARY not in line

@@ -1,0 +1,85 @@
+"""How facts read: money, days, names, and one text for every placeholder."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.messages.facts import DebtorFacts
+from dunwell.messages.formatting import (
+    Values,
+    render_day,
+    render_iban,
+    render_line,
+    render_money,
+    render_name,
+)
+from dunwell.messages.placeholders import NAMES
+from tests.support.messages import some_facts
+
+_NBSP = "\N{NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("cents", "currency", "language", "text"),
+    [
+        (123456, "EUR", "de", f"1.234,56{_NBSP}€"),
+        (123456, "EUR", "en", "€1,234.56"),
+        (5, "EUR", "de", f"0,05{_NBSP}€"),
+        (500, "JPY", "de", f"500{_NBSP}¥"),
+        (1234, "KWD", "en", f"KWD{_NBSP}1.234"),
+        (100, "CHF", "de-CH", f"CHF{_NBSP}1.00"),
+        (100, "EUR", "no such tongue", "€1.00"),
+    ],
+)
+def test_money_reads_as_its_language_writes_it(
+    cents: int, currency: str, language: str, text: str
+) -> None:
+    assert render_money(cents, currency, language) == text
+
+
+@given(st.integers(0, 10**14), st.sampled_from(["en", "de", "fr", "pl"]))
+def test_money_never_breaks_over_two_lines(cents: int, language: str) -> None:
+    assert " " not in render_money(cents, "EUR", language)
+
+
+def test_days_bear_their_month_in_words() -> None:
+    assert render_day(date(2026, 3, 2), "de") == "2. März 2026"
+    assert render_day(date(2026, 3, 2), "en") == "March 2, 2026"
+    assert render_day(None, "en") == ""
+
+
+def test_a_debtor_is_called_by_name_or_by_company() -> None:
+    assert render_name(DebtorFacts("Ada", "Lovelace", "Engines Ltd")) == "Ada Lovelace"
+    assert render_name(DebtorFacts(None, "Lovelace")) == "Lovelace"
+    assert render_name(DebtorFacts(company_name="Engines Ltd")) == "Engines Ltd"
+    assert render_name(DebtorFacts()) == ""
+
+
+def test_an_iban_is_read_in_fours() -> None:
+    assert render_iban("DE02120300000000202051") == "DE02 1203 0000 0000 2020 51"
+    assert render_iban(None) is None
+
+
+def test_a_value_cannot_break_its_line_or_turn_its_direction() -> None:
+    assert render_line("Ada\r\nBcc: x@y") == "Ada Bcc: x@y"
+    assert render_line("Ada\u202eecalevoL\x00\u2028!") == "AdaecalevoL !"
+    assert render_line(f"Müller{_NBSP}👩‍💻") == f"Müller{_NBSP}👩‍💻"
+
+
+@given(st.text())
+def test_a_value_is_always_one_line(value: str) -> None:
+    assert len(render_line(value).splitlines()) <= 1
+
+
+def test_every_placeholder_has_a_text_in_every_language() -> None:
+    for language in ("de", "en", "fr"):
+        values = Values(some_facts(), language)
+        texts = {name: values.text(name) for name in NAMES}
+        empty = {name for name, text in texts.items() if not text}
+        assert empty == {"contractNumber", "companyName", "landing.code"}
+
+
+def test_what_is_no_placeholder_has_no_text() -> None:
+    assert Values(some_facts(), "de").text("no.such") == ""

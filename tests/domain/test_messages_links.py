@@ -1,0 +1,34 @@
+"""A link's token: derived, never kept, masked in what is stored."""
+
+import re
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token, unmask
+
+_KEYS = KeyRing(bytes(32))
+_ID = UUID("01900000-0000-7000-8000-000000000001")
+
+
+def test_a_token_holds_128_bits_in_characters_an_address_takes() -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22}", derive_token(_KEYS, _ID))
+
+
+def test_the_same_communication_has_the_same_token_and_another_one_another() -> None:
+    other = UUID("01900000-0000-7000-8000-000000000002")
+    assert derive_token(_KEYS, _ID) == derive_token(KeyRing(bytes(32)), _ID)
+    assert derive_token(_KEYS, other) != derive_token(_KEYS, _ID)
+    assert derive_token(KeyRing(b"k" * 32), _ID) != derive_token(_KEYS, _ID)
+
+
+def test_a_token_is_known_by_a_hash_of_32_bytes() -> None:
+    token = derive_token(_KEYS, _ID)
+    assert len(hash_token(token)) == 32
+    assert token.encode() not in hash_token(token)
+    assert hash_token(token) != hash_token(token + "x")
+
+
+def test_the_mask_gives_way_to_the_token_wherever_it_stands() -> None:
+    stored = f"https://pay.example/q/{TOKEN_MASK} and /q/{TOKEN_MASK}"
+    assert unmask(stored, "t0ken") == "https://pay.example/q/t0ken and /q/t0ken"
+    assert unmask("no link here", "t0ken") == "no link here"

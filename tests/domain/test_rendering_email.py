@@ -1,0 +1,80 @@
+"""A template and facts become an e-mail: text and HTML equal in content, the footer in both."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+from dunwell.messages.facts import DebtorFacts
+from dunwell.messages.rendering import render_email
+from dunwell.workflows.definition import EmailTemplate
+from tests.support.messages import CREDITOR, some_facts
+
+_TEMPLATE = EmailTemplate(
+    subject={
+        "de": "Erinnerung {{ claim.referenceNumber }}",
+        "en": "Reminder for {{ debtor.name }}",
+    },
+    body={
+        "de": "Guten Tag {{ debtor.name }},\n\nbitte zahlen Sie **{{ outstanding }}**.\n\n"
+        "{{ snippet.signature }}",
+        "en": "Dear {{ debtor.name }},\n\nplease pay **{{ outstanding }}**.",
+    },
+)
+_SNIPPETS = {"signature": {"de": "Ihr Team von\n{{ merchant.name }}", "en": "Your team"}}
+
+
+def _visible(html: str) -> list[str]:
+    """The words of the HTML's body."""
+    body = html.partition("<body>")[2]
+    return unescape(re.sub(r"<[^>]+>", " ", body)).split()
+
+
+def test_an_email_is_rendered_in_its_language() -> None:
+    rendered = render_email(_TEMPLATE, _SNIPPETS, "de", some_facts())
+    assert rendered.subject == "Erinnerung R-1"
+    assert rendered.body_text == (
+        "Guten Tag Ada Lovelace,\n\nbitte zahlen Sie 1.000,00\N{NO-BREAK SPACE}€.\n\n"
+        "Ihr Team von\nNordwind\n\n--\n"
+        "Diese Nachricht kommt von:\nNordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\n"
+        "E-Mail: hilfe@nordwind.example\nTelefon: +49 40 1234560\n"
+    )
+    assert '<html lang="de" dir="ltr">' in rendered.body_html
+
+
+def test_text_and_html_say_the_same() -> None:
+    rendered = render_email(_TEMPLATE, _SNIPPETS, "de", some_facts())
+    words = [word for word in rendered.body_text.split() if word != "--"]
+    assert "".join(_visible(rendered.body_html)) == "".join(words)
+
+
+def test_the_html_asks_nothing_of_third_parties() -> None:
+    html = render_email(_TEMPLATE, _SNIPPETS, "en", some_facts()).body_html
+    assert not re.search(r"<(img|link|script|iframe)|url\(|@import|\bsrc=|\son\w+=|\sstyle=", html)
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in html
+
+
+def test_the_footer_names_register_authority_and_vat_id_when_there_are_any() -> None:
+    creditor = replace(
+        CREDITOR, register="HRB 1", supervisory_authority="Court of Hamburg", vat_id="DE1"
+    )
+    rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
+    assert rendered.body_text.endswith(
+        "\n\nRegister: HRB 1\nSupervisory authority: Court of Hamburg\nVAT ID: DE1\n"
+    )
+    assert "Supervisory authority: Court of Hamburg" in rendered.body_html
+
+
+def test_a_debtors_name_is_text_in_every_part() -> None:
+    debtor = DebtorFacts(last_name="**x** <b>\r\nBcc: a@b")
+    rendered = render_email(_TEMPLATE, {}, "en", some_facts(debtor=debtor))
+    assert rendered.subject == "Reminder for **x** <b> Bcc: a@b"
+    assert "Dear **x** <b> Bcc: a@b,\n" in rendered.body_text
+    assert "<title>Reminder for **x** &lt;b&gt; Bcc: a@b</title>" in rendered.body_html
+    assert "Dear **x** &lt;b&gt; Bcc: a@b,</p>" in rendered.body_html
+
+
+def test_a_missing_language_snippet_or_value_never_stops_a_message() -> None:
+    template = EmailTemplate(subject={"de": "Betreff"}, body={"de": "A{{ snippet.none }}{{ no }}B"})
+    rendered = render_email(template, {}, "fr", some_facts())
+    assert rendered.subject == "Betreff"
+    assert rendered.body_text.startswith("AB\n")

@@ -1,0 +1,86 @@
+"""When an endpoint is switched off, probed, and switched on again."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.events.retry import WELL, Health, judge_endpoint, plan_next_probe
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+def after(*answers: tuple[timedelta, int | None]) -> Health:
+    health = WELL
+    for passed, status in answers:
+        health = judge_endpoint(health, status, NOW + passed)
+    return health
+
+
+def test_a_second_410_an_hour_after_the_first_switches_off() -> None:
+    health = after((0 * HOUR, 410), (HOUR, 410))
+    assert health.disabled_at == NOW + HOUR
+    assert health.disabled_reason == "GONE"
+    assert health.probe_at == NOW + 2 * HOUR
+
+
+def test_a_second_410_within_the_hour_does_not() -> None:
+    health = after((0 * HOUR, 410), (HOUR - timedelta(seconds=1), 410))
+    assert health == Health(first_failure_at=NOW, gone_at=NOW)
+
+
+def test_a_success_between_two_410_starts_the_hour_anew() -> None:
+    health = after((0 * HOUR, 410), (HOUR, 204), (2 * HOUR, 410))
+    assert health.disabled_at is None
+    assert health.gone_at == NOW + 2 * HOUR
+
+
+def test_five_days_of_nothing_but_failures_switch_off() -> None:
+    answers = [(day * DAY, 500) for day in range(5)]
+    assert after(*answers).disabled_at is None
+    health = after(*answers, (5 * DAY, None))
+    assert health.disabled_at == NOW + 5 * DAY
+    assert health.disabled_reason == "FAILING"
+
+
+def test_one_success_in_five_days_keeps_it_on() -> None:
+    health = after((0 * DAY, 500), (4 * DAY, 200), (5 * DAY, 500))
+    assert health == Health(first_failure_at=NOW + 5 * DAY)
+
+
+def test_probes_come_at_growing_gaps_up_to_a_day() -> None:
+    health = after((0 * HOUR, 410), (HOUR, 410))
+    gaps = []
+    for _ in range(7):
+        assert health.probe_at is not None
+        at = health.probe_at
+        health = judge_endpoint(plan_next_probe(health, at), 410, at)
+        assert health.probe_at is not None
+        gaps.append(health.probe_at - at)
+    assert gaps == [2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, DAY, DAY, DAY]
+
+
+def test_a_probe_that_succeeds_switches_on_again() -> None:
+    health = plan_next_probe(after((0 * HOUR, 410), (HOUR, 410)), NOW + 2 * HOUR)
+    assert judge_endpoint(health, 200, NOW + 2 * HOUR) == WELL
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3 * 86400), st.one_of(st.none(), st.sampled_from([200, 410, 500, 503]))
+        ),
+        max_size=30,
+    )
+)
+def test_whatever_it_answers_its_memory_makes_sense(answers: list[tuple[int, int | None]]) -> None:
+    health, now = WELL, NOW
+    for seconds, status in answers:
+        now += timedelta(seconds=seconds)
+        health = judge_endpoint(health, status, now)
+        assert health.is_well == (health == WELL)
+        assert health.is_well == (status == 200)
+        parts = (health.disabled_at, health.disabled_reason, health.probe_at)
+        assert len({part is None for part in parts}) == 1

@@ -1,0 +1,96 @@
+"""The published schedule, exactly."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.events.retry import (
+    GAPS,
+    MOST_TRIES,
+    Delivered,
+    GiveUp,
+    RetryAt,
+    decide_next_try,
+    read_retry_after,
+)
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+FAILURES = st.one_of(st.none(), st.integers(100, 199), st.integers(300, 599))
+FRACTIONS = st.floats(min_value=0, max_value=1, exclude_max=True)
+
+
+def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
+    now, tries, instants = NOW, 0, [NOW]
+    while True:
+        tries += 1
+        decision = decide_next_try(500, tries=tries, now=now, wish=None, fraction=0.5)
+        if not isinstance(decision, RetryAt):
+            break
+        now = decision.at
+        instants.append(now)
+    assert decision == GiveUp()
+    seconds = [int((b - a).total_seconds()) for a, b in itertools.pairwise(instants)]
+    assert seconds == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
+    assert now - NOW == timedelta(hours=75, minutes=35, seconds=5)
+
+
+@given(st.integers(200, 299), st.integers(1, MOST_TRIES), FRACTIONS)
+def test_any_2xx_is_success(status: int, tries: int, fraction: float) -> None:
+    decision = decide_next_try(status, tries=tries, now=NOW, wish=None, fraction=fraction)
+    assert decision == Delivered()
+
+
+@given(FAILURES, st.integers(1, MOST_TRIES - 1), FRACTIONS)
+def test_every_gap_is_spread_by_at_most_a_fifth(
+    status: int | None, tries: int, fraction: float
+) -> None:
+    decision = decide_next_try(status, tries=tries, now=NOW, wish=None, fraction=fraction)
+    assert isinstance(decision, RetryAt)
+    spread = (decision.at - NOW) / GAPS[tries - 1]
+    assert 0.8 - 1e-6 <= spread <= 1.2 + 1e-6
+
+
+@given(FAILURES, FRACTIONS)
+def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
+    wish = timedelta(seconds=9)
+    assert decide_next_try(status, tries=10, now=NOW, wish=wish, fraction=fraction) == GiveUp()
+
+
+@pytest.mark.parametrize(
+    ("status", "wish_seconds", "expected_seconds"),
+    [(429, 60, 60), (503, 60, 60), (500, 60, 5), (429, 2, 5), (429, 10**9, 86400)],
+)
+def test_a_wish_to_wait_is_kept_on_429_and_503(
+    status: int, wish_seconds: int, expected_seconds: int
+) -> None:
+    wish = timedelta(seconds=wish_seconds)
+    decision = decide_next_try(status, tries=1, now=NOW, wish=wish, fraction=0.5)
+    assert decision == RetryAt(NOW + timedelta(seconds=expected_seconds))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("120", timedelta(seconds=120)),
+        (" 0 ", timedelta(0)),
+        ("Mon, 02 Mar 2026 09:00:30 GMT", timedelta(seconds=30)),
+        ("Mon, 02 Mar 2026 08:00:00 GMT", timedelta(0)),
+        (None, None),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_as_a_date(
+    value: str | None, expected: timedelta | None
+) -> None:
+    assert read_retry_after(value, NOW) == expected
+
+
+@given(st.text(max_size=40))
+def test_no_retry_after_can_make_us_stumble(value: str) -> None:
+    wish = read_retry_after(value, NOW)
+    assert wish is None or wish >= timedelta(0)

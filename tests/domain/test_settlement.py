@@ -1,0 +1,65 @@
+"""What a channel's answer means."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.escalation.schedule import ContactPlanned
+from dunwell.escalation.settlement import (
+    MAX_TRIES,
+    Attempt,
+    CallAgain,
+    FallBack,
+    GiveUp,
+    Settled,
+    Settlement,
+    TryAgain,
+    Unanswered,
+    Unknown,
+    decide_settlement,
+)
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary
+from dunwell.workflows.definition import CommunicationStep
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+STEP = CommunicationStep(
+    id=1, name="First", channel="EMAIL", fallbacks=["SMS", "LETTER"], template="reminder"
+)
+
+
+def settle(
+    answer: Outcome | Unanswered, tries: int = 1, place: int = 0, usable: tuple[Channel, ...] = ()
+) -> Settlement:
+    return decide_settlement(Attempt(STEP, place, tries, usable), answer, NOW)
+
+
+def test_accepted_is_settled() -> None:
+    assert settle(Accepted()) == Settled()
+
+
+@pytest.mark.parametrize(
+    ("tries", "asked", "seconds"),
+    [(1, 0, 30), (2, 0, 60), (3, 0, 120), (11, 0, 6 * 3600), (1, 90, 90)],
+)
+def test_pauses_double_up_to_six_hours(tries: int, asked: int, seconds: int) -> None:
+    assert settle(Temporary(asked), tries) == TryAgain(NOW + timedelta(seconds=seconds))
+
+
+def test_the_last_try_gives_up() -> None:
+    assert settle(Temporary(0), MAX_TRIES) == GiveUp("not taken in 12 tries")
+
+
+def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
+    assert settle(Permanent("gone"), usable=("EMAIL", "LETTER")) == FallBack(
+        ContactPlanned(STEP, 2, "LETTER"), "gone"
+    )
+
+
+def test_a_fallback_never_goes_back() -> None:
+    assert settle(Permanent("gone"), place=2, usable=("EMAIL", "SMS", "LETTER")) == GiveUp("gone")
+
+
+def test_no_answer_is_never_taken_for_one() -> None:
+    assert settle(Unanswered(is_repeatable=True)) == CallAgain()
+    assert settle(Unanswered(is_repeatable=False)) == Unknown()

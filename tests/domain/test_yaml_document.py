@@ -1,0 +1,65 @@
+"""YAML gives the values JSON has, and nothing in it is read twice or guessed."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
+
+PLAIN = {
+    "18:00": "18:00",
+    "no": "no",
+    "2026-01-01": "2026-01-01",
+    "012": "012",
+    "12": 12,
+    "-1.5": -1.5,
+    "true": True,
+    "null": None,
+    "~": None,
+    "'12'": "12",
+}
+
+
+@pytest.mark.parametrize(("text", "value"), PLAIN.items())
+def test_a_plain_scalar_means_what_json_means(text: str, value: object) -> None:
+    assert parse_yaml(f"key: {text}") == {"key": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2", 'Line 2, column 1: the key "a" is there twice; keep one.'),
+        ("b:\n  1: x", 'Line 2, column 3: put the key "1" in quotes.'),
+        ("a: [1", "Line 1, column 6: expected ',' or ']', but got '<stream end>'."),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(DocumentFaulty) as refusal:
+        parse_yaml(text)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("text", ["a: !!python/object:os.system x", "a: \x00", "[" * 5000])
+def test_hostile_text_is_refused(text: str) -> None:
+    with pytest.raises(DocumentFaulty):
+        parse_yaml(text)
+
+
+def test_parts_can_be_shared() -> None:
+    text = "base: &base {x: 1}\nother: {<<: *base, y: 2}"
+    assert parse_yaml(text) == {"base": {"x": 1}, "other": {"x": 1, "y": 2}}
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["C"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["a", "b", "c"]), inner),
+    max_leaves=8,
+)
+
+
+@given(values)
+def test_what_json_writes_is_read_back(value: Any) -> None:
+    assert parse_yaml(json.dumps(value, ensure_ascii=False)) == value

@@ -1,0 +1,137 @@
+"""The client meets receivers that mean no good."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from tests.support.receiver import (
+    a_receiver,
+    answers,
+    answers_at_length,
+    disconnects,
+    drips,
+    hangs,
+    redirects_to,
+)
+
+# Ways of writing 127.0.0.1, ::1 and names for them; {port} is a listener's.
+INWARD = [
+    "http://127.0.0.1:{port}/", "http://127.1:{port}/", "http://127.0.1:{port}/",
+    "http://2130706433:{port}/", "http://0x7f000001:{port}/", "http://0x7f.0.0.1:{port}/",
+    "http://0177.0.0.1:{port}/", "http://017700000001:{port}/", "http://127.000.000.001:{port}/",
+    "http://127.0.0.1.:{port}/", "http://0:{port}/", "http://0.0.0.0:{port}/",
+    "http://localhost:{port}/", "http://LOCALHOST:{port}/", "http://localhost.:{port}/",
+    "http://user:word@127.0.0.1:{port}/", "http://shop.example@127.0.0.1:{port}/",
+    "http://127.0.0.1:{port}#@shop.example/", "http://127.0.0.1:{port}\\@shop.example/",
+    "http://[::1]:{port}/", "http://[::]:{port}/", "http://[::ffff:127.0.0.1]:{port}/",
+    "http://[::ffff:7f00:1]:{port}/", "http://[::127.0.0.1]:{port}/",
+    "http://[0:0:0:0:0:ffff:127.0.0.1]:{port}/", "http://[64:ff9b::7f00:1]:{port}/",
+    "http://[2002:7f00:1::]:{port}/", "http://[::1%25lo]:{port}/",
+    "http://①②⑦.⓪.⓪.①:{port}/", "http://127。0。0。1:{port}/", "http://%31%32%37.0.0.1:{port}/",
+    "http:///127.0.0.1:{port}/", "http:127.0.0.1:{port}", "//127.0.0.1:{port}/",
+    "file:///etc/passwd", "unix:///var/run/x.sock", "gopher://127.0.0.1:{port}/", "",
+]  # fmt: skip
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[HttpClient]:
+    """As in production: loopback is inside."""
+    async with open_http_client(allow_loopback=False, user_agent="t", timeout_seconds=2) as client:
+        yield client
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpClient]:
+    async with open_http_client(allow_loopback=True, user_agent="t", timeout_seconds=0.5) as client:
+        yield client
+
+
+@pytest.mark.parametrize("url", INWARD)
+async def test_no_spelling_of_an_inner_address_is_connected_to(
+    guarded: HttpClient, url: str
+) -> None:
+    seen = []
+    listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    async with await asyncio.start_server(lambda _r, w: seen.append(w), sock=listener):
+        port = listener.getsockname()[1]
+        answer = await guarded.post(url.format(port=port), b"{}")
+        await asyncio.sleep(0)
+    assert isinstance(answer, NoAnswer)
+    assert seen == []
+
+
+async def test_a_name_that_stands_for_an_inner_address_is_said_to_be_not_allowed(
+    guarded: HttpClient,
+) -> None:
+    assert await guarded.post("http://localhost:1/", b"{}") == NoAnswer("address not allowed")
+
+
+async def test_a_redirect_is_an_answer_and_is_not_followed(client: HttpClient) -> None:
+    async with a_receiver(answers(200)) as inner, a_receiver(redirects_to(inner.url)) as outer:
+        answer = await client.post(outer.url, b"{}")
+        assert isinstance(answer, Answer)
+        assert answer.status == 302
+        assert inner.received == []
+
+
+@pytest.mark.parametrize("answering", [hangs, drips])
+async def test_the_time_limit_bounds_the_whole_exchange(
+    client: HttpClient, answering: object
+) -> None:
+    async with a_receiver(answering) as receiver:  # type: ignore[arg-type]
+        assert await client.post(receiver.url, b"{}") == NoAnswer("timed out")
+
+
+async def test_of_a_huge_answer_only_the_first_bytes_are_read(client: HttpClient) -> None:
+    sent: list[int] = []
+    async with a_receiver(answers_at_length(300_000_000, sent)) as receiver:
+        answer = await client.post(receiver.url, b"{}")
+    assert isinstance(answer, Answer)
+    assert answer.status == 200
+    assert answer.start == b"x" * 4096
+    assert sum(sent) < 20_000_000
+
+
+async def test_cookies_are_not_kept(client: HttpClient) -> None:
+    async with a_receiver(answers(204, Set_Cookie="a=b")) as receiver:
+        await client.post(receiver.url, b"{}")
+        await client.post(receiver.url, b"{}")
+    assert ["cookie" in each.headers for each in receiver.received] == [False, False]
+
+
+async def test_a_proxy_in_the_environment_is_not_used(
+    client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_receiver(answers(204)) as receiver, a_receiver(answers(200)) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        answer = await client.post(receiver.url, b"{}")
+    assert isinstance(answer, Answer)
+    assert answer.status == 204
+    assert proxy.received == []
+
+
+async def test_a_connection_closed_at_once_is_tried_once_more(client: HttpClient) -> None:
+    async with a_receiver(disconnects) as receiver:
+        answer = await client.post(receiver.url, b"{}")
+    assert isinstance(answer, NoAnswer)
+    assert len(receiver.received) == 2
+
+
+async def test_nobody_listening_is_no_connection(client: HttpClient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert await client.post(f"http://127.0.0.1:{port}/", b"{}") == NoAnswer("no connection")
+
+
+async def test_what_is_no_http_is_said_to_be_none(client: HttpClient) -> None:
+    async def babble(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(babble, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        answer = await client.post(f"http://127.0.0.1:{port}/", b"{}")
+    assert answer == NoAnswer("answer is not HTTP")

@@ -1,0 +1,148 @@
+"""Tries follow the published schedule by the clock, then stop; endpoints go off and on."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.retry import GAPS
+from dunwell.events.sender import open_webhook_sender
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.receiver import a_receiver, answers, answers_in_turn
+from tests.support.webhooks import Outbox, an_outbox
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+async def dispatcher(resources: Resources) -> AsyncIterator[WebhookDispatcher]:
+    """Draws the middle of every spread."""
+    async with open_webhook_sender(allow_loopback=True) as sender:
+        yield WebhookDispatcher(resources, sender, fraction=lambda: 0.5)
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    return await an_outbox(resources)
+
+
+async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_up(
+    outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
+) -> None:
+    async with a_receiver(answers(500, "out of order")) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        [event] = await outbox.raise_events()
+        assert await dispatcher.run_once() == 1
+        for gap in GAPS:
+            clock.advance(gap - SECOND)
+            assert await dispatcher.run_once() == 0
+            clock.advance(SECOND)
+            assert await dispatcher.run_once() == 1
+        clock.advance(timedelta(days=2))
+        assert await dispatcher.run_once() == 0
+    assert await outbox.deliveries() == [(event.event_id, "GIVEN_UP", 10)]
+    assert receiver.event_ids == [str(event.event_id)] * 10
+    tries = await outbox.rows("SELECT * FROM delivery_tries WHERE merchant_id = $1 ORDER BY try")
+    assert [row["try"] for row in tries] == list(range(1, 11))
+    assert {(row["status"], row["error"], row["answer"]) for row in tries} == {
+        (500, None, "out of order")
+    }
+    gaps = [tries[place + 1]["at"] - tries[place]["at"] for place in range(9)]
+    assert gaps == list(GAPS)
+
+
+async def test_it_stops_as_soon_as_it_is_delivered(
+    outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
+) -> None:
+    async with a_receiver(answers_in_turn(500, 302, 200)) as receiver:
+        new = await outbox.add_endpoint(receiver.url)
+        [event] = await outbox.raise_events()
+        for gap in (SECOND * 0, *GAPS[:4]):
+            clock.advance(gap)
+            await dispatcher.run_once()
+    assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 3)]
+    assert len(receiver.received) == 3
+    assert (await outbox.endpoint(new.endpoint_id))["first_failure_at"] is None
+
+
+async def test_a_retry_after_is_waited_for(
+    outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
+) -> None:
+    async with a_receiver(answers(503, Retry_After="90")) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events()
+        await dispatcher.run_once()
+        [row] = await outbox.rows("SELECT due_at FROM deliveries WHERE merchant_id = $1")
+    wait = row["due_at"] - clock.now()
+    assert timedelta(seconds=90) <= wait < timedelta(seconds=91)
+
+
+async def test_an_endpoint_that_is_gone_is_switched_off_probed_and_switched_on(
+    outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
+) -> None:
+    async with a_receiver(answers_in_turn(410, 410, 410, 204)) as receiver:
+        new = await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events()
+        await dispatcher.run_once()
+        clock.advance(timedelta(hours=1))
+        await dispatcher.run_once()
+        row = await outbox.endpoint(new.endpoint_id)
+        assert row["disabled_reason"] == "GONE"
+        await outbox.raise_events(3)
+        assert await dispatcher.run_once() == 0
+        clock.advance(timedelta(hours=1, seconds=1))
+        assert await dispatcher.run_once() == 1  # the first probe: 410
+        assert await dispatcher.run_once() == 0
+        clock.advance(timedelta(hours=2))
+        assert await dispatcher.run_once() == 1  # the second: 204
+        assert await dispatcher.run_once() == 3
+    assert (await outbox.endpoint(new.endpoint_id))["disabled_at"] is None
+    assert {state for _, state, _ in await outbox.deliveries()} == {"DELIVERED"}
+    audit = await outbox.rows("SELECT action FROM audit_log WHERE merchant_id = $1 ORDER BY at")
+    assert [row["action"] for row in audit] == [
+        "endpoint.add", "endpoint.switch_off", "endpoint.switch_on",
+    ]  # fmt: skip
+
+
+async def test_five_days_of_failures_switch_an_endpoint_off(
+    outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
+) -> None:
+    async with a_receiver(answers(500)) as receiver:
+        new = await outbox.add_endpoint(receiver.url)
+        for _ in range(5):
+            await outbox.raise_events()
+            await dispatcher.run_once()
+            clock.advance(timedelta(days=1))
+        assert (await outbox.endpoint(new.endpoint_id))["disabled_at"] is None
+        await dispatcher.run_once()
+    assert (await outbox.endpoint(new.endpoint_id))["disabled_reason"] == "FAILING"
+
+
+async def test_the_answers_log_is_short_and_printable(
+    outbox: Outbox, dispatcher: WebhookDispatcher
+) -> None:
+    async with a_receiver(answers(500, "no\x00\n" + "ä" * 3000)) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events()
+        await dispatcher.run_once()
+    [row] = await outbox.rows("SELECT answer FROM delivery_tries WHERE merchant_id = $1")
+    assert row["answer"] == "no  " + "ä" * 496
+
+
+async def test_an_endpoint_whose_secret_cannot_be_opened_harms_no_other(
+    outbox: Outbox, dispatcher: WebhookDispatcher
+) -> None:
+    async with a_receiver(answers(204)) as receiver:
+        broken = await outbox.add_endpoint(receiver.url + "/broken")
+        await outbox.add_endpoint(receiver.url)
+        await outbox.rows(
+            "UPDATE webhook_endpoints SET secret_sealed = '\\x00'"
+            " WHERE merchant_id = $1 AND endpoint_id = $2",
+            broken.endpoint_id,
+        )
+        await outbox.raise_events(2)
+        assert await dispatcher.run_once() == 2
+    states = [state for _, state, _ in await outbox.deliveries()]
+    assert sorted(states) == ["DELIVERED", "DELIVERED", "PENDING", "PENDING"]

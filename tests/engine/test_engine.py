@@ -1,0 +1,142 @@
+"""The engine and the dispatcher on the real database."""
+
+import asyncio
+from datetime import timedelta
+
+from dunwell.claims.states import Status
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.channel import Permanent, Temporary
+from tests.support.definitions import a_definition
+from tests.support.house import ScriptedChannel, a_house
+
+_STATES = "SELECT state, tries, failure FROM communications WHERE merchant_id = $1"
+_HISTORY = """
+SELECT step_id, outcome, reason FROM step_history WHERE merchant_id = $1 ORDER BY at, step_id
+"""
+
+
+async def test_a_due_contact_is_sent_once_and_the_wait_begins(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await house.run()
+    [message] = house.channels[0].sent
+    assert (message.recipient, message.subject) == ("erika@example.org", "Erinnerung INV-1001")
+    assert message.body_text.startswith("Guten Tag Erika Mustermann,")
+    claim = await house.read(claim_id)
+    assert claim.status is Status.IN_PROCESS
+    assert claim.next_step_at == clock.now() + timedelta(days=7)
+    [event] = await house.events(claim_id)
+    assert event["type"] == "ESCALATED"
+    assert event["claim"]["communication"]["reference"] == str(message.communication_id)
+
+
+async def test_a_paid_claim_gets_no_message_though_its_contact_was_planned(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await Engine(resources).run_once()
+    recorded = await house.pay(claim_id, 10240)
+    assert recorded.status is Status.COLLECTED
+    await house.run_until(clock.now() + timedelta(days=2))
+    assert house.channels[0].sent == []
+    assert [row["state"] for row in await house.rows(_STATES)] == ["CANCELLED"]
+    assert await house.events(claim_id) == []
+
+
+async def test_two_engines_and_two_dispatchers_at_once_do_each_thing_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(120)))
+    engines = [Engine(resources) for _ in range(3)]
+    dispatchers = [MessageDispatcher(resources, house.channels) for _ in range(3)]
+    for _ in range(4):
+        await asyncio.gather(*(engine.run_once() for engine in engines))
+        await asyncio.gather(*(dispatcher.run_once() for dispatcher in dispatchers))
+    await house.run()
+    recipients = [message.claim_id for message in house.channels[0].sent]
+    assert sorted(recipients) == sorted(claim_ids)
+    events = await house.rows("SELECT claim_id FROM events WHERE merchant_id = $1")
+    assert sorted(row["claim_id"] for row in events) == sorted(claim_ids)
+
+
+async def test_a_channel_that_is_away_is_tried_again_with_a_pause(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([Temporary(60), Temporary(0)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    await house.create()
+    await house.run()
+    assert [tuple(row) for row in await house.rows(_STATES)] == [("PLANNED", 1, None)]
+    clock.advance(timedelta(seconds=59))
+    await house.run()
+    assert len(channel.sent) == 1
+    clock.advance(timedelta(seconds=1))
+    await house.run()
+    clock.advance(timedelta(seconds=60))
+    await house.run()
+    assert [tuple(row) for row in await house.rows(_STATES)] == [("ACCEPTED", 3, None)]
+    assert len({message.communication_id for message in channel.sent}) == 1
+
+
+async def test_a_refusal_for_good_is_recorded_and_the_process_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([Permanent("mailbox gone")])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    await house.run()
+    assert [tuple(row) for row in await house.rows(_STATES)] == [("FAILED", 1, "mailbox gone")]
+    assert [tuple(row) for row in await house.rows(_HISTORY)][:1] == [
+        (1, "FAILED", "NOBODY_REACHABLE")
+    ]
+    clock.advance(timedelta(days=7))
+    await house.run()
+    assert (3, "SKIPPED", "NOBODY_REACHED") in [tuple(row) for row in await house.rows(_HISTORY)]
+    assert [event["type"] for event in await house.events(claim_id)] == ["CHECKPOINT_REACHED"]
+
+
+async def test_no_answer_from_a_channel_that_may_not_be_repeated_stays_unknown(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([ConnectionResetError()], is_repeatable=False)
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    await house.run_until(clock.now() + timedelta(days=1))
+    assert [tuple(row) for row in await house.rows(_STATES)] == [("UNKNOWN", 1, None)]
+    assert len(channel.sent) == 1
+    assert await house.events(claim_id) == []
+    assert (await house.read(claim_id)).next_step_at is None
+
+
+async def test_no_answer_from_a_repeatable_channel_is_called_again_with_the_same_message(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([ConnectionResetError()])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    await house.run()
+    clock.advance(timedelta(seconds=31))
+    await house.run()
+    first, second = channel.sent
+    assert first == second
+    assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
+
+
+async def test_one_undecidable_claim_does_not_stop_the_others(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    bad, good = await house.create("INV-1", "INV-2")
+    await house.rows(
+        "UPDATE claims SET next_step_id = 99 WHERE merchant_id = $1 AND claim_id = $2", bad
+    )
+    await house.run()
+    assert [message.claim_id for message in house.channels[0].sent] == [good]
+    assert (await house.read(bad)).next_step_at == clock.now() + timedelta(hours=1)

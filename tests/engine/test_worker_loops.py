@@ -1,0 +1,83 @@
+"""A worker's loops: at once while there is work, patient when it fails, finished at the end."""
+
+import asyncio
+
+import pytest
+
+from dunwell.worker.loops import Loop, decide_pause, run_loops
+
+
+class Rounds:
+    """A scripted loop: numbers are answered, exceptions raised; with the last it asks to stop."""
+
+    def __init__(self, stop: asyncio.Event, *script: int | Exception) -> None:
+        self._stop = stop
+        self._script = list(script)
+        self.done = 0
+
+    async def run_once(self) -> int:
+        self.done += 1
+        answer = self._script.pop(0) if self._script else 0
+        if not self._script:
+            self._stop.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (5, 3.2), (6, 5.0), (10_000, 5.0)]
+)
+def test_the_pause_after_failures_grows_to_five_seconds(failures: int, seconds: float) -> None:
+    assert decide_pause(failures) == pytest.approx(seconds)
+
+
+async def test_a_loop_goes_on_at_once_while_there_is_work() -> None:
+    stop = asyncio.Event()
+    rounds = Rounds(stop, 500, 500, 3)
+    async with asyncio.timeout(5):
+        await run_loops([Loop("engine", rounds.run_once, idle_seconds=3600)], stop)
+    assert rounds.done == 3
+
+
+async def test_a_failed_round_does_not_end_a_loop_nor_the_others() -> None:
+    stop, other_stop = asyncio.Event(), asyncio.Event()
+    failing = Rounds(stop, RuntimeError("boom"), 1, 0)
+    other = Rounds(other_stop, *[1] * 50)
+    async with asyncio.timeout(5):
+        loops = [Loop("failing", failing.run_once), Loop("other", other.run_once)]
+        await run_loops(loops, stop)
+    assert failing.done == 3
+    assert other.done >= 50
+
+
+async def test_a_round_under_way_is_finished_before_the_end() -> None:
+    stop, finished = asyncio.Event(), []
+
+    async def work() -> int:
+        stop.set()
+        await asyncio.sleep(0)
+        finished.append("round")
+        return 1
+
+    async def finish() -> None:
+        finished.append("rest")
+
+    await run_loops([Loop("messages", work, finish=finish)], stop)
+    assert finished == ["round", "rest"]
+
+
+async def test_a_round_that_does_not_end_is_cancelled_when_patience_is_over() -> None:
+    stop, seen = asyncio.Event(), []
+
+    async def hang() -> int:
+        stop.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return 0
+
+    await run_loops([Loop("engine", hang)], stop, patience_seconds=0.01)
+    assert seen == ["cancelled"]

@@ -1,0 +1,95 @@
+"""A dispatcher dies by kill -9: every event still arrives, under the id it had."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from aiohttp import web
+
+from dunwell.config import Settings
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.floor import Limits
+from dunwell.events.sender import open_webhook_sender
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.receiver import a_receiver, answers, wait_until
+from tests.support.webhooks import Outbox, an_outbox
+
+pytestmark = pytest.mark.faults
+
+
+@contextmanager
+def a_dispatcher(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process with the same settings; killed at the end at the latest."""
+    given = {
+        "DUNWELL_DATA_DIR": str(settings.data_dir),
+        "DUNWELL_DATABASE_URL": str(settings.database_url),
+    }
+    command = [sys.executable, "-m", "tests.support.dispatcher_process"]
+    with subprocess.Popen(command, env={**os.environ, **given}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def deliver_after_the_lease(outbox: Outbox) -> int:
+    """What a surviving dispatcher does once the dead one's leases have run out."""
+    clock = MovableClock(datetime.now(UTC) + timedelta(seconds=31))
+    resources = replace(outbox.resources, clock=clock)
+    async with open_webhook_sender(allow_loopback=True) as sender:
+        return await WebhookDispatcher(resources, sender).run_once()
+
+
+async def test_killed_between_hand_over_and_record_the_same_id_arrives_again(
+    resources: Resources,
+) -> None:
+    outbox = await an_outbox(resources)
+    pids: list[int] = []
+
+    async def kill_the_sender(_request: web.Request) -> web.StreamResponse:
+        if pids:
+            os.kill(pids.pop(), signal.SIGKILL)
+        return web.Response(status=204)
+
+    async with a_receiver(kill_the_sender) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        [event] = await outbox.raise_events()
+        with a_dispatcher(resources.settings) as process:
+            pids.append(process.pid)
+            assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+        assert await outbox.deliveries() == [(event.event_id, "PENDING", 0)]
+        assert await deliver_after_the_lease(outbox) == 1
+    assert receiver.event_ids == [str(event.event_id)] * 2
+    assert receiver.received[0].body == receiver.received[1].body
+    assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
+
+
+async def test_killed_again_and_again_under_load_nothing_is_lost_and_little_doubled(
+    resources: Resources,
+) -> None:
+    outbox = await an_outbox(resources)
+    kills, seen = 3, 0
+    async with a_receiver(answers(204)) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        events = await outbox.raise_events(3000)
+        for _ in range(kills):
+            with a_dispatcher(resources.settings):
+                seen += 150
+                await wait_until(lambda: len(receiver.received) >= seen)  # noqa: B023 - at once
+        # What was leased by the dead becomes due again; the rest is due already.
+        await deliver_after_the_lease(outbox)
+    assert {state for _, state, _ in await outbox.deliveries()} == {"DELIVERED"}
+    times = Counter(receiver.event_ids)
+    assert set(times) == {str(event.event_id) for event in events}
+    doubled = sum(times.values()) - len(times)
+    # In flight, and finished but not yet recorded, when it was killed.
+    assert doubled <= kills * 3 * Limits().in_flight_per_endpoint

@@ -1,0 +1,89 @@
+"""`dunwell up`: its line, its clean end, and who may have a data folder."""
+
+import http.client
+import signal
+import socket
+import subprocess
+
+import psutil
+import pytest
+
+from tests.faults.installation import PATIENCE_SECONDS, Installation, wait_until
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_up_says_ready_once_and_ends_cleanly(
+    installation: Installation, number: signal.Signals
+) -> None:
+    up = installation.start("--workers", "2")
+    assert up.stdout is not None
+    assert up.stdout.readline() == f"ready http://127.0.0.1:{installation.port}\n"
+    words = [word for child in psutil.Process(up.pid).children() for word in child.cmdline()]
+    assert (words.count("web"), words.count("worker")) == (2, 1)
+    up.send_signal(number)
+    rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
+    assert up.returncode == 0
+    assert rest == ""
+    assert '"exit_code": -9' not in installation.read_log()
+    assert installation.find_processes() == []
+
+
+def test_a_request_under_way_is_answered_before_the_end(installation: Installation) -> None:
+    up = installation.start_ready()
+    connection = http.client.HTTPConnection("127.0.0.1", installation.port, timeout=10)
+    body = b"grant_type=client_credentials&client_id=nobody&client_secret=none"
+    connection.putrequest("POST", "/api/token")
+    connection.putheader("Content-Type", "application/x-www-form-urlencoded")
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body[:10])
+    up.terminate()
+    wait_until(lambda: _is_refused(installation.port), "nobody else is let in")
+    connection.send(body[10:])
+    assert connection.getresponse().status == 401
+    connection.close()
+    up.wait(PATIENCE_SECONDS)
+    assert installation.find_processes() == []
+
+
+def _is_refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_second_up_on_the_folder_names_the_first_and_leaves_it_alone(
+    installation: Installation,
+) -> None:
+    up = installation.start_ready()
+    command = [*up.cmdline()[:-1], str(installation.port + 1)]
+    second = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
+    assert second.returncode == 1
+    assert second.stdout == ""
+    assert second.stderr.startswith("dunwell: ")
+    assert f"process {up.pid} (dunwell up)" in second.stderr
+    assert second.stderr.count("\n") == 1
+    assert installation.is_ready()
+
+
+def test_a_port_in_use_is_told_in_one_line(installation: Installation) -> None:
+    with socket.create_server(("127.0.0.1", installation.port)):
+        up = installation.start()
+        assert up.wait(PATIENCE_SECONDS) == 1
+    assert "cannot listen on 127.0.0.1" in installation.read_log()
+    assert "Traceback" not in installation.read_log()
+    assert installation.find_processes() == []
+
+
+def test_what_was_kept_is_there_after_a_clean_end(installation: Installation) -> None:
+    installation.start_ready()
+    key = (installation.data_dir / "secret.key").read_text()
+    assert installation.stop() == 0
+    installation.start_ready()
+    assert (installation.data_dir / "secret.key").read_text() == key
+    assert installation.stop() == 0

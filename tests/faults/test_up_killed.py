@@ -1,0 +1,84 @@
+"""kill -9 of any or all processes of `dunwell up`: it goes on, or the next one takes over."""
+
+import subprocess
+
+import psutil
+import pytest
+
+from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from tests.faults.installation import ROUNDS, Installation, kill_all, wait_until
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+@pytest.mark.parametrize("role", ["web", "worker", "postgres"])
+def test_a_killed_child_is_started_again(
+    installation: Installation, role: str, _round: int
+) -> None:
+    up = installation.start_ready()
+    killed = installation.find_child(up, role)
+    assert killed is not None
+    killed.kill()
+    wait_until(lambda: _is_replaced(installation, up, role, killed), f"another {role}")
+    wait_until(installation.is_ready, "it answers again")
+    assert installation.stop() == 0
+    assert installation.find_processes() == []
+
+
+def _is_replaced(
+    installation: Installation, up: psutil.Process, role: str, killed: psutil.Process
+) -> bool:
+    found = installation.find_child(up, role)
+    return found is not None and found.pid != killed.pid
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_children_end_when_up_is_killed(installation: Installation, _round: int) -> None:
+    up = installation.start_ready()
+    up.kill()
+    wait_until(lambda: installation.find_processes() == [], "its children end", seconds=15)
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_the_next_up_takes_over_from_a_killed_one_at_once(
+    installation: Installation, _round: int
+) -> None:
+    installation.start_ready("--workers", "2").kill()
+    installation.start_ready()
+    assert installation.stop() == 0
+    assert installation.find_processes() == []
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+def test_the_next_up_takes_over_when_everything_was_killed(
+    installation: Installation, _round: int
+) -> None:
+    up = installation.start_ready()
+    kill_all([up, *up.children(recursive=True)])
+    installation.start_ready()
+    assert installation.stop() == 0
+    assert installation.find_processes() == []
+
+
+def test_a_database_left_running_is_stopped_and_started_anew(installation: Installation) -> None:
+    folder = installation.data_dir / "postgres"
+    left = EmbeddedPostgres(folder, find_binaries(None)).start()
+    up = installation.start_ready()
+    assert left.poll() == 0
+    server = installation.find_child(up, "postgres")
+    assert server is not None
+    assert server.pid != left.pid
+    assert installation.stop() == 0
+
+
+def test_a_pid_file_that_names_a_stranger_harms_nobody(installation: Installation) -> None:
+    installation.start_ready()
+    assert installation.stop() == 0
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        pid_file = installation.data_dir / "postgres" / "data" / "postmaster.pid"
+        pid_file.write_text(f"{stranger.pid}\n")
+        installation.start_ready()
+        assert stranger.poll() is None
+        stranger.kill()
+    assert installation.stop() == 0

@@ -1,0 +1,113 @@
+"""Whole lives of claims, read as dates: Nordwind's process from the first reminder to the end."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.states import Status
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+# A Monday, 10:00 in Berlin.
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+STEPS = [
+    *DOCUMENT["steps"][:4],
+    {**DOCUMENT["steps"][0], "id": 5, "name": "Second reminder"},
+    {"id": 6, "name": "Last wait", "kind": "WAIT", "days": 14},
+]
+
+
+@dataclass
+class Life:
+    """One claim and the days since its creation."""
+
+    house: House
+    claim_id: int
+
+    async def at_day(self, day: int) -> list[str]:
+        """Run until the end of that day's contact hours; the types of all events so far."""
+        await self.house.run_until(START + timedelta(days=day, hours=7))
+        return [event["type"] for event in await self.house.events(self.claim_id)]
+
+    async def sent(self) -> int:
+        return len(self.house.channels[0].sent)
+
+    async def status(self) -> Status:
+        return (await self.house.read(self.claim_id)).status
+
+    async def outstanding(self) -> int:
+        return (await self.house.read(self.claim_id)).balance.outstanding_cents
+
+
+@pytest.fixture
+async def life(resources: Resources, clock: MovableClock) -> Life:
+    house = await a_house(resources, clock, a_definition(steps=STEPS))
+    [claim_id] = await house.create()
+    return Life(house, claim_id)
+
+
+async def test_a_claim_nobody_pays(life: Life) -> None:
+    assert await life.at_day(0) == ["ESCALATED"]
+    assert await life.at_day(6) == ["ESCALATED"]
+    assert await life.outstanding() == 10240
+    reminded = ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+    assert await life.at_day(7) == reminded
+    assert await life.outstanding() == 10490
+    assert await life.at_day(20) == reminded
+    assert await life.status() is Status.IN_PROCESS
+    assert await life.at_day(21) == [*reminded, "ARCHIVED"]
+    assert await life.status() is Status.ARCHIVED
+    assert await life.at_day(60) == [*reminded, "ARCHIVED"]
+    assert await life.sent() == 2
+
+
+async def test_a_claim_paid_after_the_fee(life: Life) -> None:
+    await life.at_day(7)
+    await life.house.pay(life.claim_id, 10490)
+    assert await life.status() is Status.COLLECTED
+    assert await life.at_day(60) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+    assert await life.sent() == 2
+
+
+async def test_a_claim_disputed_on_day_3_and_cleared_on_day_21(life: Life) -> None:
+    await life.at_day(3)
+    async with life.house.work() as work:
+        await open_hold(work, life.claim_id, HoldKind.DISPUTE)
+    assert await life.at_day(21) == ["ESCALATED"]
+    assert await life.outstanding() == 10240
+    async with life.house.work() as work:
+        await lift_hold(work, life.claim_id, HoldKind.DISPUTE)
+    reminded = ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+    assert await life.at_day(21) == reminded
+    assert await life.at_day(34) == reminded
+    assert await life.at_day(35) == [*reminded, "ARCHIVED"]
+
+
+async def test_a_service_that_stood_still_for_six_weeks_does_each_step_once(life: Life) -> None:
+    await life.at_day(0)
+    life.house.clock.move_to(START + timedelta(days=42))
+    assert await life.at_day(42) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+    assert await life.sent() == 2
+    assert (await life.at_day(55))[-1] == "ESCALATED"
+    assert (await life.at_day(56))[-1] == "ARCHIVED"
+
+
+async def test_events_are_told_in_order_with_the_facts_of_each_step(life: Life) -> None:
+    await life.at_day(21)
+    escalated, fee, checkpoint, _, archived = await life.house.events(life.claim_id)
+    assert escalated["date"] == "2026-03-02T09:00:00Z"
+    assert escalated["actionStep"] == {"id": 1, "name": "First reminder"}
+    assert fee["date"] == "2026-03-09T09:00:00Z"
+    assert fee["claim"]["fee"]["type"] == "DUNNING_FEE"
+    assert fee["claim"]["fee"]["value"] == "250"
+    items = (await life.house.read(life.claim_id)).items
+    assert fee["claim"]["fee"]["id"] == items[1].item_id
+    assert checkpoint["claim"]["details"] == {"offset": 14, "message": "fee window"}
+    assert archived["source"] == "ESCALATION"
+    assert "actionStep" not in archived

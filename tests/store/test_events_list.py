@@ -1,0 +1,88 @@
+"""The list of events: nothing is missed, doubled, or shown behind a cursor."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.events.record import save_events
+from dunwell.events.store import NO_FILTER, EventFilter, EventPage, load_events_page
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.webhooks import Outbox, an_outbox
+
+
+async def load(
+    outbox: Outbox, cursor: str | None = None, limit: int = 50, wanted: EventFilter = NO_FILTER
+) -> EventPage:
+    async with outbox.resources.database.connection() as connection:
+        merchant_id = outbox.merchant.merchant_id
+        return await load_events_page(
+            connection, merchant_id, limit=limit, cursor=cursor, wanted=wanted
+        )
+
+
+async def test_pages_bring_every_event_once_oldest_first(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    events = await outbox.raise_events(4) + await outbox.raise_events(3)
+    bodies: list[str] = []
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        page = await load(outbox, cursor, limit=3)
+        bodies += page.bodies
+        cursor, pages = page.next_cursor, pages + 1
+    assert pages == 3
+    assert sorted(bodies) == sorted(event.body for event in events)
+    assert {json.loads(body)["eventId"] for body in bodies[:4]} == {
+        str(event.event_id) for event in events[:4]
+    }
+
+
+async def test_the_last_page_has_no_cursor(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    await outbox.raise_events(3)
+    assert (await load(outbox, limit=3)).next_cursor is None
+    assert (await load(outbox, limit=2)).next_cursor is not None
+
+
+async def test_what_a_running_transaction_may_still_add_to_is_held_back(
+    resources: Resources,
+) -> None:
+    outbox = await an_outbox(resources)
+    merchant_id = outbox.merchant.merchant_id
+    slow, quick = outbox.build(1), outbox.build(1)
+    async with resources.database.transaction() as tx:
+        await save_events(tx, merchant_id, slow, outbox.now)
+        async with resources.database.transaction() as other:
+            await save_events(other, merchant_id, quick, outbox.now)
+        assert (await load(outbox)).bodies == []
+    assert (await load(outbox)).bodies == [slow[0].body, quick[0].body]
+
+
+async def test_filters_take_since_in_and_until_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    outbox = await an_outbox(resources)
+    raised = []
+    for _ in range(3):
+        raised += await outbox.raise_events()
+        clock.advance(timedelta(hours=1))
+    start = raised[0].occurred_at
+    wanted = EventFilter(since=start + timedelta(hours=1), until=start + timedelta(hours=2))
+    assert (await load(outbox, wanted=wanted)).bodies == [raised[1].body]
+    assert len((await load(outbox, wanted=EventFilter(type="CHECKPOINT_REACHED"))).bodies) == 3
+    assert (await load(outbox, wanted=EventFilter(type="ARCHIVED"))).bodies == []
+    assert len((await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id))).bodies) == 3
+    assert (await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id + 1))).bodies == []
+
+
+async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
+    resources: Resources,
+) -> None:
+    nordwind, hansen = await an_outbox(resources), await an_outbox(resources, "hansen")
+    await nordwind.raise_events(3)
+    assert (await load(hansen)).bodies == []
+    cursor = (await load(nordwind, limit=1)).next_cursor
+    with pytest.raises(ValidationError):
+        await load(hansen, cursor)

@@ -1,0 +1,20 @@
+"""What must never be false is a constraint."""
+
+import re
+
+from dunwell.kit.db import Database
+
+_PRIMARY_KEYS = """
+SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition
+FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
+JOIN pg_namespace n ON n.oid = t.relnamespace
+WHERE c.contype = 'p' AND n.nspname = 'public' AND t.relname <> 'alembic_version'
+"""
+
+
+async def test_every_primary_key_begins_with_the_merchant(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(_PRIMARY_KEYS)
+    keys = {row["table_name"]: re.sub(r"PRIMARY KEY \(|\)", "", row["definition"]) for row in rows}
+    assert len(keys) >= 25
+    assert {name for name, key in keys.items() if not key.startswith("merchant_id")} == set()

@@ -1,0 +1,199 @@
+"""A merchant's client of the API; every answer it gets is checked against the OpenAPI document."""
+
+import copy
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import httpx
+import jsonschema
+import msgspec
+from litestar import Litestar
+
+from dunwell.api.app import build_app
+from dunwell.api.reference.document import build_document
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.create_credential import create_credential
+from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
+from dunwell.workflows.versions import Version
+from tests.support.claims import a_claim
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+
+ORIGIN = "http://127.0.0.1:8000"
+Answer = dict[str, Any]
+
+
+@dataclass
+class Client:
+    """One merchant's view of the API."""
+
+    http: httpx.AsyncClient
+    merchant_id: int
+    credential: NewCredential
+    token: str = ""
+
+    async def obtain_token(self) -> None:
+        answer = await self.send("POST", "/token", token="", data=form_of(self.credential))
+        assert answer.status_code == 200, answer.text
+        self.token = answer.json()["access_token"]
+
+    async def send(
+        self, method: str, path: str, *, token: str | None = None, key: str | None = None,
+        headers: dict[str, str] | None = None, **given: Any,
+    ) -> httpx.Response:  # fmt: skip
+        """path: below /api; given: what httpx takes (json, content, data, files, params)."""
+        sent = dict(headers or {})
+        shown = self.token if token is None else token
+        if shown:
+            sent["Authorization"] = f"Bearer {shown}"
+        if key is not None:
+            sent["Idempotency-Key"] = key
+        answer = await self.http.request(method, f"/api{path}", headers=sent, **given)
+        check_answer(method, path, answer)
+        return answer
+
+    async def get(self, path: str, **given: Any) -> httpx.Response:
+        """path: below this merchant's."""
+        return await self.send("GET", f"/merchants/{self.merchant_id}{path}", **given)
+
+    async def post(self, path: str, json: Any = None, **given: Any) -> httpx.Response:
+        if json is not None:
+            given["json"] = json
+        return await self.send("POST", f"/merchants/{self.merchant_id}{path}", **given)
+
+    async def create(self, *references: str, **changes: Any) -> list[int]:
+        """Ids of new claims with these references."""
+        claims = [a_claim(reference, **changes) for reference in references or ["INV-1001"]]
+        answer = await self.post("/claims", claims)
+        return [each["id"] for each in answer.json()["result"]]
+
+    async def upload(self, name: str, content: bytes, **given: Any) -> httpx.Response:
+        form = {"friendlyName": (None, "Invoice 1001"), "fileName": (name, content)}
+        return await self.post("/uploads", files=form, **given)
+
+
+@dataclass
+class Api:
+    """The application, the fixed cast as its clients, and the houses behind them."""
+
+    app: Litestar
+    resources: Resources
+    nordwind: Client
+    hansen: Client
+    house: House
+    version: Version
+
+    async def count(self, table: str) -> int:
+        async with self.resources.database.connection() as connection:
+            counted: int = await connection.fetchval(f"SELECT count(*) FROM {table}")
+        return counted
+
+
+@asynccontextmanager
+async def an_api(
+    resources: Resources, clock: MovableClock, extra_routes: Sequence[Any] = (), **given: Any
+) -> AsyncIterator[Api]:
+    """Nordwind and Hansen with a published process each. given: what a_house takes."""
+    channels = [ScriptedChannel()]
+    app = build_app(resources, channels, extra_routes)
+    nordwind = await a_house(resources, clock, channels=channels, **given)
+    hansen = await a_house(resources, clock, a_definition(), key="hansen")
+    version = await nordwind.publish(a_definition())
+    transport = httpx.ASGITransport(cast(Any, app))
+    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+        clients = [await a_client(http, house) for house in (nordwind, hansen)]
+        yield Api(app, resources, clients[0], clients[1], nordwind, version)
+    for close in app.on_shutdown:
+        await cast(Any, close)()
+
+
+async def a_client(http: httpx.AsyncClient, house: House, requests_per_minute: int = 600) -> Client:
+    credential = await a_credential(house, requests_per_minute=requests_per_minute)
+    client = Client(http, house.merchant.merchant_id, credential)
+    await client.obtain_token()
+    return client
+
+
+async def a_credential(
+    house: House, name: str = "erp", requests_per_minute: int = 600
+) -> NewCredential:
+    resources = house.resources
+    randomness = resources.ids.new(resources.clock.now()).bytes * (CREDENTIAL_RANDOM_BYTES // 16)
+    async with house.work(SYSTEM) as work:
+        return await create_credential(
+            work, name, now=resources.clock.now(), randomness=randomness,
+            requests_per_minute=requests_per_minute,
+        )  # fmt: skip
+
+
+def form_of(credential: NewCredential) -> dict[str, str]:
+    return {
+        "grant_type": "client_credentials",
+        "client_id": credential.client_id,
+        "client_secret": credential.client_secret,
+    }
+
+
+def check_answer(method: str, path: str, answer: httpx.Response) -> None:
+    """Fail unless the answer is one that the OpenAPI document promises for this request."""
+    assert answer.headers["X-Request-Id"]
+    assert answer.headers["Content-Type"] == "application/json"
+    body = msgspec.json.decode(answer.content)
+    operation = _find_operation(method, path)
+    if operation is None:
+        _validator("failure").validate(body)
+        return
+    assert str(answer.status_code) in operation["responses"], (answer.status_code, answer.text)
+    described = operation["responses"][str(answer.status_code)]
+    _validator(f"{operation['operationId']} {answer.status_code}").validate(body)
+    for name in set(described["headers"]):
+        assert name in answer.headers, name
+
+
+@cache
+def _document() -> Answer:
+    """The document with every object closed: an answer may hold nothing it does not name."""
+    document: Answer = _close(copy.deepcopy(build_document()))
+    return document
+
+
+def _close(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_close(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    closed = {name: _close(value) for name, value in part.items()}
+    if isinstance(part.get("properties"), dict) and part.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def _find_operation(method: str, path: str) -> Answer | None:
+    for template, operations in _document()["paths"].items():
+        pattern = re.sub(r"\{[^}]*\}", "[^/]+", template)
+        if re.fullmatch(pattern, path.partition("?")[0]) and method.lower() in operations:
+            found: Answer = operations[method.lower()]
+            return found
+    return None
+
+
+@cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
+    schema: Answer = {"properties": {"error": {"$ref": "#/components/schemas/Failure"}}}
+    if name != "failure":
+        operation_id, _, status = name.partition(" ")
+        found = next(
+            operation
+            for operations in _document()["paths"].values()
+            for operation in operations.values()
+            if operation["operationId"] == operation_id
+        )
+        schema = found["responses"][status]["content"]["application/json"]["schema"]
+    whole = {**schema, "components": _document()["components"]}
+    return jsonschema.Draft202012Validator(whole, format_checker=jsonschema.FormatChecker())

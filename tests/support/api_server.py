@@ -1,0 +1,27 @@
+"""The application on a real socket of this machine, for clients that bring their own HTTP."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from litestar import Litestar
+
+
+@asynccontextmanager
+async def a_server(app: Litestar) -> AsyncIterator[str]:
+    """Serves until the block ends; yields the origin."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        host, port = listening.getsockname()
+        config = uvicorn.Config(
+            app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
+        )
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        # The socket listens already: who connects before the server is up waits for it.
+        yield f"http://{host}:{port}"
+        server.should_exit = True
+        await serving

@@ -1,0 +1,137 @@
+"""One merchant's running process on the real database, driven by hand: for tests of what happens."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.read_claim import ClaimView, read_claim
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.configuration import Channel
+from dunwell.merchants.store import load_merchant
+from dunwell.messages.channel import Accepted, Message, Outcome
+from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.versions import Version
+from tests.support.claims import a_submission
+from tests.support.merchants import a_merchant
+
+ERP = Actor(ActorKind.CREDENTIAL, "erp")
+
+
+@dataclass
+class ScriptedChannel:
+    """A channel that answers what it is told, in turn, then accepts; keeps what it was given."""
+
+    answers: list[Outcome | Exception] = field(default_factory=list)
+    channel: Channel = "EMAIL"
+    name: str = "outbox"
+    is_repeatable: bool = True
+    sent: list[Message] = field(default_factory=list)
+
+    async def send(self, message: Message) -> Outcome:
+        self.sent.append(message)
+        answer = self.answers.pop(0) if self.answers else Accepted()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@dataclass
+class House:
+    """A merchant, its published process, an engine and a dispatcher."""
+
+    resources: Resources
+    clock: MovableClock
+    merchant: Merchant
+    channels: list[ScriptedChannel]
+
+    @asynccontextmanager
+    async def work(self, actor: Actor = ERP) -> AsyncIterator[Work]:
+        async with self.resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, self.merchant.merchant_id)
+            assert merchant is not None
+            now = merchant.now(self.resources.clock)
+            yield Work(tx, merchant, actor, now, self.resources.ids)
+
+    async def publish(self, definition: Definition, name: str = "Standard") -> Version:
+        async with self.work() as work:
+            draft = await save_draft(work, name, definition)
+            version = await publish_draft(work, draft.workflow_id)
+            await publish_rules(work, RuleSet(default=version.workflow_id))
+        return version
+
+    async def create(self, *references: str, **changes: Any) -> list[int]:
+        claims = [a_submission(reference, **changes) for reference in references or ["INV-1001"]]
+        async with self.work() as work:
+            results = await create_claims(work, claims)
+        return [result.claim_id for result in results if result.claim_id is not None]
+
+    async def run(self) -> None:
+        """Do all that is due now, as worker loops would."""
+        engine, dispatcher = (
+            Engine(self.resources),
+            MessageDispatcher(self.resources, self.channels),
+        )
+        while True:
+            done = await expire_holds(self.resources)
+            done += await engine.run_once()
+            done += await dispatcher.run_once()
+            if not done:
+                return
+
+    async def run_until(self, instant: datetime) -> None:
+        """Hour by hour to the instant, doing what falls due."""
+        await self.run()
+        while self.clock.now() < instant:
+            self.clock.move_to(min(instant, self.clock.now() + timedelta(hours=1)))
+            await self.run()
+
+    async def read(self, claim_id: int) -> ClaimView:
+        async with self.work() as work:
+            return await read_claim(work, claim_id)
+
+    async def pay(self, claim_id: int, cents: int, transaction_id: str = "tx-1") -> RecordedPayment:
+        async with self.work() as work:
+            payment = NewPayment(cents, "EUR", transaction_id)
+            return await record_payment(work, claim_id, payment)
+
+    async def events(self, claim_id: int) -> list[dict[str, Any]]:
+        """The claim's event bodies by sequence."""
+        rows = await self.rows(
+            "SELECT body FROM events WHERE merchant_id = $1 AND claim_id = $2 ORDER BY sequence",
+            claim_id,
+        )
+        return [msgspec.json.decode(row["body"]) for row in rows]
+
+    async def rows(self, statement: str, *values: object) -> Sequence[Any]:
+        """Rows of a statement whose $1 is the merchant."""
+        async with self.resources.database.connection() as connection:
+            return list(await connection.fetch(statement, self.merchant.merchant_id, *values))
+
+
+async def a_house(
+    resources: Resources, clock: MovableClock, definition: Definition | None = None, **given: Any
+) -> House:
+    """given: channels, and what a_merchant takes."""
+    channels = given.pop("channels", None) or [ScriptedChannel()]
+    async with resources.database.transaction() as tx:
+        merchant = await a_merchant(tx, now=clock.now(), **given)
+    house = House(resources, clock, merchant, channels)
+    if definition is not None:
+        await house.publish(definition)
+    return house

@@ -1,0 +1,47 @@
+"""The fixed cast: Nordwind sells shoes, Hansen sells tea; neither may see the other."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from dunwell.kit.db import Connection
+from dunwell.merchants.account import Merchant
+from dunwell.merchants.configuration import (
+    BankAccount,
+    ChannelSetup,
+    Configuration,
+    Contact,
+    Legal,
+    Payment,
+)
+
+CONFIGURATION = Configuration(
+    language="de",
+    timezone="Europe/Berlin",
+    currency="EUR",
+    legal=Legal(name="Nordwind Schuhe GmbH", address="Deichstraße 1\n20459 Hamburg"),
+    contact=Contact(email="hilfe@nordwind.example", phone="+49 40 1234560"),
+    payment=Payment(bank_account=BankAccount(iban="DE02120300000000202051", holder="Nordwind")),
+    channels={"EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example")},
+)
+
+_INSERT = """
+INSERT INTO merchants (key, name, sandbox, switched_to_workflows, configuration, sandbox_now, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+RETURNING merchant_id
+"""
+
+
+async def a_merchant(
+    tx: Connection, key: str = "nordwind", *, now: datetime, **given: Any
+) -> Merchant:
+    """Store a merchant. given: configuration, sandbox (False), switched_to_workflows (True)."""
+    configuration = given.get("configuration", CONFIGURATION)
+    sandbox, switched = given.get("sandbox", False), given.get("switched_to_workflows", True)
+    sandbox_now = now if sandbox else None
+    merchant_id = await tx.fetchval(
+        _INSERT, key, key.capitalize(), sandbox, switched,
+        msgspec.to_builtins(configuration), sandbox_now, now,
+    )  # fmt: skip
+    return Merchant(merchant_id, key, key.capitalize(), switched, 1, configuration, sandbox_now)

@@ -1,0 +1,129 @@
+"""Webhook receivers that behave, and ones that do not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+
+@dataclass
+class Received:
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def event_id(self) -> str:
+        return self.headers["webhook-id"]
+
+
+Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass
+class Receiver:
+    """Keeps what it is sent, and answers as it was told to."""
+
+    answering: Answering
+    url: str = ""
+    received: list[Received] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+
+    @property
+    def event_ids(self) -> list[str]:
+        return [each.event_id for each in self.received]
+
+    async def take(self, request: web.Request) -> web.StreamResponse:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.received.append(Received(headers, await request.read()))
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self.answering(request)
+        finally:
+            self.in_flight -= 1
+
+
+@asynccontextmanager
+async def a_receiver(answering: Answering) -> AsyncIterator[Receiver]:
+    """A receiver on a free loopback port."""
+    receiver = Receiver(answering)
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", receiver.take)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    receiver.url = f"http://127.0.0.1:{port}/hooks"
+    try:
+        yield receiver
+    finally:
+        await runner.cleanup()
+
+
+def answers(status: int, text: str = "", **headers: str) -> Answering:
+    """Answer every request alike; header names are given with underscores."""
+
+    async def answer(_request: web.Request) -> web.StreamResponse:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.Response(status=status, text=text, headers=named)
+
+    return answer
+
+
+def answers_in_turn(*statuses: int) -> Answering:
+    """One status after the other, the last one for ever."""
+    left = list(statuses)
+
+    async def answer(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=left.pop(0) if len(left) > 1 else left[0])
+
+    return answer
+
+
+async def hangs(_request: web.Request) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody wakes it")
+
+
+async def disconnects(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+def redirects_to(url: str) -> Answering:
+    return answers(302, location=url)
+
+
+async def drips(request: web.Request) -> web.StreamResponse:
+    """A byte now and then, without an end."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    while True:
+        await response.write(b".")
+        await asyncio.sleep(0.05)
+
+
+def answers_at_length(size: int, sent: list[int]) -> Answering:
+    """`size` bytes; `sent` counts those that were taken off our hands."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(size // 65536):
+            await response.write(b"x" * 65536)
+            sent.append(65536)
+        return response
+
+    return answer
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    """Come back as soon as something that others bring about holds; fail after 30 seconds."""
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - what is waited for happens in other programs too
+            await asyncio.sleep(0.01)

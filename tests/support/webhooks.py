@@ -1,0 +1,91 @@
+"""Endpoints, events and deliveries for tests, without the process that raises them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from dunwell.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.events.payloads import ActionStep, Event, EventHead, checkpoint_reached
+from dunwell.events.record import save_events
+from dunwell.kit.db import Connection, Row
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import SYSTEM
+from tests.support.merchants import a_merchant
+
+_CLAIM = """
+INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
+VALUES ($1, $2, 'EUR', $3, $3)
+RETURNING claim_id
+"""
+
+
+@dataclass
+class Outbox:
+    """A merchant whose events are raised by hand."""
+
+    resources: Resources
+    merchant: Merchant
+    claim_id: int
+    raised: int = 0
+
+    @property
+    def now(self) -> datetime:
+        return self.resources.clock.now()
+
+    def work(self, tx: Connection) -> Work:
+        return Work(tx, self.merchant, SYSTEM, self.now, self.resources.ids)
+
+    def build(self, count: int = 1) -> list[Event]:
+        events = []
+        for _ in range(count):
+            self.raised += 1
+            head = EventHead(
+                self.resources.ids.new(self.now), self.merchant.merchant_id, self.claim_id,
+                self.raised, self.now, "INV-1001",
+            )  # fmt: skip
+            events.append(checkpoint_reached(head, ActionStep(4, "Ask the ERP"), 14, "Grüße, €"))
+        return events
+
+    async def raise_events(self, count: int = 1) -> list[Event]:
+        events = self.build(count)
+        async with self.resources.database.transaction() as tx:
+            await save_events(tx, self.merchant.merchant_id, events, self.now)
+        return events
+
+    async def add_endpoint(
+        self, url: str, types: tuple[str, ...] = ("*",), authorization: str | None = None
+    ) -> NewSecret:
+        async with self.resources.database.transaction() as tx:
+            wanted = WantedEndpoint(url, types, authorization)
+            return await add_endpoint(
+                self.work(tx), self.resources.keys, wanted, is_development=True
+            )
+
+    async def rows(self, sql: str, *values: Any) -> list[Row]:
+        async with self.resources.database.connection() as connection:
+            return list(await connection.fetch(sql, self.merchant.merchant_id, *values))
+
+    async def deliveries(self) -> list[tuple[UUID, str, int]]:
+        """Event, state and tries, in the order of events."""
+        rows = await self.rows(
+            "SELECT event_id, state, tries FROM deliveries WHERE merchant_id = $1"
+            " ORDER BY event_id, endpoint_id"
+        )
+        return [(row["event_id"], row["state"], row["tries"]) for row in rows]
+
+    async def endpoint(self, endpoint_id: UUID) -> Row:
+        [row] = await self.rows(
+            "SELECT * FROM webhook_endpoints WHERE merchant_id = $1 AND endpoint_id = $2",
+            endpoint_id,
+        )
+        return row
+
+
+async def an_outbox(resources: Resources, key: str = "nordwind") -> Outbox:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        merchant = await a_merchant(tx, key, now=now)
+        claim_id = await tx.fetchval(_CLAIM, merchant.merchant_id, "INV-1001", now)
+    return Outbox(resources, merchant, claim_id)

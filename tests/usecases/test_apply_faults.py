@@ -1,0 +1,164 @@
+"""A faulty merchant file: every fault at once, where it is, and nothing stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.resources import Resources
+from dunwell.onboarding.apply import apply_file
+from dunwell.onboarding.checking import Surroundings, check_merchant_file
+from dunwell.onboarding.reading import read_merchant_file
+from tests.support.definitions import a_document
+from tests.usecases.test_apply import ADAPTERS, FILE
+
+IBAN = "DE02120300000000202051"
+
+
+def write(folder: Path, document: object) -> Path:
+    path = folder / "merchant.yaml"
+    path.write_text(yaml.safe_dump(document, allow_unicode=True))
+    return path
+
+
+def faults_of(folder: Path, *, is_development: bool = True, **changes: Any) -> list[Fault]:
+    source = read_merchant_file(write(folder, {**FILE, **changes}))
+    with pytest.raises(ValidationError) as refusal:
+        check_merchant_file(source, Surroundings(ADAPTERS, is_development))
+    return refusal.value.faults
+
+
+async def test_every_fault_is_reported_at_once_and_nothing_is_stored(
+    resources: Resources, tmp_path: Path
+) -> None:
+    document = {**FILE, "timezone": "Berlin", "webhoks": [], "brand": {}}
+    document["workflows"] = [{"name": "A", "definition": {**a_document(), "steps": []}}]
+    with pytest.raises(ValidationError) as refusal:
+        await apply_file(resources, write(tmp_path, document), available_adapters=ADAPTERS)
+    assert {(fault.path, fault.code) for fault in refusal.value.faults} == {
+        ("/timezone", "UNKNOWN_TIMEZONE"),
+        ("/webhoks", "UNKNOWN_FIELD"),
+        ("/brand", "NOT_AVAILABLE"),
+        ("/workflows/0/definition/steps", "TOO_FEW"),
+    }
+    async with resources.database.connection() as connection:
+        assert await connection.fetchval("SELECT COUNT(*) FROM merchants") == 0
+
+
+def webhook(**changes: Any) -> dict[str, Any]:
+    return {"webhooks": [{"url": "https://erp.example/", "events": ["*"], **changes}]}
+
+
+def account(**changes: Any) -> dict[str, Any]:
+    return {"payment": {"bankAccount": {"iban": IBAN, "holder": "Nordwind", **changes}}}
+
+
+def email(**changes: Any) -> dict[str, Any]:
+    return {"channels": {"EMAIL": {"adapter": "outbox", "from": "a@b.example", **changes}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "code"),
+    [
+        ({"key": "Nord Wind"}, "/key", "WRONG_FORMAT"),
+        ({"language": "deutsch"}, "/language", "UNKNOWN_LANGUAGE"),
+        ({"currency": "EURO"}, "/currency", "UNKNOWN_CURRENCY"),
+        ({"name": "Nord\x07wind"}, "/name", "CONTROL_CHARACTER"),
+        ({"legal": {"name": "Nordwind"}}, "/legal/address", "REQUIRED"),
+        ({"contact": {"email": "nobody"}}, "/contact/email", "WRONG_EMAIL"),
+        ({"sandbox": "yes"}, "/sandbox", "WRONG_TYPE"),
+        (account(iban="DE02120300000000202052"), "/payment/bankAccount/iban", "WRONG_IBAN"),
+        (account(bic="X"), "/payment/bankAccount/bic", "WRONG_BIC"),
+        ({"payment": {"methods": []}}, "/payment/methods", "NOT_AVAILABLE"),
+        ({"payment": {"allocation": "LAST"}}, "/payment/allocation", "NOT_ALLOWED"),
+        (email(adapter="outbx"), "/channels/EMAIL/adapter", "UNKNOWN_ADAPTER"),
+        (email(**{"from": "A <a@b.example>"}), "/channels/EMAIL/from", "WRONG_EMAIL"),
+        (email(**{"from": None}), "/channels/EMAIL/from", "REQUIRED"),
+        ({"channels": {"SMS": {"adapter": "x"}}}, "/channels/SMS", "NOT_AVAILABLE"),
+        (webhook(events=["ARCHIVD"]), "/webhooks/0/events/0", "NOT_ALLOWED"),
+        (webhook(url="https://10.0.0.1/"), "/webhooks/0/url", "NOT_ALLOWED"),
+        ({"webhooks": webhook()["webhooks"] * 2}, "/webhooks/1/url", "REPEATED"),
+        ({"credentials": [{"name": "a"}, {"name": "a"}]}, "/credentials/1/name", "REPEATED"),
+        ({"credentials": [{"name": "a", "requestsPerMinute": 0}]},
+         "/credentials/0/requestsPerMinute", "TOO_SMALL"),
+        ({"workflows": [{"name": "A"}]}, "/workflows/0", "DEFINITION_OR_FILE"),
+        ({"workflows": [{"name": "A", "file": "absent.yaml"}]},
+         "/workflows/0/file", "UNREADABLE"),
+        ({"workflows": FILE["workflows"] * 2}, "/workflows/1/name", "REPEATED"),
+        ({"switchedToWorkflows": False}, "/workflows", "NOT_SWITCHED"),
+        ({"assignmentRules": {"default": None, "rules": [{"name": "r"}]}},
+         "/assignmentRules/rules", "NOT_AVAILABLE"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_file(
+    tmp_path: Path, changes: dict[str, Any], path: str, code: str
+) -> None:
+    assert [(fault.path, fault.code) for fault in faults_of(tmp_path, **changes)] == [(path, code)]
+
+
+def test_loopback_webhooks_are_for_development_only(tmp_path: Path) -> None:
+    changes = webhook(url="http://127.0.0.1:8099/webhooks")
+    source = read_merchant_file(write(tmp_path, {**FILE, **changes}))
+    check_merchant_file(source, Surroundings(ADAPTERS, is_development=True))
+    faults = faults_of(tmp_path, is_development=False, **changes)
+    assert {fault.path for fault in faults} == {"/webhooks/0/url"}
+
+
+def test_an_unknown_placeholder_is_a_fault_of_its_text(tmp_path: Path) -> None:
+    definition = a_document()
+    definition["templates"]["reminder"]["EMAIL"]["body"]["en"] = "Dear {{ debtor.nam }}"
+    [fault] = faults_of(tmp_path, workflows=[{"name": "A", "definition": definition}])
+    assert fault.path == "/workflows/0/definition/templates/reminder/EMAIL/body/en"
+
+
+def test_a_fault_in_a_definition_file_names_the_place_in_it(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump({**a_document(), "steps": []}))
+    [fault] = faults_of(tmp_path, workflows=[{"name": "A", "file": "a.yaml"}])
+    assert (fault.path, fault.message) == (
+        "/workflows/0/file",
+        "/steps: Give at least 1 of these.",
+    )
+
+
+@pytest.mark.parametrize("text", ["- a list", "key: [1", "", "\x00", "a: 1\na: 2"])
+def test_what_is_no_merchant_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "merchant.yaml"
+    path.write_text(text)
+    with pytest.raises(ValidationError) as refusal:
+        check_merchant_file(read_merchant_file(path), Surroundings(ADAPTERS, is_development=True))
+    assert [fault.path for fault in refusal.value.faults] == [""]
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match=r"absent\.yaml cannot be read: No such file"):
+        read_merchant_file(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(
+    ("created", "changed", "path", "code"),
+    [
+        ({"sandbox": True}, {"sandbox": False}, "/sandbox", "FIXED"),
+        ({}, {"switchedToWorkflows": False, "workflows": []}, "/switchedToWorkflows", "FIXED"),
+        ({"sandbox": True}, {"channels": {"EMAIL": {"adapter": "smtp", "from": "a@b.example"}}},
+         "/channels/EMAIL/adapter", "NOT_IN_SANDBOX"),
+    ],
+)  # fmt: skip
+async def test_what_counts_at_creation_cannot_be_changed(
+    resources: Resources, tmp_path: Path,
+    created: dict[str, Any], changed: dict[str, Any], path: str, code: str,
+) -> None:  # fmt: skip
+    file = write(tmp_path, {**FILE, **created})
+    await apply_file(resources, file, available_adapters=ADAPTERS)
+    file = write(tmp_path, {**FILE, **changed})
+    with pytest.raises(ValidationError) as refusal:
+        await apply_file(resources, file, available_adapters=ADAPTERS)
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [(path, code)]
+
+
+async def test_the_demo_merchant_can_be_applied(resources: Resources) -> None:
+    path = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
+    report = await apply_file(resources, path, available_adapters={"EMAIL": ["outbox"]})
+    assert [credential.name for credential in report.credentials] == ["demo shop"]
+    assert (await apply_file(resources, path, available_adapters=ADAPTERS)).changes == []

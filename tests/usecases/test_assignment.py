@@ -1,0 +1,199 @@
+"""Assigning claims to a workflow: what can be is, what cannot be says why and stays as it was."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
+from dunwell.errors import NotFound
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.versions import Version
+from tests.support.definitions import a_definition, a_document
+from tests.support.house import House, a_house
+
+CLAIM = """
+SELECT workflow_id, workflow_major, run, next_step_id, due_at, status
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+OTHER = a_definition(
+    steps=[{"id": 40, "name": "Wait", "kind": "WAIT", "days": 3}, *a_document()["steps"]]
+)
+
+
+async def with_other(house: House) -> Version:
+    """A second workflow; the default stays."""
+    async with house.work() as work:
+        default = await work.tx.fetchval("SELECT document FROM assignment_rules")
+    other = await house.publish(OTHER, "Other")
+    async with house.work() as work:
+        await work.tx.execute("UPDATE assignment_rules SET document = $1", default)
+        await work.tx.execute("UPDATE merchants SET revision = revision + 1")
+    return other
+
+
+async def assign(house: House, workflow_id: UUID, *claim_ids: int) -> AssignmentOutcome:
+    async with house.work() as work:
+        return await assign_to_workflow(work, workflow_id, claim_ids)
+
+
+async def standing(house: House, claim_id: int) -> dict[str, Any]:
+    [row] = await house.rows(CLAIM, claim_id)
+    return dict(row)
+
+
+async def test_claims_start_at_the_first_step_of_the_current_version(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    first, second = await house.create("A", "B")
+    version = await house.publish(OTHER)
+    clock.advance(timedelta(hours=1))
+    outcome = await assign(house, version.workflow_id, second, first, second)
+    assert outcome == AssignmentOutcome(
+        [Assignment(second, version.workflow_id), Assignment(first, version.workflow_id)]
+    )
+    assert await standing(house, first) == {
+        "workflow_id": version.workflow_id, "workflow_major": 1, "run": 1, "next_step_id": 40,
+        "due_at": clock.now(), "status": "CREATED",
+    }  # fmt: skip
+
+
+async def test_another_workflow_ends_the_run_and_its_unsent_contacts(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await Engine(resources).run_once()
+    other = await with_other(house)
+    await assign(house, other.workflow_id, claim_id)
+    [contact] = await house.rows("SELECT state, run FROM communications WHERE merchant_id = $1")
+    assert dict(contact) == {"state": "CANCELLED", "run": 1}
+    after = await standing(house, claim_id)
+    assert (after["workflow_id"], after["run"], after["next_step_id"]) == (
+        other.workflow_id, 2, 40,
+    )  # fmt: skip
+    assert (after["status"], after["due_at"]) == ("IN_PROCESS", clock.now())
+
+
+async def test_the_workflow_it_runs_on_changes_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await house.run()
+    before = await standing(house, claim_id)
+    outcome = await assign(house, before["workflow_id"], claim_id)
+    assert outcome == AssignmentOutcome([Assignment(claim_id, before["workflow_id"])])
+    assert await standing(house, claim_id) == before
+    audited = await house.rows(
+        "SELECT 1 FROM audit_log WHERE merchant_id = $1 AND action = 'workflow.assign'"
+    )
+    assert audited == []
+
+
+async def test_what_can_be_assigned_is_and_the_others_say_why(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    good, ended = await house.create("A", "B")
+    [swiss] = await house.create("C", currency="CHF")
+    await house.rows(
+        "UPDATE claims SET status = 'ARCHIVED' WHERE claim_id = $2 AND merchant_id = $1", ended
+    )
+    version = await house.publish(OTHER)
+    outcome = await assign(house, version.workflow_id, swiss, good, 10**30, ended)
+    assert outcome.assigned == [Assignment(good, version.workflow_id)]
+    assert outcome.failures == [
+        AssignmentFailure(swiss, "The workflow takes claims in EUR; this one is in CHF."),
+        AssignmentFailure(10**30, "There is no such claim."),
+        AssignmentFailure(ended, "The claim has ended (ARCHIVED); it cannot be assigned."),
+    ]
+    assert (await standing(house, good))["run"] == 1
+    assert {(await standing(house, each))["run"] for each in (swiss, ended)} == {0}
+
+
+async def test_another_merchants_claims_and_workflows_are_absent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, OTHER)
+    other = await a_house(resources, clock, OTHER, key="hansen")
+    [theirs] = await other.create()
+    [own] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    before = await standing(other, theirs)
+    outcome = await assign(house, own["workflow_id"], theirs)
+    assert outcome.failures == [AssignmentFailure(theirs, "There is no such claim.")]
+    with pytest.raises(NotFound):
+        await assign(house, before["workflow_id"], theirs)
+    assert await standing(other, theirs) == before
+
+
+async def test_a_deactivated_or_unpublished_workflow_takes_no_claims(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    version = await house.publish(OTHER)
+    await house.rows("UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1")
+    async with house.work() as work:
+        draft = await save_draft(work, "Never published", OTHER)
+    for workflow_id, message in (
+        (version.workflow_id, "The workflow is deactivated; activate it first."),
+        (draft.workflow_id, "The workflow was never published; publish it first."),
+    ):
+        outcome = await assign(house, workflow_id, claim_id)
+        assert outcome == AssignmentOutcome([], [AssignmentFailure(claim_id, message)])
+    assert (await standing(house, claim_id))["run"] == 0
+
+
+async def test_a_merchant_not_switched_fails_with_every_claim_whatever_the_workflow(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, switched_to_workflows=False)
+    [claim_id] = await house.create()
+    outcome = await assign(house, uuid4(), claim_id, 999, claim_id)
+    assert outcome.assigned == []
+    assert [failure.claim_id for failure in outcome.failures] == [claim_id, 999]
+
+
+async def test_an_unknown_workflow_is_not_found(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    with pytest.raises(NotFound):
+        await assign(house, uuid4(), claim_id)
+    assert (await standing(house, claim_id))["run"] == 0
+
+
+async def test_two_requests_at_once_make_one_run(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    claims = await house.create("A", "B", "C")
+    version = await house.publish(OTHER)
+    await asyncio.gather(
+        assign(house, version.workflow_id, *claims),
+        assign(house, version.workflow_id, *reversed(claims)),
+    )
+    assert [(await standing(house, each))["run"] for each in claims] == [1, 1, 1]
+
+
+async def test_a_process_that_waits_for_the_due_date_starts_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    items = [
+        {"reference": "fee", "type": "DUNNING_FEE", "value": "100", "dueDate": "2026-03-05"},
+        {"reference": "one", "type": "PRIMARY", "value": "100", "dueDate": "2026-03-20"},
+        {"reference": "two", "type": "PRIMARY", "value": "100", "dueDate": "2026-03-10"},
+    ]
+    [claim_id] = await house.create(items=items)
+    settings = a_document()["settings"] | {"processingStart": "DUE_DATE"}
+    version = await house.publish(a_definition(settings=settings))
+    await assign(house, version.workflow_id, claim_id)
+    due_at = (await standing(house, claim_id))["due_at"]
+    assert due_at.isoformat() == "2026-03-19T23:00:00+00:00"

@@ -1,0 +1,113 @@
+"""Start assignment: the rules' default for an unassigned claim; one in process keeps its own."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.assignment.outcome import Assignment
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.assignment.start_assignment import start_assignment
+from dunwell.assignment.targets import load_default_target
+from dunwell.errors import InvalidState, NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+
+async def start(house: House, claim_id: int) -> Assignment:
+    async with house.work() as work:
+        return await start_assignment(work, claim_id)
+
+
+async def runs(house: House) -> list[int]:
+    rows = await house.rows("SELECT run FROM claims WHERE merchant_id = $1 ORDER BY claim_id")
+    return [row["run"] for row in rows]
+
+
+async def test_an_unassigned_claim_gets_the_default(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    version = await house.publish(a_definition())
+    assert await start(house, claim_id) == Assignment(claim_id, version.workflow_id)
+    assert await runs(house) == [1]
+
+
+async def test_a_claim_in_process_keeps_its_assignment(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    await house.publish(a_definition(), "Another default")
+    assert await start(house, claim_id) == Assignment(claim_id, row["workflow_id"])
+    assert await runs(house) == [1]
+
+
+async def test_a_claim_no_rule_matches_stays_unassigned(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    assert await start(house, claim_id) == Assignment(claim_id, None)
+    [swiss] = await house.create("B", currency="CHF")
+    await house.publish(a_definition())
+    assert await start(house, swiss) == Assignment(swiss, None)
+    assert await runs(house) == [0, 0]
+
+
+async def test_a_deactivated_default_assigns_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    await house.publish(a_definition())
+    await house.rows("UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1")
+    assert await start(house, claim_id) == Assignment(claim_id, None)
+
+
+async def test_an_ended_claim_and_an_absent_one_are_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await house.run_until(clock.now() + timedelta(days=30))
+    with pytest.raises(InvalidState) as refusal:
+        await start(house, claim_id)
+    assert refusal.value.details == {"state": "ARCHIVED"}
+    with pytest.raises(NotFound):
+        await start(house, claim_id + 1)
+    assert await runs(house) == [1]
+
+
+async def test_the_target_kept_is_dropped_when_rules_or_workflows_change(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    found = []
+    for change in ("none", "publish", "unset"):
+        if change == "publish":
+            snippets = {"signature": {"de": "Neu", "en": "New"}}
+            await house.publish(a_definition(snippets=snippets))
+        if change == "unset":
+            async with house.work() as work:
+                await publish_rules(work, RuleSet())
+        async with house.work() as work:
+            target = await load_default_target(work.tx, work.merchant)
+        found.append(target and target.name)
+    assert found == ["v1.0", "v1.1", None]
+
+
+async def test_a_default_of_another_merchant_is_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    other = await a_house(resources, clock, key="hansen")
+    theirs = await other.publish(a_definition())
+    with pytest.raises(NotFound):
+        async with house.work() as work:
+            await publish_rules(work, RuleSet(default=theirs.workflow_id))
+    assert await house.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []

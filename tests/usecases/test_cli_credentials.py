@@ -1,0 +1,78 @@
+"""`dunwell credential`: secrets shown once, merchants named by their key."""
+
+from datetime import UTC, datetime
+
+from dunwell.kit.db import Database
+from dunwell.merchants.lookup import find_credential_by_secret
+from dunwell.merchants.secrets import hash_secret
+from tests.conftest import MONDAY_MORNING
+from tests.support.command_line import CommandLine
+from tests.support.merchants import a_merchant
+
+
+def read_secret(output: str) -> tuple[str, str]:
+    shown = dict(line.split() for line in output.splitlines())
+    return shown["client_id"], shown["client_secret"]
+
+
+async def is_live(database: Database, client_id: str, secret: str) -> bool:
+    async with database.connection() as connection:
+        now = datetime.now(UTC)
+        found = await find_credential_by_secret(connection, client_id, hash_secret(secret), now)
+    return found is not None
+
+
+async def a_shop(database: Database, key: str) -> None:
+    async with database.transaction() as tx:
+        await a_merchant(tx, key, now=MONDAY_MORNING)
+
+
+async def test_a_created_credential_works_until_it_is_revoked(
+    dunwell: CommandLine, database: Database
+) -> None:
+    await a_shop(database, "nordwind")
+    created = dunwell.run("credential", "create", "nordwind", "erp")
+    assert created.returncode == 0
+    client_id, secret = read_secret(created.stdout)
+    assert await is_live(database, client_id, secret)
+    assert secret not in created.stderr
+    assert dunwell.run("credential", "revoke", client_id).returncode == 0
+    assert not await is_live(database, client_id, secret)
+
+
+async def test_rotating_gives_a_new_secret_beside_the_old(
+    dunwell: CommandLine, database: Database
+) -> None:
+    await a_shop(database, "nordwind")
+    client_id, old = read_secret(dunwell.run("credential", "create", "nordwind", "erp").stdout)
+    same_id, new = read_secret(dunwell.run("credential", "rotate", client_id).stdout)
+    assert same_id == client_id
+    assert new != old
+    assert await is_live(database, client_id, old)
+    assert await is_live(database, client_id, new)
+
+
+async def test_allowing_lets_a_credential_reach_another_merchant(
+    dunwell: CommandLine, database: Database
+) -> None:
+    await a_shop(database, "nordwind")
+    await a_shop(database, "hansen")
+    client_id, _ = read_secret(dunwell.run("credential", "create", "nordwind", "erp").stdout)
+    first = dunwell.run("credential", "allow", client_id, "hansen")
+    assert first.stdout == f"{client_id} now reaches hansen\n"
+    second = dunwell.run("credential", "allow", client_id, "hansen")
+    assert second.stdout == f"{client_id} reaches already hansen\n"
+
+
+async def test_an_unknown_merchant_or_credential_is_one_line_and_changes_nothing(
+    dunwell: CommandLine, database: Database
+) -> None:
+    for words in (["create", "nobody", "erp"], ["revoke", "dwc_none"], ["rotate", "dwc_none"]):
+        done = dunwell.run("credential", *words)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert done.stderr.startswith("dunwell: There is no ")
+        assert done.stderr.count("\n") == 1
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM credentials") == 0
+        assert await connection.fetchval("SELECT count(*) FROM audit_log") == 0

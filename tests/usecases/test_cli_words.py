@@ -1,0 +1,82 @@
+"""The command line as an operator meets it: words, exit codes, one line per fault."""
+
+import pytest
+
+from dunwell.kit.db import Database
+from dunwell.kit.postgres import EmbeddedPostgres
+from tests.support.command_line import CommandLine
+
+
+def test_config_shows_settings_without_secrets(dunwell: CommandLine) -> None:
+    done = dunwell.run("config", DUNWELL_SECRET_KEY="c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=")
+    assert done.returncode == 0
+    assert "DUNWELL_SECRET_KEY=(set)" in done.stdout.splitlines()
+    assert "DUNWELL_DATABASE_URL=(set)" in done.stdout.splitlines()
+    assert "c2VjcmV0" not in done.stdout + done.stderr
+
+
+def test_faulty_settings_are_told_line_by_line(dunwell: CommandLine) -> None:
+    done = dunwell.run("config", DUNWELL_PORT="x", DUNWELL_LOG_LEVEL="loud")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "dunwell: DUNWELL_PORT: 'x' is no port; use 1 to 65535.",
+        "dunwell: DUNWELL_LOG_LEVEL: 'loud' is none of debug, info, warning, error.",
+    ]
+
+
+@pytest.mark.parametrize("words", [["dance"], ["up", "--workers", "none"], ["apply"], []])
+def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[str]) -> None:
+    done = dunwell.run(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("dunwell: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_lists_every_word(dunwell: CommandLine) -> None:
+    done = dunwell.run("--help")
+    words = ["up", "web", "worker", "migrate", "apply", "credential", "doctor", "config"]
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.split("Commands:\n")[1].splitlines()] == words
+
+
+def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
+    done = dunwell.run("doctor")
+    subjects = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert subjects == [
+        ["ok", "settings"],
+        ["ok", "database"],
+        ["ok", "clock"],
+        ["ok", "migrations"],
+        ["ok", "storage"],
+        ["ok", "disk"],
+    ]
+    assert done.returncode == 0
+
+
+def test_doctor_says_what_to_do_when_the_database_is_away(dunwell: CommandLine) -> None:
+    away = "postgresql://postgres@127.0.0.1:1/postgres"
+    done = dunwell.run("doctor", DUNWELL_DATABASE_URL=away)
+    assert done.returncode == 1
+    assert "FAULT database" in done.stdout
+    assert "correct DUNWELL_DATABASE_URL" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+async def test_migrate_brings_an_empty_database_up(
+    dunwell: CommandLine, postgres: EmbeddedPostgres, database: Database
+) -> None:
+    async with database.connection() as connection:
+        await connection.execute("DROP DATABASE IF EXISTS empty")
+        await connection.execute("CREATE DATABASE empty TEMPLATE template0")
+    empty = postgres.url.replace("/postgres?", "/empty?")
+    assert "Run: dunwell migrate" in dunwell.run("doctor", DUNWELL_DATABASE_URL=empty).stdout
+    early = dunwell.run("credential", "create", "nordwind", "erp", DUNWELL_DATABASE_URL=empty)
+    assert early.returncode == 1
+    assert "run: dunwell migrate" in early.stderr
+    for _ in range(2):
+        assert dunwell.run("migrate", DUNWELL_DATABASE_URL=empty).returncode == 0
+    assert dunwell.run("doctor", DUNWELL_DATABASE_URL=empty).returncode == 0
+    async with database.connection() as connection:
+        await connection.execute("DROP DATABASE empty")

@@ -1,0 +1,192 @@
+"""Creating claims: each stands for itself, and nothing is half-stored."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.errors import InvalidRequest, MerchantNotConfigured, ValidationError
+from dunwell.intake.check_claims import Rejected, check_claims
+from dunwell.intake.create_claims import NO_CONTACT, CreationResult, create_claims
+from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.claims import a_claim, a_submission
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM claims WHERE merchant_id = $1) AS claims,
+       (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
+       (SELECT count(*) FROM items WHERE merchant_id = $1) AS items,
+       (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND action = 'claims.create') AS audits
+"""
+
+
+def check(*claims: object) -> list[ClaimSubmission | Rejected]:
+    return check_claims(msgspec.json.encode(claims))
+
+
+async def create(house: House, *claims: ClaimSubmission | Rejected) -> list[CreationResult]:
+    async with house.work() as work:
+        return await create_claims(work, claims)
+
+
+async def test_a_created_claim_is_assigned_and_due_at_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [result] = await create(house, a_submission())
+    assert (result.reference_number, result.error, result.remarks) == ("INV-1001", None, ())
+    assert result.claim_id is not None
+    claim = await house.read(result.claim_id)
+    assert claim.status is Status.CREATED
+    assert claim.next_step_at == clock.now()
+    assert claim.assignment is not None
+    assert claim.assignment.version == "v1.0"
+    assert claim.balance.outstanding_cents == 10240
+    assert claim.debtor.email == "erika@example.org"
+
+
+async def test_one_faulty_claim_fails_alone(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    checked = check(a_claim("A"), a_claim("B", items=[]), a_claim("C"))
+    results = await create(house, *checked)
+    assert [result.claim_id is not None for result in results] == [True, False, True]
+    assert isinstance(results[1].error, ValidationError)
+    [counts] = await house.rows(_COUNTS)
+    assert tuple(counts) == (2, 2, 2, 1)
+
+
+async def test_a_reference_used_before_names_the_claim_that_has_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [first, again] = await create(house, a_submission("A"), a_submission("A"))
+    [later] = await create(house, a_submission("A"))
+    for refused in (again, later):
+        assert refused.error is not None
+        assert refused.error.type == "DuplicateReferenceNumber"
+        assert refused.error.details == {"claimId": first.claim_id}
+    [counts] = await house.rows(_COUNTS)
+    assert tuple(counts) == (1, 1, 1, 1)
+
+
+async def test_the_same_reference_of_two_merchants_makes_two_claims(
+    resources: Resources, clock: MovableClock
+) -> None:
+    for key in ("nordwind", "hansen"):
+        house = await a_house(resources, clock, key=key)
+        [result] = await create(house, a_submission("A"))
+        assert result.error is None
+
+
+async def test_a_claim_nobody_can_be_contacted_about_is_created_with_a_remark(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [result] = await create(house, a_submission(email=None))
+    assert result.claim_id is not None
+    assert result.remarks == (NO_CONTACT,)
+
+
+async def test_another_currency_stays_unassigned(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [result] = await create(house, a_submission(currency="CHF"))
+    assert result.claim_id is not None
+    claim = await house.read(result.claim_id)
+    assert (claim.assignment, claim.next_step_at) == (None, None)
+
+
+async def test_processing_can_start_with_the_due_date(
+    resources: Resources, clock: MovableClock
+) -> None:
+    settings = {**DOCUMENT["settings"], "processingStart": "DUE_DATE"}
+    house = await a_house(resources, clock, a_definition(settings=settings))
+    items = [{**a_claim()["items"][0], "dueDate": "2026-03-10"}]
+    [result] = await create(house, a_submission(items=items))
+    assert result.claim_id is not None
+    claim = await house.read(result.claim_id)
+    assert claim.next_step_at is not None
+    assert claim.next_step_at.isoformat() == "2026-03-09T23:00:00+00:00"
+
+
+async def test_an_unconfigured_merchant_is_told_what_is_missing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    bare = msgspec.structs.replace(CONFIGURATION, legal=None, channels={})
+    house = await a_house(resources, clock, configuration=bare)
+    with pytest.raises(MerchantNotConfigured) as refusal:
+        await create(house, a_submission())
+    assert refusal.value.details == {"missing": ["legal", "channels"]}
+    [counts] = await house.rows(_COUNTS)
+    assert tuple(counts) == (0, 0, 0, 0)
+
+
+FAULTY: list[tuple[dict[str, Any], list[str]]] = [
+    ({"referenceNumber": " "}, ["/referenceNumber"]),
+    ({"debtorLastName": None}, ["/debtorLastName"]),
+    ({"currency": "XYZ"}, ["/currency"]),
+    ({"currency": "eur"}, ["/currency"]),
+    ({"mobileNumber": "+4912"}, ["/mobileNumber"]),
+    ({"mobileNumber": "015112345678"}, ["/mobileNumber"]),
+    ({"email": "erika@"}, ["/email"]),
+    ({"email": "a@b.example\n"}, ["/email"]),
+    ({"debtorName": "Eri\x00ka"}, ["/debtorName"]),
+    ({"debtorName": "x" * 256}, ["/debtorName"]),
+    ({"language": "qq"}, ["/language"]),
+    ({"address": {"country": "XX"}}, ["/address/country"]),
+    ({"dateOfBirth": "1990-02-30"}, ["/dateOfBirth"]),
+    ({"customFields": {str(n): "x" for n in range(51)}}, ["/customFields"]),
+    ({"items": [{"reference": "A", "type": "DUNNING_FEE", "value": "1"}]}, ["/items"]),
+]
+FAULTY_ITEMS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"value": 102.4}, ["/items/0/value"]),
+    ({"value": "102.40"}, ["/items/0/value"]),
+    ({"value": "0"}, ["/items/0/value"]),
+    ({"value": "1234567890123"}, ["/items/0/value"]),
+    ({"type": "PRIMARYY"}, ["/items/0/type"]),
+    ({"itemDate": "2026-03-02", "dueDate": "2026-03-01"}, ["/items/0/dueDate"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "paths"), FAULTY)
+def test_each_fault_is_named_with_its_place(changes: dict[str, Any], paths: list[str]) -> None:
+    [rejected] = check(a_claim(**changes))
+    assert isinstance(rejected, Rejected)
+    assert [fault.path for fault in rejected.error.faults] == paths
+
+
+@pytest.mark.parametrize(("changes", "paths"), FAULTY_ITEMS)
+def test_each_fault_of_an_item_is_named(changes: dict[str, Any], paths: list[str]) -> None:
+    [rejected] = check(a_claim(items=[{**a_claim()["items"][0], **changes}]))
+    assert isinstance(rejected, Rejected)
+    assert [fault.path for fault in rejected.error.faults] == paths
+
+
+def test_five_faults_are_named_at_once() -> None:
+    claim = a_claim(
+        currency="euro", email="x", mobileNumber="1", debtorNam="Erika", items=[{"type": "PRIMARY"}]
+    )
+    [rejected] = check(claim)
+    assert isinstance(rejected, Rejected)
+    assert {fault.path for fault in rejected.error.faults} == {
+        "/currency", "/email", "/mobileNumber", "/debtorNam", "/items/0/reference",
+        "/items/0/value",
+    }  # fmt: skip
+    unknown = next(f for f in rejected.error.faults if f.path == "/debtorNam")
+    assert "debtorName" in unknown.message
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[{]", b'["\xff"]', b"[1,]"])
+def test_what_is_not_json_is_refused_as_a_whole(body: bytes) -> None:
+    with pytest.raises(InvalidRequest):
+        check_claims(body)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'"x"', b"[]", b"null", b"[" + b"{}," * 1000 + b"{}]"])
+def test_what_is_no_list_of_1_to_1000_claims_is_refused_as_a_whole(body: bytes) -> None:
+    with pytest.raises(ValidationError):
+        check_claims(body)

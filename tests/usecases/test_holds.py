@@ -1,0 +1,78 @@
+"""Holds stop a claim's process; it goes on when the last one falls."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+DAY = timedelta(days=1)
+
+
+async def hold(house: House, claim_id: int, kind: HoldKind, days: int | None = None) -> None:
+    async with house.work() as work:
+        until = work.now + days * DAY if days else None
+        await open_hold(work, claim_id, kind, until=until)
+
+
+async def lift(house: House, claim_id: int, kind: HoldKind) -> None:
+    async with house.work() as work:
+        await lift_hold(work, claim_id, kind)
+
+
+async def test_a_planned_contact_is_not_sent_under_a_hold_but_after_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await hold(house, claim_id, HoldKind.DISPUTE)
+    await house.run_until(clock.now() + 2 * DAY)
+    assert house.channels[0].sent == []
+    await lift(house, claim_id, HoldKind.DISPUTE)
+    await house.run()
+    assert len(house.channels[0].sent) == 1
+
+
+async def test_the_process_goes_on_when_the_last_of_several_holds_falls(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await hold(house, claim_id, HoldKind.DISPUTE)
+    await hold(house, claim_id, HoldKind.PAUSE)
+    await lift(house, claim_id, HoldKind.DISPUTE)
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [each.kind for each in (await house.read(claim_id)).holds] == [HoldKind.PAUSE]
+    await lift(house, claim_id, HoldKind.PAUSE)
+    await house.run()
+    assert len(house.channels[0].sent) == 1
+
+
+async def test_a_hold_with_an_end_falls_by_itself(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await hold(house, claim_id, HoldKind.PAUSE, days=3)
+    await house.run_until(clock.now() + 2 * DAY)
+    assert house.channels[0].sent == []
+    await house.run_until(clock.now() + DAY)
+    assert len(house.channels[0].sent) == 1
+    assert (await house.read(claim_id)).holds == []
+
+
+async def test_an_ended_claim_cannot_be_held(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    await house.pay(claim_id, 10240)
+    with pytest.raises(InvalidState):
+        await hold(house, claim_id, HoldKind.PAUSE)
+    assert await house.rows("SELECT FROM holds WHERE merchant_id = $1") == []

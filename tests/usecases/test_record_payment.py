@@ -1,0 +1,87 @@
+"""Payments made elsewhere: recorded once, to the cent, in every state."""
+
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.record_payment import NewPayment, record_payment
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+_COUNT = "SELECT count(*) FROM payments WHERE merchant_id = $1"
+
+
+async def count_payments(house: House) -> int:
+    [row] = await house.rows(_COUNT)
+    count: int = row["count"]
+    return count
+
+
+async def test_the_last_cent_collects_the_claim(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    part = await house.pay(claim_id, 10239, "tx-1")
+    assert (part.status, part.balance.outstanding_cents) == (Status.CREATED, 1)
+    rest = await house.pay(claim_id, 1, "tx-2")
+    assert (rest.status, rest.balance.outstanding_cents) == (Status.COLLECTED, 0)
+    claim = await house.read(claim_id)
+    assert (claim.status, claim.next_step_at) == (Status.COLLECTED, None)
+
+
+async def test_the_same_transaction_is_one_payment(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    first = await house.pay(claim_id, 500)
+    again = await house.pay(claim_id, 500)
+    assert (first.is_new, again.is_new) == (True, False)
+    assert again.payment == first.payment
+    assert again.balance.outstanding_cents == 9740
+    assert await count_payments(house) == 1
+
+
+async def test_the_same_transaction_with_another_amount_is_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    await house.pay(claim_id, 500)
+    with pytest.raises(InvalidState):
+        await house.pay(claim_id, 600)
+    assert await count_payments(house) == 1
+
+
+async def test_what_is_too_much_is_overpaid(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    recorded = await house.pay(claim_id, 10300)
+    assert recorded.balance.outstanding_cents == 0
+    assert recorded.balance.overpaid_cents == 60
+    more = await house.pay(claim_id, 40, "tx-2")
+    assert (more.status, more.balance.overpaid_cents) == (Status.COLLECTED, 100)
+
+
+async def test_an_archived_claim_stays_archived(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    await house.rows("UPDATE claims SET status = 'ARCHIVED' WHERE merchant_id = $1")
+    recorded = await house.pay(claim_id, 10240)
+    assert (recorded.status, recorded.balance.outstanding_cents) == (Status.ARCHIVED, 0)
+
+
+async def test_another_currency_and_another_merchants_claim_are_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    [claim_id] = await house.create()
+    other = await a_house(resources, clock, key="hansen")
+    with pytest.raises(NotFound):
+        await other.pay(claim_id, 100)
+    async with house.work() as work:
+        with pytest.raises(ValidationError) as refusal:
+            await record_payment(work, claim_id, NewPayment(100, "CHF", "tx-9"))
+    assert [fault.path for fault in refusal.value.faults] == ["/currency"]
+    assert await count_payments(house) == 0

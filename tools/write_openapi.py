@@ -1,0 +1,17 @@
+"""Writes docs/openapi.json, the committed copy of the document that /api/openapi.json serves."""
+
+from pathlib import Path
+
+from dunwell.api.reference.routes import encode_document
+
+TARGET = Path(__file__).parents[1] / "docs" / "openapi.json"
+
+
+def main() -> None:
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_bytes(encode_document())
+    print(f"wrote {TARGET}")
+
+
+if __name__ == "__main__":
+    main()
