@@ -14,6 +14,7 @@ from dunwell.escalation.schedule import (
     Decision,
     FeeAdded,
     NobodyReachable,
+    Outcome,
     Position,
     Skipped,
     SkipReason,
@@ -138,7 +139,8 @@ def test_every_process_goes_forward_and_ends(
 ) -> None:
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
     process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    position, now, ran = Position(process.id_at(0), start), start, []
+    position, now = Position(process.id_at(0), start), start
+    ran: list[Outcome] = []
     for _ in range(4 * len(steps) + 4):
         if position.due_at is not None:
             assert position.due_at >= start

@@ -4,10 +4,8 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -20,25 +18,15 @@ from dunwell.events.floor import Limits
 from dunwell.events.sender import open_webhook_sender
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from tests.support.processes import a_process
 from tests.support.receiver import a_receiver, answers, wait_until
 from tests.support.webhooks import Outbox, an_outbox
 
 pytestmark = pytest.mark.faults
 
 
-@contextmanager
-def a_dispatcher(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process with the same settings; killed at the end at the latest."""
-    given = {
-        "DUNWELL_DATA_DIR": str(settings.data_dir),
-        "DUNWELL_DATABASE_URL": str(settings.database_url),
-    }
-    command = [sys.executable, "-m", "tests.support.dispatcher_process"]
-    with subprocess.Popen(command, env={**os.environ, **given}) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def a_dispatcher(settings: Settings) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return a_process(settings, "tests.support.dispatcher_process")
 
 
 async def deliver_after_the_lease(outbox: Outbox) -> int:

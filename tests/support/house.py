@@ -1,4 +1,4 @@
-"""One merchant's running process on the real database, driven by hand: for tests of what happens."""
+"""One merchant's running process on the real database, driven by hand."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -27,7 +27,8 @@ CONFIGURATION = Configuration(
 )
 
 _INSERT = """
-INSERT INTO merchants (key, name, sandbox, switched_to_workflows, configuration, sandbox_now, created_at)
+INSERT INTO merchants
+    (key, name, sandbox, switched_to_workflows, configuration, sandbox_now, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 RETURNING merchant_id
 """

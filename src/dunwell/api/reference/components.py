@@ -6,6 +6,7 @@ import msgspec
 
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.operation import Operation
+from dunwell.api.schemas.claims import SUBMISSION_WORDS
 from dunwell.api.schemas.events import Event
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
@@ -49,6 +50,7 @@ class Components:
             },
         }
         _mark_additions(self.named)
+        _describe_submission(self.named)
 
     def schema_of(self, shape: Any) -> Schema:
         if is_schema(shape):
@@ -83,6 +85,12 @@ def _mark_additions(named: dict[str, Schema]) -> None:
     for name, fields in _ADDITIONS.items():
         for field in fields:
             named[name]["properties"][field]["x-addition"] = True
+
+
+def _describe_submission(named: dict[str, Schema]) -> None:
+    for name, words in SUBMISSION_WORDS.items():
+        for field, sentence in words.items():
+            named[name]["properties"][field]["description"] = sentence
 
 
 def _clean(schema: Any) -> Any:

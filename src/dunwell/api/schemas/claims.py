@@ -10,6 +10,43 @@ from msgspec import UNSET, Meta, UnsetType
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
 
+# What each submitted field means, by shape and field.
+SUBMISSION_WORDS = {
+    "ClaimSubmission": {
+        "referenceNumber": "Your own reference, once per merchant; events and results name it.",
+        "currency": "ISO 4217, upper case, of all values.",
+        "items": "The claim positions, at least one of type PRIMARY.",
+        "debtorName": "The debtor's first name.",
+        "debtorLastName": "The debtor's last name. Required unless companyName is given.",
+        "companyName": "The debtor's company. Required unless debtorLastName is given.",
+        "email": "The debtor's e-mail address.",
+        "mobileNumber": "International format with a leading plus sign, like +4915112345678.",
+        "customerNumber": "Your number of the debtor; events name it.",
+        "contractNumber": "Your number of the contract.",
+        "language": "The debtor's language, ISO 639, like de.",
+        "dateOfBirth": "YYYY-MM-DD.",
+        "address": "The debtor's postal address.",
+        "customFields": "Up to 50 texts under names of your own.",
+        "maxDeferralDate": "No payment may be deferred beyond this date. YYYY-MM-DD.",
+        "attachments": "Files the debtor can download.",
+    },
+    "ItemSubmission": {
+        "reference": "For example the invoice's number.",
+        "type": "What the item is.",
+        "value": "Minor units, as a string of 1 to 12 digits, more than 0.",
+        "itemDate": "YYYY-MM-DD.",
+        "dueDate": "YYYY-MM-DD, not before itemDate.",
+    },
+    "AttachmentSubmission": {
+        "sourceType": "TICKET: source holds an upload ticket.",
+        "source": "The ticketId of an upload.",
+    },
+    "AddressSubmission": {
+        "street": "Street and number.",
+        "country": "ISO 3166-1 alpha-2, like DE.",
+    },
+}
+
 ItemType = Annotated[
     str, Meta(extra_json_schema={"enum": ["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]})
 ]

@@ -1,0 +1,131 @@
+"""Workers die by kill -9, in the middle of a set and in the middle of sending: nothing is lost, and
+nobody is contacted twice.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.processes import a_process
+
+pytestmark = pytest.mark.faults
+
+CLAIMS = 1500
+# A dead worker's leases have surely run out for the next one.
+AHEAD_SECONDS = 200
+STEPS = [
+    {**DOCUMENT["steps"][0], "send": "IMMEDIATE"},
+    {**DOCUMENT["steps"][2], "id": 2},
+    {**DOCUMENT["steps"][3], "id": 3},
+    {"id": 4, "name": "Wait", "kind": "WAIT", "days": 30},
+]
+_STATES = """
+SELECT state, count(*) FROM communications WHERE merchant_id = $1 GROUP BY state ORDER BY state
+"""
+_EVENTS = "SELECT type, count(*) FROM events WHERE merchant_id = $1 GROUP BY type ORDER BY type"
+_FEES = """
+SELECT count(*) AS fees, count(DISTINCT claim_id) AS claims FROM items
+WHERE merchant_id = $1 AND type = 'DUNNING_FEE'
+"""
+
+
+@dataclass
+class Shift:
+    """Workers of one installation, one after the other."""
+
+    house: House
+    letter_box: Path | None = None
+    started: int = 0
+
+    async def work_until(self, is_enough: Callable[[], Awaitable[bool]]) -> None:
+        """Start a worker; kill it the moment enough is done."""
+        arguments = [str(self.started * AHEAD_SECONDS)]
+        arguments += [str(self.letter_box)] if self.letter_box else []
+        self.started += 1
+        settings = self.house.resources.settings
+        with a_process(settings, "tests.support.worker_process", *arguments) as process:
+            deadline = asyncio.get_running_loop().time() + 60
+            while not await is_enough():
+                assert asyncio.get_running_loop().time() < deadline
+                assert process.poll() is None
+                await asyncio.sleep(0.002)
+
+    async def count(self, states: str) -> int:
+        rows = await self.house.rows(
+            "SELECT count(*) FROM communications WHERE merchant_id = $1 AND state = ANY($2)",
+            states.split(),
+        )
+        count: int = rows[0]["count"]
+        return count
+
+
+@pytest.fixture
+async def house(resources: Resources) -> House:
+    clock = MovableClock(datetime.now(UTC))
+    house = await a_house(resources, clock, a_definition(steps=STEPS))
+    await house.create(*(f"INV-{n}" for n in range(CLAIMS)))
+    return house
+
+
+def at_least(shift: Shift, states: str, wanted: int) -> Callable[[], Awaitable[bool]]:
+    async def is_enough() -> bool:
+        return await shift.count(states) >= wanted
+
+    return is_enough
+
+
+async def work_off_with_kills(shift: Shift) -> None:
+    """Killed while sets are decided, while messages are sent, while answers are recorded."""
+    planned = "PLANNED HANDED_OVER ACCEPTED UNKNOWN"
+    for wanted in (1, 600):
+        await shift.work_until(at_least(shift, planned, wanted))
+    for wanted in (1, 300, 700, 1100):
+        await shift.work_until(at_least(shift, "HANDED_OVER ACCEPTED UNKNOWN", wanted))
+    await shift.work_until(at_least(shift, "ACCEPTED UNKNOWN", CLAIMS))
+
+
+async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(house: House) -> None:
+    shift = Shift(house)
+    await work_off_with_kills(shift)
+    fees = [tuple(row) for row in await house.rows(_FEES)]
+
+    async def has_all_fees() -> bool:
+        nonlocal fees
+        fees = [tuple(row) for row in await house.rows(_FEES)]
+        return bool(fees[0][0] >= CLAIMS)
+
+    await shift.work_until(has_all_fees)
+    outbox = house.resources.settings.data_dir / "outbox"
+    sent = await asyncio.to_thread(lambda: sorted(outbox.rglob("*.eml")))
+    assert len(sent) == CLAIMS
+    assert [tuple(row) for row in await house.rows(_STATES)] == [("ACCEPTED", CLAIMS)]
+    assert [tuple(row) for row in await house.rows(_EVENTS)] == [
+        ("CHECKPOINT_REACHED", CLAIMS),
+        ("ESCALATED", CLAIMS),
+        ("FEE_ADDED", CLAIMS),
+    ]
+    assert fees == [(CLAIMS, CLAIMS)]
+
+
+async def test_a_channel_that_may_not_be_repeated_never_gets_a_message_twice(
+    house: House, tmp_path: Path
+) -> None:
+    letter_box = tmp_path / "letters"
+    shift = Shift(house, letter_box)
+    await work_off_with_kills(shift)
+    letters = (await asyncio.to_thread(letter_box.read_text)).split()
+    assert len(letters) == len(set(letters))
+    states = {row["state"]: row["count"] for row in await house.rows(_STATES)}
+    assert states["ACCEPTED"] + states.get("UNKNOWN", 0) == CLAIMS
+    # What is not known to have been sent is never counted as sent, and stands for a person.
+    assert states["ACCEPTED"] <= len(letters) <= CLAIMS
+    escalated = {row["type"]: row["count"] for row in await house.rows(_EVENTS)}["ESCALATED"]
+    assert escalated == states["ACCEPTED"]

@@ -1,0 +1,68 @@
+"""An engine and a dispatcher in a process of their own, to be killed while they work.
+
+Arguments: the seconds its clock is ahead (so that a dead one's leases have run out), and the file a
+channel that may not be repeated writes to; without it the outbox channel is used.
+"""
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.config import load_settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Accepted, ChannelAdapter, Message, Outcome
+
+
+@dataclass(frozen=True)
+class AheadClock:
+    ahead: timedelta
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@dataclass(frozen=True)
+class LetterBox:
+    """A channel that cannot tell a message it has from one it has not: one line for each call."""
+
+    path: Path
+    name: str = "outbox"
+    channel: Channel = "EMAIL"
+    is_repeatable: bool = False
+
+    async def send(self, message: Message) -> Outcome:
+        descriptor = os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        os.write(descriptor, f"{message.communication_id}\n".encode())
+        os.close(descriptor)
+        await asyncio.sleep(0)
+        return Accepted()
+
+
+async def main(ahead_seconds: float, letter_box: str | None) -> None:
+    settings = load_settings()
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url, size=4)
+    clock = AheadClock(timedelta(seconds=ahead_seconds))
+    resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
+    channel: ChannelAdapter = OutboxEmail(settings.data_dir)
+    if letter_box is not None:
+        channel = LetterBox(Path(letter_box))
+    engine, dispatcher = Engine(resources), MessageDispatcher(resources, [channel])
+    while True:
+        done = await engine.run_once() + await dispatcher.run_once()
+        if not done:
+            await asyncio.sleep(0.02)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(float(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))
