@@ -36,7 +36,7 @@ def test_no_text_breaks_the_reading_of_ids_and_queries(text: str) -> None:
     query.instant("since")
 
 
-@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001 - made aware below
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))
 def test_an_instant_is_read_back_as_it_was_written(naive: datetime) -> None:
     instant = naive.replace(tzinfo=UTC, microsecond=naive.microsecond // 1000 * 1000)
 

@@ -49,7 +49,7 @@ def test_one_process_alone_gets_the_whole_quota_in_few_statements() -> None:
         assert statements <= 70
 
 
-@given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)))  # noqa: DTZ001 - made aware below
+@given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)))
 def test_the_wait_ends_in_the_next_minute(naive: datetime) -> None:
     now = naive.replace(tzinfo=UTC)
     seconds = seconds_to_next_minute(now)

@@ -21,7 +21,8 @@ _COUNTS = """
 SELECT (SELECT count(*) FROM claims WHERE merchant_id = $1) AS claims,
        (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
        (SELECT count(*) FROM items WHERE merchant_id = $1) AS items,
-       (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND action = 'claims.create') AS audits
+       (SELECT count(*) FROM audit_log
+        WHERE merchant_id = $1 AND action = 'claims.create') AS audits
 """
 
 

@@ -17,7 +17,8 @@ _UPLOAD = """
 INSERT INTO uploads
     (merchant_id, ticket_id, friendly_name, file_name, content_type, size_bytes, sha256,
      storage_key, created_at, expires_at)
-VALUES ($1, $2, 'Invoice', 'i.pdf', 'application/pdf', 4, 'x', $3, $4::timestamptz, $4::timestamptz + interval '7 days')
+VALUES ($1, $2, 'Invoice', 'i.pdf', 'application/pdf', 4, 'x', $3, $4::timestamptz,
+    $4::timestamptz + interval '7 days')
 """
 _CLAIM = """
 INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)

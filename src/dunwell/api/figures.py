@@ -27,10 +27,17 @@ class Figures:
             "dunwell_api_request_seconds", "From the request's head to its answer, by operation.",
             ("operation",), buckets=_BUCKETS, registry=self._registry,
         )  # fmt: skip
+        # Looking a labelled figure up costs more than raising it.
+        self._found: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: Operation, status: int, seconds: float) -> None:
-        self._requests.labels(operation.operation_id, status).inc()
-        self._seconds.labels(operation.operation_id).observe(seconds)
+        key = operation.operation_id, status
+        found = self._found.get(key)
+        if found is None:
+            found = self._requests.labels(*key), self._seconds.labels(operation.operation_id)
+            self._found[key] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def render(self) -> bytes:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:

@@ -7,7 +7,7 @@ import re
 
 from dunwell.api.call import Tools
 from dunwell.api.paths import read_merchant_id
-from dunwell.api.reading import AnyRequest
+from dunwell.api.reading import AnyRequest, read_header
 from dunwell.errors import AuthenticationError, NotFound
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Merchant
@@ -52,7 +52,7 @@ class Gate:
 
 
 def _read_token(request: AnyRequest) -> str:
-    found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
+    found = _BEARER.fullmatch((read_header(request, b"authorization") or "").strip())
     if found is None:
         raise AuthenticationError(
             "Send Authorization: Bearer <ACCESS_TOKEN>; get a token from POST /api/token."

@@ -4,7 +4,14 @@ from collections.abc import Generator
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
-from dunwell.api.reading import AnyRequest, Part, check_media_type, stream_body, too_large
+from dunwell.api.reading import (
+    AnyRequest,
+    Part,
+    check_media_type,
+    read_header,
+    stream_body,
+    too_large,
+)
 from dunwell.errors import InvalidRequest
 from dunwell.files.upload import MAX_FILE_BYTES
 
@@ -32,7 +39,7 @@ async def read_parts(request: AnyRequest) -> list[Part]:
 
 
 def _open_parser(request: AnyRequest) -> PushMultipartParser:
-    _, options = parse_options_header(request.headers["content-type"])
+    _, options = parse_options_header(read_header(request, b"content-type") or "")
     return PushMultipartParser(
         options.get("boundary", ""), max_segment_count=_MAX_PARTS, strict=True
     )

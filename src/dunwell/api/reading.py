@@ -32,10 +32,19 @@ class Part:
     content: bytes
 
 
+def read_header(request: AnyRequest, name: bytes) -> str | None:
+    """The first header of this lower-case name, straight from the scope: parsing all of them into
+    a mapping costs as much as the routing."""
+    for given, value in request.scope["headers"]:
+        if given == name:
+            return value.decode("latin-1")
+    return None
+
+
 async def stream_body(request: AnyRequest, limit: int) -> AsyncIterator[bytes]:
     """The body's chunks. Raises PayloadTooLarge past `limit` bytes, at once when they are
     announced, and InvalidRequest when the sender goes away."""
-    announced = request.headers.get("content-length", "")
+    announced = read_header(request, b"content-length") or ""
     if announced.isdecimal() and int(announced) > limit:
         raise too_large("body", limit)
     taken, has_more = 0, True
@@ -58,7 +67,7 @@ async def read_json_bytes(request: AnyRequest) -> bytes:
 
 
 def check_media_type(request: AnyRequest, wanted: str) -> None:
-    given = request.headers.get("content-type", "")
+    given = read_header(request, b"content-type") or ""
     if given.partition(";")[0].strip().lower() != wanted:
         raise UnsupportedMediaType(
             f"The body must be sent as {wanted}; set the Content-Type header.", allowed=[wanted]

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from dunwell.api.answer import Answer
-from dunwell.api.reading import AnyRequest, Part
+from dunwell.api.reading import AnyRequest, Part, read_header
 from dunwell.api.refusing import answer_refusal
 from dunwell.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.kit.db import Connection, savepoint
@@ -29,7 +29,7 @@ _LONGEST_KEY = 255
 
 def read_key(request: AnyRequest) -> str | None:
     """The request's key. Raises InvalidRequest when it is malformed."""
-    key = request.headers.get("idempotency-key")
+    key = read_header(request, b"idempotency-key")
     if key is None:
         return None
     if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():

@@ -15,7 +15,7 @@ import msgspec
 from dunwell.api.answer import Answer, Headers
 from dunwell.api.call import Tools
 from dunwell.api.figures import Figures
-from dunwell.api.reading import AnyRequest, stream_body
+from dunwell.api.reading import AnyRequest, read_header, stream_body
 from dunwell.api.refusing import answer_crash
 from dunwell.api.request_id import request_id_of
 from dunwell.api.routes.token import OBTAIN_TOKEN
@@ -88,7 +88,7 @@ async def _answer(tools: Tools, request: AnyRequest) -> Answer:
 
 async def _issue(tools: Tools, request: AnyRequest) -> Answer:
     form = await _read_form(request)
-    given = _read_credential(request.headers.get("authorization"), form)
+    given = _read_credential(read_header(request, b"authorization"), form)
     if not given.client_id.isprintable():
         raise AuthenticationError("The client id is none of ours; it is printable.")
     grant_type = form.get("grant_type")
@@ -107,7 +107,7 @@ async def _issue(tools: Tools, request: AnyRequest) -> Answer:
 
 
 async def _read_form(request: AnyRequest) -> dict[str, str]:
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = (read_header(request, b"content-type") or "").partition(";")[0].strip().lower()
     body = b"".join([chunk async for chunk in stream_body(request, _MAX_BYTES)])
     if media_type != _FORM and body:
         raise InvalidRequest(f"Send the fields as {_FORM}.")

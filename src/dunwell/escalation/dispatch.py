@@ -106,7 +106,7 @@ class MessageDispatcher:
             taken = await take_up(tx, merchant.merchant_id, real_now, lease, repeatable)
             unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
         for communication_id in unknown:
-            log.error("send_unknown", communication_id=str(communication_id))
+            log.error("send unknown", communication_id=str(communication_id))
         head = self._letterhead(merchant)
         calls = [
             (contact, make_message(head, contact, content, handed_over_at))
@@ -137,7 +137,7 @@ class MessageDispatcher:
         except Exception as error:
             # Whatever it was: the message may have left, and that alone counts.
             log.exception(
-                "send_unanswered",
+                "send unanswered",
                 communication_id=str(message.communication_id),
                 error=type(error).__name__,
             )

@@ -84,7 +84,7 @@ def _decide_all(
         try:
             decided.append(_decide_one(merchant, claim, versions[claim.process_key], now))
         except Exception as error:
-            log.exception("undecidable", claim_id=claim.claim_id, error=type(error).__name__)
+            log.exception("cannot be decided", claim_id=claim.claim_id, error=type(error).__name__)
             undecidable.append(claim.claim_id)
     return decided, undecidable
 

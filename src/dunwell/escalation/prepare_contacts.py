@@ -80,7 +80,7 @@ def _render_or_keep_back(
     except Exception as error:
         # One contact that cannot be rendered must not stop the others of its set.
         log.exception(
-            "unrenderable",
+            "cannot be rendered",
             communication_id=str(contact.communication_id),
             claim_id=contact.claim_id,
             error=type(error).__name__,
