@@ -1,7 +1,8 @@
 # Python 3.11 to 3.13 and make are all that is needed; everything else goes into .venv.
 #   make setup    install            make demo     the life of a claim, told as it happens (ONCE=1: and end)
 #   make check    lint, types, ...   make test     the tests
-#   make faults   tests that kill    make bench    figures beside their references
+#   make faults   tests that kill    make e2e      the debtor's pages in a browser
+#   make bench    figures beside their references
 #   make lock     the lock files anew
 PYTHON ?= python3
 ONCE ?=
@@ -11,12 +12,13 @@ ROUNDS ?= 10
 ARGS ?=
 
 VENV := .venv
+VNU := var/vnu/node_modules/vnu-jar/build/dist/vnu.jar
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: setup demo test check bench faults lock clean
+.PHONY: setup demo test check bench faults e2e lock clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/installed
@@ -25,7 +27,7 @@ demo: $(VENV)/installed
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --ignore tests/browser $(ARGS)
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
@@ -35,7 +37,11 @@ check: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
 faults: $(VENV)/installed-dev
-	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults $(ARGS)
+	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
+
+# Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
+e2e: $(VENV)/installed-dev $(VNU)
+	$(BIN)/python -m pytest tests/browser $(ARGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m bench
@@ -58,6 +64,11 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 $(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
 	$(INSTALL) -r requirements-bench.lock
 	@touch $@
+
+# The Nu HTML checker.
+$(VNU):
+	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/vnu vnu-jar@26.9.27
+	@test -f $@ && touch $@
 
 # Every version anew, within what the .in files ask for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

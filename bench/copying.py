@@ -23,6 +23,7 @@ _DEBTOR = (
     "date_of_birth", "address", "customer_number", "contract_number", "custom_fields",
     "max_deferral_on",
 )  # fmt: skip
+_ITEM = ("position", "reference", "type", "value_cents", "item_date", "due_date")
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
@@ -66,12 +67,13 @@ async def _stream(text: bytes) -> AsyncIterator[bytes]:
 
 def _prepare(merchant_id: int, statement: Statement, first_id: int) -> list[_Table]:
     """The rows of one creation; its second and third parameters are claims and items."""
-    claims, items, now = statement.values[1], statement.values[2], statement.values[4]
+    claims, items = (msgspec.to_builtins(rows) for rows in statement.values[1:3])
+    now = statement.values[4]
     ids = {claim["n"]: first_id + claim["n"] for claim in claims}
     return [
         _table("claims", [_claim_row(merchant_id, ids[c["n"]], c, now) for c in claims]),
         _table("debtors", [_part_row(merchant_id, ids[c["n"]], c, _DEBTOR) for c in claims]),
-        _table("items", [_part_row(merchant_id, ids[i["n"]], i, tuple(i)[1:]) for i in items]),
+        _table("items", [_part_row(merchant_id, ids[i["n"]], i, _ITEM) for i in items]),
     ]
 
 
@@ -84,7 +86,7 @@ def _claim_row(merchant_id: int, claim_id: int, claim: _Row, now: Any) -> _Row:
 
 
 def _part_row(merchant_id: int, claim_id: int, source: _Row, names: tuple[str, ...]) -> _Row:
-    return {"merchant_id": merchant_id, "claim_id": claim_id} | {n: source[n] for n in names}
+    return {"merchant_id": merchant_id, "claim_id": claim_id} | {n: source.get(n) for n in names}
 
 
 def _table(name: str, rows: Sequence[_Row]) -> _Table:

@@ -45,9 +45,10 @@ class Ground:
         return self.url_of(name)
 
     async def clear_claims(self) -> None:
-        """No claims, and nothing that belongs to any."""
+        """No claims and nothing that belongs to any; nothing left drawn of the minute's requests
+        by web processes that have ended."""
         async with self.database.connection() as connection:
-            await connection.execute("TRUNCATE claims, audit_log CASCADE")
+            await connection.execute("TRUNCATE claims, audit_log, request_quotas CASCADE")
 
     async def settle(self, url: str | None = None) -> None:
         """Statistics fresh, and no checkpoint left that would fall into the next measurement."""

@@ -14,16 +14,14 @@ class Line:
     ours: Sequence[float]
     beside: str = ""
     reference: Sequence[float] = ()
+    # Where it counts something else than we do.
+    reference_unit: str = ""
     at_least: float | None = None
     at_most: float | None = None
 
     @property
     def value(self) -> float:
         return median(self.ours)
-
-    @property
-    def reference_value(self) -> float | None:
-        return median(self.reference) if self.reference else None
 
     @property
     def ratio(self) -> float | None:

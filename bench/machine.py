@@ -27,8 +27,11 @@ async def describe_machine(ground: Ground) -> list[str]:
     memory = psutil.virtual_memory().total / 2**30
     return [
         f"Date: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. Commit: {_find_commit()}.",
-        f"Machine: {os.cpu_count()} cores of {_find_processor()}, {memory:.0f} GiB memory, "
-        f"{platform.system()} {platform.release()}.",
+        (
+            f"Machine: {os.cpu_count()} cores of {_find_processor()}, {memory:.0f} GiB memory, "
+            f"{platform.system()} {platform.release()}; load before the run "
+            f"{os.getloadavg()[0]:.1f}."
+        ),
         f"PostgreSQL {server}, embedded, on the same machine: {', '.join(settings)}.",
         f"Python {platform.python_version()}, {_list_versions(_PACKAGES)}.",
         f"References: {_list_versions(_REFERENCES)}, pgbench of the same PostgreSQL.",

@@ -6,6 +6,7 @@ the JSON, the instant and the audit row's id beside it.
 
 import asyncio
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,23 @@ import msgspec
 from bench.captured import Statement
 from bench.ground import Ground
 
+_LOG = "pgbench_log"
 _RATE = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
 _FAILED = re.compile(r"number of failed transactions: (\d+)")
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Transactions a second, and how long the slowest hundredth of them took at least."""
+
+    rate: float
+    p99_ms: float
+
+
 async def run_pgbench(
     ground: Ground, statements: list[Statement], reference: str, *, clients: int, seconds: float
-) -> float:
-    """Transactions a second; `reference` is the text that each transaction makes its own."""
+) -> Run:
+    """`reference` is the text that each transaction makes its own."""
     variables: dict[str, str] = {"serial": "0"}
     script = [r"\set serial :serial + 1"]
     for number, statement in enumerate(statements):
@@ -33,10 +43,12 @@ async def run_pgbench(
     command = [
         str(ground.embedded.binaries / "pgbench"), "--no-vacuum", "--protocol=prepared",
         f"--client={clients}", "--jobs=2", f"--time={max(1, round(seconds))}", f"--file={path}",
+        "--log", f"--log-prefix={ground.folder / _LOG}",
         "--host", str(ground.embedded.socket_folder), "--username=postgres",
         *(f"--define={name}={value}" for name, value in variables.items()), "postgres",
     ]  # fmt: skip
-    return _read_rate(await _run(command))
+    rate = _read_rate(await _run(command))
+    return Run(rate, await asyncio.to_thread(_read_p99, ground.folder))
 
 
 async def _run(command: list[str]) -> str:
@@ -54,6 +66,16 @@ def _read_rate(report: str) -> float:
     if rate is None or (failed is not None and int(failed.group(1))):
         raise RuntimeError(f"pgbench reports no clean rate: {report}")
     return float(rate.group(1))
+
+
+def _read_p99(folder: Path) -> float:
+    """From the log of transactions, whose third column is microseconds; removes it."""
+    durations: list[int] = []
+    for log in folder.glob(f"{_LOG}.*"):
+        durations += [int(line.split()[2]) for line in log.read_text().splitlines()]
+        log.unlink()
+    durations.sort()
+    return durations[len(durations) * 99 // 100] / 1000
 
 
 def _render(statement: Statement, reference: str, prefix: str, variables: dict[str, str]) -> str:

@@ -1,6 +1,7 @@
 """Lines as a table that reads well as text and as Markdown. Pure."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from bench.line import Line
 
@@ -18,11 +19,9 @@ def render_table(lines: Sequence[Line]) -> str:
 def _render_row(line: Line) -> tuple[str, ...]:
     return (
         line.work,
-        f"{_render_value(line.value, line.unit)}{_render_spread(line.ours)}",
+        _render_values(line.ours, line.unit),
         line.beside,
-        ""
-        if line.reference_value is None
-        else f"{_render_value(line.reference_value, line.unit)}{_render_spread(line.reference)}",
+        _render_values(line.reference, line.reference_unit or line.unit),
         "" if line.ratio is None else f"{line.ratio:.2f}",
         line.goal,
         line.verdict,
@@ -30,16 +29,20 @@ def _render_row(line: Line) -> tuple[str, ...]:
 
 
 def _join(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+    return (
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+    )
 
 
-def _render_value(value: float, unit: str) -> str:
-    return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.1f} {unit}"
-
-
-def _render_spread(values: Sequence[float]) -> str:
-    """The lowest and the highest round."""
-    if len(values) < 2:
+def _render_values(values: Sequence[float], unit: str) -> str:
+    """The median, and in brackets the lowest and the highest round."""
+    if not values:
         return ""
-    low, high = min(values), max(values)
-    return f" ({low:,.0f}-{high:,.0f})" if low >= 100 else f" ({low:.1f}-{high:.1f})"
+    middle = f"{_render_number(median(values))} {unit}"
+    if len(values) == 1:
+        return middle
+    return f"{middle} ({_render_number(min(values))}-{_render_number(max(values))})"
+
+
+def _render_number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"

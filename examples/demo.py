@@ -1,74 +1,45 @@
 """The life of a few claims, told as it happens: `make demo`, or `make demo ONCE=1` to end after it.
 
 Starts Dunwell, applies examples/demo-merchant.yaml, hands over examples/claims.json through the
-public API, moves the sandbox clock day by day, and prints messages, fees, checkpoints and webhooks.
-Exit 1 names the part of the story that did not happen.
+public API and moves the sandbox clock day by day. Debtors hear of it by e-mail, SMS and letter; one
+pays on the page, one by bank transfer. Exit 1 names the part of the story that did not happen.
 """
 
 import argparse
 import asyncio
 import contextlib
-import email
-import email.policy
 import json
-import os
-import signal
-import subprocess
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from examples.debtor import pay_on_page
 from examples.merchant_client import ApiRefused, MerchantClient
+from examples.narrator import tell_news
+from examples.outbox import read_message
 from examples.receiver import Receiver
+from examples.stage import EXAMPLES, Access, Stage, apply_merchant, start_dunwell, stop_dunwell
+from examples.story import (
+    PAYS_BY_TRANSFER,
+    PAYS_ON_PAGE,
+    STATUSES,
+    STAYS_OPEN,
+    ZONE,
+    Story,
+    StoryBroken,
+    find_faults,
+    render_money,
+    say,
+)
 
-EXAMPLES = Path(__file__).parent
-INVOICE = EXAMPLES / "invoice.pdf"
-CLAIMS = EXAMPLES / "claims.json"
 RECEIVER_PORT = 8099
-ZONE = ZoneInfo("Europe/Berlin")
-# Days after the first; the paying customer pays on the tenth.
-LAST_DAY = 40
-PAY_DAY = 10
-PAYING = 1
+# The last claim is archived before, whatever the holidays.
+LAST_DAY = 70
 PATIENCE_SECONDS = 20.0
-
-
-class StoryBroken(Exception):  # noqa: N818 - reads as what happened
-    """A part of the story did not happen; the message names it."""
-
-
-@dataclass
-class Story:
-    """What has happened so far."""
-
-    claims: dict[int, str] = field(default_factory=dict)
-    events: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    # What the paying customer's claim had been told of when it was paid.
-    told_before_payment: list[str] = field(default_factory=list)
-
-    def types_of(self, claim_id: int) -> list[str]:
-        """In alphabetical order: webhooks may overtake each other."""
-        return sorted(e["type"] for e in self.events if e["claim"]["id"] == claim_id)
-
-
-@dataclass
-class Stage:
-    """Where the demo runs."""
-
-    data_dir: Path
-    origin: str
-    port: int
-
-    def dunwell(self, *words: str) -> list[str]:
-        return [sys.executable, "-P", "-m", "dunwell", *words]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return os.environ | {"DUNWELL_DATA_DIR": str(self.data_dir)}
+POLL_SECONDS = 0.02
 
 
 def main() -> int:
@@ -77,7 +48,7 @@ def main() -> int:
     arguments.add_argument("--port", type=int, default=8000)
     arguments.add_argument("--data-dir", type=Path, default=Path("var"))
     given = arguments.parse_args()
-    stage = Stage(given.data_dir.resolve(), f"http://127.0.0.1:{given.port}", given.port)
+    stage = Stage(given.data_dir.resolve(), given.port)
     server = start_dunwell(stage)
     try:
         asyncio.run(tell(stage, stay=not given.once))
@@ -87,205 +58,166 @@ def main() -> int:
     except KeyboardInterrupt:
         say("\nGoodbye.")
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(timeout=60)
+        stop_dunwell(server)
     return 0
 
 
-def start_dunwell(stage: Stage) -> "subprocess.Popen[str]":
-    """`dunwell up`, waited for until it says it is ready."""
-    server = subprocess.Popen(
-        stage.dunwell("up", "--port", str(stage.port)),
-        env=stage.environment, stdout=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    assert server.stdout is not None
-    line = server.stdout.readline()
-    if not line.startswith("ready "):
-        server.wait(timeout=60)
-        raise SystemExit("Dunwell did not start; see the lines above.")
-    say(f"Dunwell is {line.strip()}, data in {stage.data_dir}")
-    return server
-
-
 async def tell(stage: Stage, *, stay: bool) -> None:
-    secrets = await asyncio.to_thread(apply_merchant, stage)
+    access = await asyncio.to_thread(apply_merchant, stage)
     story = Story()
-
-    def on_event(body: dict[str, Any]) -> None:
-        story.events.append(body)
-        print_event(stage, story, body)
-
     receiver = Receiver(
-        secrets["webhook"], port=RECEIVER_PORT, on_event=on_event, on_refusal=story.refused.append
-    )
+        access.webhook_secret, port=RECEIVER_PORT, on_event=story.take,
+        on_refusal=story.refused.append,
+    )  # fmt: skip
     await receiver.start()
     try:
         async with MerchantClient(
-            f"{stage.origin}/api",
-            secrets["merchantId"],
-            secrets["clientId"],
-            secrets["clientSecret"],
+            f"{stage.origin}/api", access.merchant_id, access.client_id, access.client_secret
         ) as client:
-            await hand_over(client, story)
-            await live(client, story)
-            await check(client, story)
-        print_addresses(stage)
+            await Teller(stage, access, client, story).tell()
         if stay:
             say("\nDunwell stays up. Ctrl-C ends it.")
-            await asyncio.Event().wait()
+            while True:
+                tell_news(stage, story)
+                await asyncio.sleep(POLL_SECONDS)
     finally:
         await receiver.stop()
 
 
-def apply_merchant(stage: Stage) -> dict[str, Any]:
-    """Apply the merchant's file; secrets are shown once, so they are kept for the next demo."""
-    kept_path = stage.data_dir / "demo-secrets.json"
-    kept = json.loads(kept_path.read_text()) if kept_path.exists() else {}
-    command = stage.dunwell("apply", str(EXAMPLES / "demo-merchant.yaml"), "--publish", "--json")
-    done = subprocess.run(
-        command, env=stage.environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise StoryBroken(f"the merchant file was not applied: {done.stderr.strip()}")
-    report = json.loads(done.stdout)
-    kept["merchantId"] = report["merchantId"]
-    for credential in report["credentials"]:
-        kept |= {"clientId": credential["clientId"], "clientSecret": credential["clientSecret"]}
-    for webhook in report["webhooks"]:
-        kept["webhook"] = webhook["secret"]
-    if not {"clientSecret", "webhook"} <= kept.keys():
-        raise StoryBroken(f"{kept_path} is gone, and with it the secrets; delete {stage.data_dir}")
-    kept_path.touch(mode=0o600)
-    kept_path.write_text(json.dumps(kept))
-    say(f"Merchant {report['key']} applied: {len(report['changes'])} changes")
-    return kept
+class Teller:
+    """Tells the story once, by the merchant's API, a debtor's browser and the sandbox clock."""
 
+    def __init__(self, stage: Stage, access: Access, client: MerchantClient, story: Story) -> None:
+        self._stage = stage
+        self._access = access
+        self._client = client
+        self._story = story
+        self._claims: list[dict[str, Any]] = json.loads((EXAMPLES / "claims.json").read_text())
 
-async def hand_over(client: MerchantClient, story: Story) -> None:
-    """Upload an invoice, create the claims; on a later demo under references not used yet."""
-    ticket = await client.upload("invoice.pdf", INVOICE.read_bytes(), "Invoice RE-1001")
-    claims = json.loads(CLAIMS.read_text())
-    claims[0]["attachments"] = [{"sourceType": "TICKET", "source": ticket}]
-    for turn in range(1, 1000):
-        suffix = "" if turn == 1 else f"-{turn}"
+    async def tell(self) -> None:
+        await self._hand_over_first()
+        await self._live_until(self._have_all_ended, LAST_DAY)
+        await self._hand_over([c for c in self._claims if c["referenceNumber"] == STAYS_OPEN])
+        await self._live_until(partial(self._was_told, STAYS_OPEN, 1), LAST_DAY)
+        await self._check()
+        self._say_addresses()
+
+    async def _hand_over_first(self) -> None:
+        """Upload an invoice and create the claims, under references not used yet."""
+        content = (EXAMPLES / "invoice.pdf").read_bytes()
+        ticket = await self._client.upload("invoice.pdf", content, "Invoice RE-1001")
+        claims = [c for c in self._claims if c["referenceNumber"] != STAYS_OPEN]
+        claims[0]["attachments"] = [{"sourceType": "TICKET", "source": ticket}]
+        for turn in range(1, 1000):
+            self._story.suffix = "" if turn == 1 else f"-{turn}"
+            if await self._hand_over(claims):
+                return
+
+    async def _hand_over(self, claims: list[dict[str, Any]]) -> bool:
+        """False: the references are used up."""
+        suffix = self._story.suffix
         numbered = [c | {"referenceNumber": c["referenceNumber"] + suffix} for c in claims]
-        results = await client.create_claims(numbered)
+        results = await self._client.create_claims(numbered)
         created = [result for result in results if result["error"] is None]
-        if created:
-            break
-    if len(created) != len(claims):
-        raise StoryBroken(f"claims were not created: {results}")
-    story.claims = {result["id"]: result["referenceNumber"] for result in created}
-    say(f"{len(created)} claims handed over: {', '.join(story.claims.values())}\n")
+        if not created:
+            return False
+        if len(created) != len(claims):
+            raise StoryBroken(f"claims were not created: {results}")
+        for claim, result in zip(claims, created, strict=True):
+            self._story.claims[result["id"]] = claim["referenceNumber"]
+        named = ", ".join(claim["referenceNumber"] for claim in numbered)
+        say(f"\nHanded over: {named}\n")
+        return True
 
+    async def _live_until(self, is_over: Callable[[], bool], most_days: int) -> None:
+        """Move the clock to each day's noon, and wait for each day's webhooks."""
+        now = datetime.fromisoformat(await self._client.read_clock()).astimezone(ZONE)
+        await self._move_clock(now)
+        for day in range(most_days + 1):
+            if is_over():
+                return
+            noon = (now + timedelta(days=day)).replace(hour=12, minute=0, second=0, microsecond=0)
+            if noon > now:
+                await self._move_clock(noon)
+                await self._pay_what_is_to_be_paid()
+        raise StoryBroken(f"it did not end in {most_days} days")
 
-async def live(client: MerchantClient, story: Story) -> None:
-    """Move the clock day by day, at noon, and wait for each day's webhooks."""
-    now = datetime.fromisoformat(await client.read_clock()).astimezone(ZONE)
-    await expect_events(client, story, now.isoformat())
-    for day in range(LAST_DAY + 1):
-        if day == PAY_DAY:
-            await pay(client, story)
-        noon = (now + timedelta(days=day)).replace(hour=12, minute=0, second=0, microsecond=0)
-        if noon > now:
-            await expect_events(client, story, noon.isoformat())
+    async def _move_clock(self, instant: datetime) -> None:
+        """Every event that this raises must arrive as a webhook, soon."""
+        before = len(self._story.events)
+        moved = await self._client.advance_clock(instant.isoformat())
+        count = before + moved["eventsRaised"]
+        await self._wait_for(
+            lambda: len(self._story.events) >= count, f"the webhooks of {instant:%d %b}"
+        )
 
+    async def _wait_for(self, has_happened: Callable[[], bool], what: str) -> None:
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        while not has_happened():
+            if asyncio.get_running_loop().time() > deadline:
+                raise StoryBroken(f"{what} did not arrive")
+            await asyncio.sleep(POLL_SECONDS)
+        tell_news(self._stage, self._story)
 
-async def expect_events(client: MerchantClient, story: Story, instant: str) -> None:
-    """Advance to the instant; every event it raises must arrive as a webhook, soon."""
-    before = len(story.events)
-    moved = await client.advance_clock(instant)
-    await arrive(story, before + moved["eventsRaised"], f"webhooks of {instant[:10]}")
+    async def _pay_what_is_to_be_paid(self) -> None:
+        """One pays on the page after the first message, one by bank transfer after the second."""
+        if self._was_told(PAYS_ON_PAGE, 1) and not self._story.was_paid_on_page():
+            reference = PAYS_ON_PAGE + self._story.suffix
+            await pay_on_page(self._find_link(PAYS_ON_PAGE), reference)
+            await self._wait_for(self._story.was_paid_on_page, "the webhooks of the payment")
+        if self._was_told(PAYS_BY_TRANSFER, 2) and not self._story.is_transferred:
+            await self._record_payment()
 
+    async def _record_payment(self) -> None:
+        """Paid by bank transfer: the shop's bookkeeping records it, which raises no event."""
+        claim_id = self._story.claim_id(PAYS_BY_TRANSFER)
+        claim = await self._client.read_claim(claim_id)
+        amount = int(claim["outstanding"])
+        payment = {
+            "amount": amount, "currency": claim["currency"], "transactionId": f"bank-{claim_id}",
+        }  # fmt: skip
+        await self._client.record_payment(claim_id, payment)
+        self._story.is_transferred = True
+        words = f"{claim['referenceNumber']}  {render_money(amount)} recorded, by bank transfer"
+        say(f"{'':<14}{'payment':<11}{words}")
 
-async def arrive(story: Story, count: int, what: str) -> None:
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-    while len(story.events) < count:
-        if asyncio.get_running_loop().time() > deadline:
-            raise StoryBroken(f"{what}: {len(story.events)} of {count} arrived")
-        await asyncio.sleep(0.02)
+    def _was_told(self, reference: str, times: int) -> bool:
+        return len(self._story.channels_of(reference)) >= times
 
+    def _have_all_ended(self) -> bool:
+        paying = (PAYS_BY_TRANSFER, PAYS_ON_PAGE)
+        others = [each for each in self._story.claims.values() if each not in paying]
+        are_paid = self._story.is_transferred and self._story.was_paid_on_page()
+        return are_paid and all(map(self._story.was_archived, others))
 
-async def pay(client: MerchantClient, story: Story) -> None:
-    """A customer paid by bank transfer: the shop's bookkeeping records it."""
-    claim_id = list(story.claims)[PAYING]
-    claim = await client.read_claim(claim_id)
-    amount = int(claim["outstanding"])
-    story.told_before_payment = story.types_of(claim_id)
-    await client.record_payment(
-        claim_id,
-        {"amount": amount, "currency": claim["currency"], "transactionId": f"bank-{claim_id}"},
-    )
-    say(f"             payment    {story.claims[claim_id]}  {render_money(amount)} recorded")
+    def _find_link(self, reference: str) -> str:
+        """The link in the last message to this debtor."""
+        told = [e for e in self._story.events_of(reference) if e["type"] == "ESCALATED"]
+        communication = told[-1]["claim"]["communication"]
+        message = read_message(self._stage.data_dir, self._access.merchant_id, communication)
+        if message.link is None:
+            raise StoryBroken(f"the message to {reference} has no link")
+        return message.link
 
+    async def _check(self) -> None:
+        """Name every part of the story that did not happen."""
+        statuses = {
+            reference: (await self._client.read_claim(claim_id))["status"]
+            for claim_id, reference in self._story.claims.items()
+        }
+        faults = find_faults(self._story, statuses)
+        if faults:
+            raise StoryBroken("; ".join(faults))
+        archived = len(statuses) - len(STATUSES)
+        count = len(self._story.events)
+        say(f"\n2 claims collected, {archived} archived, 1 open; {count} webhooks, all verified.")
 
-async def check(client: MerchantClient, story: Story) -> None:
-    """Name every part of the story that did not happen."""
-    paid_id = list(story.claims)[PAYING]
-    faults = [f"a webhook was refused: {reason}" for reason in story.refused]
-    statuses = {i: (await client.read_claim(i))["status"] for i in story.claims}
-    if statuses[paid_id] != "COLLECTED":
-        faults.append(f"the paid claim is {statuses[paid_id]}, not COLLECTED")
-    if "ESCALATED" not in story.told_before_payment:
-        faults.append("the paying customer was never reminded")
-    if story.types_of(paid_id) != story.told_before_payment:
-        faults.append("the paying customer was contacted after the payment")
-    whole = sorted([*["ESCALATED"] * 3, "FEE_ADDED", *["CHECKPOINT_REACHED"] * 2, "ARCHIVED"])
-    faults += [
-        f"{reference}: {statuses[claim_id]}, told {story.types_of(claim_id)}"
-        for claim_id, reference in story.claims.items()
-        if claim_id != paid_id
-        and (statuses[claim_id] != "ARCHIVED" or story.types_of(claim_id) != whole)
-    ]
-    if faults:
-        raise StoryBroken("; ".join(faults))
-    archived = sum(status == "ARCHIVED" for status in statuses.values())
-    say(f"\n1 claim collected, {archived} archived, {len(story.events)} webhooks, all verified.")
-
-
-def print_event(stage: Stage, story: Story, body: dict[str, Any]) -> None:
-    claim = body["claim"]
-    local = datetime.fromisoformat(body["date"]).astimezone(ZONE)
-    reference = story.claims.get(claim["id"], claim["referenceNumber"])
-    if body["type"] == "ESCALATED":
-        to, subject = read_message(stage, claim["merchantId"], claim["communication"])
-        say(f"{local:%d %b %H:%M}  e-mail     {reference}  to {to}: {subject}")
-    else:
-        say(f"{local:%d %b %H:%M}  {describe(body)}")
-    step = body.get("actionStep", {}).get("name", "-")
-    say(f"             webhook    {reference}  {body['type']} ({step}), signature verified")
-
-
-def describe(body: dict[str, Any]) -> str:
-    claim, reference = body["claim"], body["claim"]["referenceNumber"]
-    if body["type"] == "FEE_ADDED":
-        fee = claim["fee"]
-        return f"fee        {reference}  {render_money(int(fee['value']))} {fee['type']}"
-    if body["type"] == "CHECKPOINT_REACHED":
-        return f"checkpoint {reference}  {claim['details']['message']}"
-    return f"{body['type'].lower():<10} {reference}"
-
-
-def read_message(stage: Stage, merchant_id: int, communication: dict[str, str]) -> tuple[str, str]:
-    """Recipient and subject of an e-mail, as the outbox channel wrote it."""
-    folder = stage.data_dir / "outbox" / str(merchant_id) / communication["channel"]
-    raw = (folder / f"{communication['reference']}.eml").read_bytes()
-    message = email.message_from_bytes(raw, policy=email.policy.default)
-    return str(message["To"]), str(message["Subject"])
-
-
-def render_money(cents: int) -> str:
-    return f"{cents // 100}.{cents % 100:02d} EUR"
-
-
-def print_addresses(stage: Stage) -> None:
-    say(f"\nAPI docs        {stage.origin}/docs")
-    say(f"Sent messages   {stage.origin}/outbox")
-    say(f"Figures         {stage.origin}/metrics")
-
-
-def say(line: str) -> None:
-    print(line, flush=True)
+    def _say_addresses(self) -> None:
+        origin = self._stage.origin
+        say(f"\nA debtor's link {self._find_link(STAYS_OPEN)}")
+        say(f"Sent messages   {origin}/outbox")
+        say(f"API docs        {origin}/docs")
+        say(f"Figures         {origin}/metrics")
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ def print_event(event: Event) -> None:
     line = [event["date"], f"{event['type']:<18}", claim["referenceNumber"]]
     if "actionStep" in event:
         line.append(event["actionStep"]["name"])
-    for name in ("communication", "fee", "details"):
+    for name in ("communication", "fee", "payment", "details"):
         if name in claim:
             line += [f"{key}={value}" for key, value in claim[name].items()]
     print("  ".join(line), flush=True)
 
 
 def print_refusal(reason: str) -> None:
-    print(f"refused: {reason}", flush=True)
+    print(f"refused: {reason} (is --secret this endpoint's?)", flush=True)
 
 
 @dataclass
@@ -85,8 +85,15 @@ async def main() -> None:
     parser.add_argument("--secret", required=True, help="whsec_...")
     parser.add_argument("--port", type=int, default=8099)
     given = parser.parse_args()
+    try:
+        Webhook(given.secret)
+    except Exception as error:  # noqa: BLE001 - whatever the library says of it
+        parser.error(f"--secret is not the one that apply printed: {error}")
     receiver = Receiver(given.secret, given.port)
-    await receiver.start()
+    try:
+        await receiver.start()
+    except OSError as error:
+        parser.error(f"cannot listen on port {given.port}: {error.strerror}")
     print(f"listening at {receiver.url}", flush=True)
     try:
         await asyncio.Event().wait()

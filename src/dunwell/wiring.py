@@ -5,12 +5,18 @@ Processes open what they need here: the web process its app, the worker its loop
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from litestar import Litestar
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.payments.callbacks import callback_routes
+from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
+from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
+from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.api.app import build_app
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.config import Settings
@@ -25,7 +31,11 @@ from dunwell.kit.db import Database
 from dunwell.kit.ids import RandomIds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.messages.channel import ChannelAdapter
+from dunwell.payments.provider import Providers
+from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -44,7 +54,8 @@ async def open_resources(settings: Settings, process: str) -> AsyncIterator[Reso
 
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
     """The channel adapters a merchant's configuration can name."""
-    return [OutboxEmail(settings.data_dir)]
+    kinds = (OutboxEmail, OutboxSms, OutboxLetter)
+    return [kind(settings.data_dir, is_development=settings.is_development) for kind in kinds]
 
 
 def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
@@ -55,24 +66,54 @@ def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
     return names
 
 
+def choose_providers(_settings: Settings, resources: Resources) -> Providers:
+    """The payment providers a merchant's configuration can name, by name."""
+    return {SANDBOX_PROVIDER: SandboxProvider(resources)}
+
+
+def list_providers(_settings: Settings) -> Collection[str]:
+    """Their names, for those who only check one."""
+    return {SANDBOX_PROVIDER}
+
+
 def build_web(resources: Resources) -> Litestar:
     """The application one web process serves."""
     channels = choose_channels(resources.settings)
-    return build_app(resources, channels, outbox_routes(resources))
+    providers = choose_providers(resources.settings, resources)
+    routes = [
+        *outbox_routes(resources),
+        *callback_routes(resources, providers),
+        *sandbox_provider_routes(resources),
+        *build_landing_routes(resources, providers),
+    ]
+    return build_app(resources, channels, routes)
 
 
 @asynccontextmanager
 async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator[Sequence[Loop]]:
     """The loops one worker runs until `stop`."""
     settings = resources.settings
-    async with open_webhook_sender(allow_loopback=settings.is_development) as sender:
+    async with AsyncExitStack() as closing:
+        sender = await closing.enter_async_context(
+            open_webhook_sender(allow_loopback=settings.is_development)
+        )
+        notices = await closing.enter_async_context(open_notice_sender(resources))
+        providers = choose_providers(settings, resources)
         messages = MessageDispatcher(resources, choose_channels(settings))
         housekeeping = Housekeeping(resources, Storage.open(settings.files_url))
         yield [
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
+            Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
+            Loop(
+                "payments",
+                lambda: sweep_requests(resources, providers),
+                idle_seconds=SWEEP_SECONDS,
+            ),
+            Loop("sandbox notices", notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
             Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
         ]
 

@@ -7,15 +7,22 @@ class TestOutbox(ChannelContract):
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from dunwell.messages.channel import Accepted, ChannelAdapter, MessageFile, Permanent
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Accepted, ChannelAdapter, Message, MessageFile, Permanent
 from tests.support.messages import a_message
 
 _OTHER_ID = UUID("01900000-0000-7000-8000-000000000002")
+_RECIPIENTS: dict[Channel, str] = {
+    "EMAIL": "ada@example.org",
+    "SMS": "+4915112345678",
+    "LETTER": "Ada Lovelace\nHeidestraße 17\n51147 Köln",
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,16 @@ class ChannelUnderTest:
     # An address the channel cannot carry at all.
     bad_recipient: str
 
+    def a_message(self, **changes: Any) -> Message:
+        """One the channel can carry; a letter's document stands for itself."""
+        channel = self.adapter.channel
+        usual: dict[str, Any] = {"channel": channel, "recipient": _RECIPIENTS[channel]}
+        message = a_message(**usual | changes)
+        if channel != "LETTER":
+            return message
+        document = MessageFile("letter.pdf", "application/pdf", message.body_text.encode())
+        return replace(message, document=document)
+
 
 class ChannelContract:
     @pytest.fixture
@@ -38,13 +55,13 @@ class ChannelContract:
     async def test_an_accepted_message_arrives_with_its_words(
         self, channel: ChannelUnderTest
     ) -> None:
-        message = a_message(channel=channel.adapter.channel, body_text="Fällig: 10,00 €, 漢字")
+        message = channel.a_message(body_text="Fällig: 10,00 €, 漢字")
         assert await channel.adapter.send(message) == Accepted()
         (text,) = channel.received()
         assert "Fällig: 10,00 €, 漢字" in text
 
     async def test_two_messages_are_two(self, channel: ChannelUnderTest) -> None:
-        for message in (a_message(), a_message(communication_id=_OTHER_ID)):
+        for message in (channel.a_message(), channel.a_message(communication_id=_OTHER_ID)):
             assert await channel.adapter.send(message) == Accepted()
         assert len(channel.received()) == 2
 
@@ -54,13 +71,13 @@ class ChannelContract:
         if not channel.adapter.is_repeatable:
             pytest.skip("not repeatable: the dispatcher never sends an id twice")
         for _ in range(3):
-            assert await channel.adapter.send(a_message()) == Accepted()
+            assert await channel.adapter.send(channel.a_message()) == Accepted()
         assert len(channel.received()) == 1
 
     async def test_an_address_it_cannot_carry_is_refused_for_good(
         self, channel: ChannelUnderTest
     ) -> None:
-        outcome = await channel.adapter.send(a_message(recipient=channel.bad_recipient))
+        outcome = await channel.adapter.send(channel.a_message(recipient=channel.bad_recipient))
         assert isinstance(outcome, Permanent)
         assert channel.bad_recipient.strip() not in outcome.reason
         assert channel.received() == []
@@ -69,7 +86,7 @@ class ChannelContract:
         self, channel: ChannelUnderTest
     ) -> None:
         hostile = "x\r\nBcc: evil@example.org\r\n\r\nX"
-        message = a_message(subject=hostile, sender_name=hostile, language=hostile)
+        message = channel.a_message(subject=hostile, sender_name=hostile, language=hostile)
         assert await channel.adapter.send(message) == Accepted()
         (text,) = channel.received()
         assert not [line for line in text.splitlines() if line.lower().startswith("bcc:")]
@@ -78,6 +95,6 @@ class ChannelContract:
         file = MessageFile("Rechnung für März.pdf", "application/pdf", b"%PDF-1.7 \x00\xff")
         if channel.adapter.channel == "SMS":
             pytest.skip("an SMS carries no files")
-        assert await channel.adapter.send(a_message(attachments=(file,))) == Accepted()
+        assert await channel.adapter.send(channel.a_message(attachments=(file,))) == Accepted()
         (text,) = channel.received()
         assert "Rechnung für März.pdf" in text

@@ -5,21 +5,41 @@ from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.messages.channel import Accepted, Temporary
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.messages.channel import Accepted, MessageFile, Permanent, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.messages import a_message
 
 
-class TestOutbox(ChannelContract):
+class TestOutboxEmail(ChannelContract):
     @pytest.fixture
     def channel(self, tmp_path: Path) -> ChannelUnderTest:
         def received() -> list[str]:
             return [_read(path) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
 
         return ChannelUnderTest(OutboxEmail(tmp_path), received, "ada@example.org, x@example.org")
+
+
+class TestOutboxSms(ChannelContract):
+    @pytest.fixture
+    def channel(self, tmp_path: Path) -> ChannelUnderTest:
+        def received() -> list[str]:
+            return [path.read_text() for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+
+        return ChannelUnderTest(OutboxSms(tmp_path), received, "0151 12345678")
+
+
+class TestOutboxLetter(ChannelContract):
+    @pytest.fixture
+    def channel(self, tmp_path: Path) -> ChannelUnderTest:
+        def received() -> list[str]:
+            records = sorted(tmp_path.rglob("*.json"))
+            return [f"{r.with_suffix('.pdf').read_text()}\n{r.read_text()}" for r in records]
+
+        return ChannelUnderTest(OutboxLetter(tmp_path), received, "1\n2\n3\n4\n5\n6\n7")
 
 
 def _read(path: Path) -> str:
@@ -75,3 +95,32 @@ async def test_a_disk_that_takes_nothing_is_tried_again_later(tmp_path: Path) ->
     (tmp_path / "outbox").write_text("a file where the folder should be")
     assert await OutboxEmail(tmp_path).send(a_message()) == Temporary(60)
     assert _files(tmp_path) == ["outbox"]
+
+
+async def test_an_sms_says_what_it_costs(tmp_path: Path) -> None:
+    message = a_message(channel="SMS", recipient="+4915112345678", body_text="x" * 160 + "€")
+    await OutboxSms(tmp_path).send(message)
+    name = "outbox/1/SMS/01900000-0000-7000-8000-000000000001.json"
+    assert _files(tmp_path) == [name]
+    record = msgspec.json.decode((tmp_path / name).read_bytes())
+    assert (record["alphabet"], record["parts"]) == ("GSM-7", 2)
+    assert record["text"] == message.body_text
+
+
+async def test_a_letters_enclosures_lie_beside_it_under_numbers(tmp_path: Path) -> None:
+    files = (
+        MessageFile("../../Rechnung.pdf", "application/pdf", b"invoice"),
+        MessageFile("Foto.jpeg", "image/jpeg", b"photo"),
+    )
+    document = MessageFile("letter.pdf", "application/pdf", b"letter")
+    message = a_message(recipient="Ada\nKöln", document=document, attachments=files)
+    assert await OutboxLetter(tmp_path).send(message) == Accepted()
+    name = "outbox/1/LETTER/01900000-0000-7000-8000-000000000001"
+    assert _files(tmp_path) == [f"{name}.1.pdf", f"{name}.2.jpg", f"{name}.json", f"{name}.pdf"]
+    assert (tmp_path / f"{name}.1.pdf").read_bytes() == b"invoice"
+
+
+async def test_a_letter_without_a_document_is_refused_for_good(tmp_path: Path) -> None:
+    outcome = await OutboxLetter(tmp_path).send(a_message(recipient="Ada\nKöln"))
+    assert outcome == Permanent("There is no document to print.")
+    assert _files(tmp_path) == []

@@ -9,9 +9,10 @@ import pytest
 from litestar import Litestar
 from litestar.testing import AsyncTestClient
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.resources import Resources
+from dunwell.messages.channel import MessageFile
 from tests.support.messages import a_message
 
 _ID = "01900000-0000-7000-8000-000000000001"
@@ -102,7 +103,7 @@ async def test_every_page_has_a_strict_policy(client: Client, resources: Resourc
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("kind", ["", "/html", "/eml"])
+@pytest.mark.parametrize("kind", ["", "/html", "/eml", "/pdf", "/enclosures/1"])
 async def test_an_unknown_message_is_not_found(client: Client, kind: str) -> None:
     answer = await client.get(f"/outbox/1/{_ID}{kind}")
     assert answer.status_code == 404
@@ -116,3 +117,34 @@ async def test_a_drafts_half_written_file_is_no_message(
     folder.mkdir(parents=True)
     (folder / f".{_ID}.1-1.part").write_text("half")
     assert "No message has been written yet." in (await client.get("/outbox")).text
+
+
+async def test_an_sms_is_shown_as_on_a_phone(client: Client, resources: Resources) -> None:
+    text = "Nordwind: 10,00 € offen.\nhttps://pay.example/q/abc"
+    message = a_message(recipient="+4915112345678", sender="Nordwind", body_text=text)
+    await OutboxSms(resources.settings.data_dir).send(message)
+    page = (await client.get(f"/outbox/1/{_ID}")).text
+    assert "<dt>Parts</dt><dd>1 (GSM-7, 50 characters)</dd>" in page
+    assert '<p class="bubble" lang="de">Nordwind: 10,00 € offen.\n<a href="https://pay' in page
+    assert ">Nordwind: 10,00 € offen." in (await client.get("/outbox")).text
+
+
+async def test_a_letter_is_shown_with_its_pdf_and_enclosures(
+    client: Client, resources: Resources
+) -> None:
+    document = MessageFile("letter.pdf", "application/pdf", b"%PDF-1.7 letter")
+    file = MessageFile("Rechnung.pdf", "application/pdf", b"invoice")
+    message = a_message(
+        channel="LETTER", recipient="Ada\nKöln", document=document, attachments=(file,)
+    )
+    await OutboxLetter(resources.settings.data_dir).send(message)
+    page = (await client.get(f"/outbox/1/{_ID}")).text
+    assert "<dd>Ada<br>Köln</dd>" in page
+    assert f'<iframe class="sheet" src="/outbox/1/{_ID}/pdf' in page
+    pdf = await client.get(f"/outbox/1/{_ID}/pdf")
+    assert (pdf.content, pdf.headers["content-type"]) == (document.content, "application/pdf")
+    assert "unsafe" not in pdf.headers["content-security-policy"]
+    enclosure = await client.get(f"/outbox/1/{_ID}/enclosures/1")
+    assert enclosure.content == b"invoice"
+    assert enclosure.headers["content-disposition"].startswith("attachment; ")
+    assert (await client.get(f"/outbox/1/{_ID}/enclosures/2")).status_code == 404

@@ -16,13 +16,19 @@ from tests.support.claims import a_claim
 OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
 WITH_CLAIM = [each for each in OPERATIONS if "{claim_id}" in each.path]
 ABSENT_CLAIM, ABSENT_WORKFLOW = 999_999, "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
+ABSENT_PAYMENT = "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33"
 
 
 async def send(
     client: Client, operation: Operation, merchant_id: int, **ids: object
 ) -> tuple[int, str]:
     """The answer to a good request on these ids: status, and body with the ids masked."""
-    values = {"claim_id": ABSENT_CLAIM, "workflow_id": ABSENT_WORKFLOW, **ids}
+    values: dict[str, object] = {
+        "claim_id": ABSENT_CLAIM,
+        "workflow_id": ABSENT_WORKFLOW,
+        "payment_id": ABSENT_PAYMENT,
+        **ids,
+    }
     path = operation.path.format(merchant_id=merchant_id, **values)
     answer = await client.send(operation.method, path, **good_body(operation))
     text = answer.text

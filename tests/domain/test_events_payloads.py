@@ -12,17 +12,24 @@ from dunwell.events.payloads import (
     Event,
     EventHead,
     Fee,
+    Payment,
     archived,
     checkpoint_reached,
+    details_accessed,
     escalated,
     fee_added,
+    payment_completed,
+    payment_in_progress,
 )
+from dunwell.merchants.configuration import Channel
 
 EVENT_ID = UUID("0195f3a0-0000-7000-8000-000000000001")
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 AT = datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC)
 HEAD = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1")
 STEP = ActionStep(5, "Erste Mahnung")
+PAYMENT = Payment("sandbox", 10240, "EUR", REFERENCE)
+SESSION_ID = UUID("0195f3a0-0000-7000-8000-000000000003")
 
 
 def a_body(event_type: str, **claim: object) -> dict[str, object]:
@@ -67,6 +74,43 @@ def test_a_checkpoint_carries_its_offset_and_message() -> None:
 
 def test_archived_adds_nothing() -> None:
     assert json.loads(archived(HEAD).body) == a_body("ARCHIVED")
+
+
+def without_source(body: dict[str, object]) -> dict[str, object]:
+    return {**body, "source": None}
+
+
+def test_a_payment_in_progress_names_amount_reference_and_request() -> None:
+    event = payment_in_progress(HEAD, PAYMENT, "INV-2026-1")
+    payment = {
+        "providerName": "sandbox",
+        "amount": 10240,
+        "currency": "EUR",
+        "reference": "INV-2026-1",
+        "paymentRequestId": "0195f3a0-0000-7000-8000-000000000002",
+    }
+    assert json.loads(event.body) == without_source(a_body("PAYMENT_IN_PROGRESS", payment=payment))
+
+
+def test_a_completed_payment_names_the_providers_transaction() -> None:
+    event = payment_completed(HEAD, PAYMENT, "psp-1")
+    payment = {
+        "providerName": "sandbox",
+        "amount": 10240,
+        "currency": "EUR",
+        "transactionId": "psp-1",
+        "paymentRequestId": "0195f3a0-0000-7000-8000-000000000002",
+    }
+    assert json.loads(event.body) == without_source(a_body("PAYMENT_COMPLETED", payment=payment))
+
+
+@pytest.mark.parametrize("channel", ["EMAIL", "SMS", "LETTER", None])
+def test_an_access_names_its_channel_only_when_it_can_be_traced(channel: Channel | None) -> None:
+    event = details_accessed(HEAD, SESSION_ID, channel)
+    details = {"channel": "LANDING_PAGE", "sessionId": "0195f3a0-0000-7000-8000-000000000003"}
+    if channel is not None:
+        details["communicationType"] = channel
+    assert json.loads(event.body) == without_source(a_body("DETAILS_ACCESSED", details=details))
 
 
 def test_the_customer_number_is_there_only_when_it_was_given() -> None:

@@ -8,9 +8,13 @@ from dunwell.errors import Fault
 from dunwell.messages.checking import find_template_faults
 from tests.support.definitions import a_definition
 
+# What every message says, so that a fault is of what is added to it.
+PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"
+
 
 def _faults(body: str, snippets: dict[str, Any] | None = None) -> list[Fault]:
-    email = {"subject": {"de": "Erinnerung"}, "body": {"de": body}}
+    whole = f"{PARTS}\n\n{body}" if body.strip() else body
+    email = {"subject": {"de": "Erinnerung"}, "body": {"de": whole}}
     return find_template_faults(
         a_definition(templates={"first/one": {"EMAIL": email}}, snippets=snippets or {})
     )
@@ -70,11 +74,11 @@ def test_a_snippet_is_checked_itself_and_where_it_is_used() -> None:
 
 
 def test_every_channel_is_checked() -> None:
-    wrong = {"de": "{{ wrong }}"}
+    wrong, body = {"de": "{{ wrong }}"}, {"de": f"{PARTS} {{{{ wrong }}}}"}
     template = {
-        "EMAIL": {"subject": wrong, "body": wrong},
-        "SMS": {"body": wrong},
-        "LETTER": {"subject": wrong, "body": wrong},
+        "EMAIL": {"subject": wrong, "body": body},
+        "SMS": {"body": body},
+        "LETTER": {"subject": wrong, "body": body},
     }
     faults = find_template_faults(a_definition(templates={"t": template}))
     assert [fault.path for fault in faults] == [
@@ -84,6 +88,39 @@ def test_every_channel_is_checked() -> None:
 
 
 def test_a_subject_takes_no_table() -> None:
-    email = {"subject": {"de": "{{ items }}"}, "body": {"de": "x"}}
+    email = {"subject": {"de": "{{ items }}"}, "body": {"de": PARTS}}
     faults = find_template_faults(a_definition(templates={"t": {"EMAIL": email}}))
     assert [fault.code for fault in faults] == ["MISPLACED_ITEMS"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("**now**", "MARKDOWN_IN_SMS"),
+        ("*now*", "MARKDOWN_IN_SMS"),
+        ("[here]({{ landing.url }})", "MARKDOWN_IN_SMS"),
+        ("- one\n- two", "MARKDOWN_IN_SMS"),
+        ("# Now", "MARKDOWN_IN_SMS"),
+        ("<b>now</b>", "HTML_IN_TEXT"),
+        ("{{ items }}", "MISPLACED_ITEMS"),
+        ("a" * 1_531, "TOO_LONG"),
+        ("Š" * 671, "TOO_LONG"),
+    ],
+)
+def test_an_sms_is_plain_text(text: str, code: str) -> None:
+    sms = {"body": {"de": f"{PARTS}\n\n{text}"}}
+    faults = find_template_faults(a_definition(templates={"t": {"SMS": sms}}))
+    assert [(fault.path, fault.code) for fault in faults] == [("/templates/t/SMS/body/de", code)]
+
+
+@pytest.mark.parametrize("text", ["2 * 3 * 4", "a_b_c", "Zeile eins\nZeile zwei", "Rest: 5 %"])
+def test_ordinary_signs_may_stand_in_an_sms(text: str) -> None:
+    sms = {"body": {"de": f"{PARTS}\n{text}"}}
+    assert find_template_faults(a_definition(templates={"t": {"SMS": sms}})) == []
+
+
+def test_a_marked_up_snippet_is_a_fault_of_the_sms_that_uses_it() -> None:
+    texts = {"SMS": {"body": {"de": f"{PARTS} {{{{ snippet.bank }}}}"}}}
+    snippets = {"bank": {"de": "IBAN **{{ bank.iban }}**"}}
+    faults = find_template_faults(a_definition(templates={"t": texts}, snippets=snippets))
+    assert [fault.code for fault in faults] == ["MARKDOWN_IN_SMS"]

@@ -83,3 +83,17 @@ def test_every_placeholder_has_a_text_in_every_language() -> None:
 
 def test_what_is_no_placeholder_has_no_text() -> None:
     assert Values(some_facts(), "de").text("no.such") == ""
+
+
+@pytest.mark.parametrize(
+    ("currency", "shown"),
+    [
+        ("EUR", "€10,240.05"),
+        ("RSD", "RSD\N{NO-BREAK SPACE}10,240.05"),
+        ("JPY", "¥1,024,005"),
+        ("IQD", "IQD\N{NO-BREAK SPACE}1,024.005"),
+        ("KWD", "KWD\N{NO-BREAK SPACE}1,024.005"),
+    ],
+)
+def test_money_is_counted_in_the_currencys_own_minor_unit(currency: str, shown: str) -> None:
+    assert render_money(1024005, currency, "en") == shown

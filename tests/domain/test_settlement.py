@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.escalation.schedule import ContactPlanned
+from dunwell.escalation.schedule import ContactPlanned, Tried
 from dunwell.escalation.settlement import (
     MAX_TRIES,
     Attempt,
@@ -29,9 +29,14 @@ STEP = CommunicationStep(
 
 
 def settle(
-    answer: Outcome | Unanswered, tries: int = 1, place: int = 0, usable: tuple[Channel, ...] = ()
+    answer: Outcome | Unanswered,
+    tries: int = 1,
+    tried: tuple[Channel, ...] = ("EMAIL",),
+    usable: tuple[Channel, ...] = (),
 ) -> Settlement:
-    return decide_settlement(Attempt(STEP, place, tries, usable), answer, NOW)
+    return decide_settlement(
+        Attempt(STEP, tries, usable, Tried(frozenset(tried), len(tried))), answer, NOW
+    )
 
 
 def test_accepted_is_settled() -> None:
@@ -57,9 +62,16 @@ def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
 
 
 def test_a_fallback_never_goes_back() -> None:
-    assert settle(Permanent("gone"), place=2, usable=("EMAIL", "SMS", "LETTER")) == GiveUp("gone")
+    every: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+    assert settle(Permanent("gone"), tried=every, usable=every) == GiveUp("gone")
+
+
+def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> None:
+    answer = settle(Permanent("gone"), tried=("LETTER",), usable=("SMS", "LETTER"))
+    assert answer == FallBack(ContactPlanned(STEP, 1, "SMS"), "gone")
 
 
 def test_no_answer_is_never_taken_for_one() -> None:
-    assert settle(Unanswered(is_repeatable=True)) == CallAgain()
+    assert settle(Unanswered(is_repeatable=True)) == CallAgain(timedelta(seconds=30))
+    assert settle(Unanswered(is_repeatable=True), tries=MAX_TRIES) == Unknown()
     assert settle(Unanswered(is_repeatable=False)) == Unknown()

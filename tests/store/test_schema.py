@@ -17,4 +17,5 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         rows = await connection.fetch(_PRIMARY_KEYS)
     keys = {row["table_name"]: re.sub(r"PRIMARY KEY \(|\)", "", row["definition"]) for row in rows}
     assert len(keys) >= 25
-    assert {name for name, key in keys.items() if not key.startswith("merchant_id")} == set()
+    # A wrong code names no merchant.
+    assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {"code_attempts"}

@@ -28,8 +28,10 @@ DOCUMENT: dict[str, Any] = {
                     "en": "Reminder {{ claim.referenceNumber }}",
                 },
                 "body": {
-                    "de": "Guten Tag {{ debtor.name }},\n\nbitte zahlen Sie **{{ outstanding }}**.",
-                    "en": "Dear {{ debtor.name }},\n\nplease pay **{{ outstanding }}**.",
+                    "de": "Guten Tag {{ debtor.name }},\n\nbitte zahlen Sie **{{ outstanding }}**:\n"
+                    "{{ landing.url }}",
+                    "en": "Dear {{ debtor.name }},\n\nplease pay **{{ outstanding }}**:\n"
+                    "{{ landing.url }}",
                 },
             }
         }

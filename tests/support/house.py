@@ -87,12 +87,12 @@ class House:
             Engine(self.resources),
             MessageDispatcher(self.resources, self.channels),
         )
-        while True:
+        done = 1
+        while done:
             done = await expire_holds(self.resources)
             done += await engine.run_once()
-            done += await dispatcher.run_once()
-            if not done:
-                return
+            done += await dispatcher.run_set(self.merchant.merchant_id)
+        await dispatcher.close()
 
     async def run_until(self, instant: datetime) -> None:
         """Hour by hour to the instant, doing what falls due."""

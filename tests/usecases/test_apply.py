@@ -34,7 +34,8 @@ FILE: dict[str, Any] = {
     "workflows": [{"name": "Standard", "definition": a_document()}],
     "assignmentRules": {"default": "Standard", "rules": []},
 }
-ADAPTERS = {"EMAIL": ["outbox", "smtp"]}
+ADAPTERS = {"EMAIL": ["outbox", "smtp"], "SMS": ["outbox"], "LETTER": ["outbox"]}
+PROVIDERS = ["bank", "sandbox"]
 TABLES = (
     "merchants", "credentials", "credential_secrets", "webhook_endpoints", "workflows",
     "workflow_versions", "assignment_rules", "audit_log",
@@ -51,7 +52,10 @@ class Applying:
 
     async def apply(self, **options: bool) -> ApplyReport:
         self.path.write_text(yaml.safe_dump(self.document, allow_unicode=True))
-        return await apply_file(self.resources, self.path, available_adapters=ADAPTERS, **options)
+        return await apply_file(
+            self.resources, self.path, available_adapters=ADAPTERS,
+            available_providers=PROVIDERS, **options,
+        )  # fmt: skip
 
     async def merchant(self) -> Merchant:
         async with self.resources.database.connection() as connection:

@@ -1,5 +1,6 @@
 """A faulty merchant file: every fault at once, where it is, and nothing stored."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.checking import Surroundings, check_merchant_file
 from dunwell.onboarding.reading import read_merchant_file
 from tests.support.definitions import a_document
-from tests.usecases.test_apply import ADAPTERS, FILE
+from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 IBAN = "DE02120300000000202051"
 
@@ -26,21 +27,21 @@ def write(folder: Path, document: object) -> Path:
 def faults_of(folder: Path, *, is_development: bool = True, **changes: Any) -> list[Fault]:
     source = read_merchant_file(write(folder, {**FILE, **changes}))
     with pytest.raises(ValidationError) as refusal:
-        check_merchant_file(source, Surroundings(ADAPTERS, is_development))
+        check_merchant_file(source, Surroundings(ADAPTERS, is_development, PROVIDERS))
     return refusal.value.faults
 
 
 async def test_every_fault_is_reported_at_once_and_nothing_is_stored(
     resources: Resources, tmp_path: Path
 ) -> None:
-    document = {**FILE, "timezone": "Berlin", "webhoks": [], "brand": {}}
+    document = {**FILE, "timezone": "Berlin", "webhoks": [], "guards": {}}
     document["workflows"] = [{"name": "A", "definition": {**a_document(), "steps": []}}]
     with pytest.raises(ValidationError) as refusal:
         await apply_file(resources, write(tmp_path, document), available_adapters=ADAPTERS)
     assert {(fault.path, fault.code) for fault in refusal.value.faults} == {
         ("/timezone", "UNKNOWN_TIMEZONE"),
         ("/webhoks", "UNKNOWN_FIELD"),
-        ("/brand", "NOT_AVAILABLE"),
+        ("/guards", "NOT_AVAILABLE"),
         ("/workflows/0/definition/steps", "TOO_FEW"),
     }
     async with resources.database.connection() as connection:
@@ -59,6 +60,14 @@ def email(**changes: Any) -> dict[str, Any]:
     return {"channels": {"EMAIL": {"adapter": "outbox", "from": "a@b.example", **changes}}}
 
 
+def sms(**changes: Any) -> dict[str, Any]:
+    return {"channels": {"SMS": {"adapter": "outbox", **changes}}}
+
+
+def methods(*providers: str) -> dict[str, Any]:
+    return {"payment": {"methods": [{"provider": provider} for provider in providers]}}
+
+
 @pytest.mark.parametrize(
     ("changes", "path", "code"),
     [
@@ -71,12 +80,26 @@ def email(**changes: Any) -> dict[str, Any]:
         ({"sandbox": "yes"}, "/sandbox", "WRONG_TYPE"),
         (account(iban="DE02120300000000202052"), "/payment/bankAccount/iban", "WRONG_IBAN"),
         (account(bic="X"), "/payment/bankAccount/bic", "WRONG_BIC"),
-        ({"payment": {"methods": []}}, "/payment/methods", "NOT_AVAILABLE"),
+        ({"payment": {"partial": {}}}, "/payment/partial", "NOT_AVAILABLE"),
+        (methods("sandbx"), "/payment/methods/0/provider", "UNKNOWN_PROVIDER"),
+        (methods("sandbox", "sandbox"), "/payment/methods/1/provider", "REPEATED"),
+        ({"brand": {"color": "teal"}}, "/brand/color", "WRONG_FORMAT"),
+        ({"brand": {"logo": 5}}, "/brand/logo", "WRONG_TYPE"),
+        ({"brand": {"font": "Arial"}}, "/brand/font", "UNKNOWN_FIELD"),
+        ({"landingPage": {"languages": []}}, "/landingPage/languages", "TOO_FEW"),
+        ({"landingPage": {"languages": ["de", "fr"]}},
+         "/landingPage/languages/1", "UNKNOWN_LANGUAGE"),
+        ({"landingPage": {"languages": ["de", "de"]}}, "/landingPage/languages/1", "REPEATED"),
+        ({"landingPage": {"verification": {}}}, "/landingPage/verification", "NOT_AVAILABLE"),
         ({"payment": {"allocation": "LAST"}}, "/payment/allocation", "NOT_ALLOWED"),
         (email(adapter="outbx"), "/channels/EMAIL/adapter", "UNKNOWN_ADAPTER"),
         (email(**{"from": "A <a@b.example>"}), "/channels/EMAIL/from", "WRONG_EMAIL"),
         (email(**{"from": None}), "/channels/EMAIL/from", "REQUIRED"),
-        ({"channels": {"SMS": {"adapter": "x"}}}, "/channels/SMS", "NOT_AVAILABLE"),
+        ({"channels": {"LETTER": {"adapter": "outbox", "from": "Nordwind"}}},
+         "/channels/LETTER/from", "NOT_ALLOWED"),
+        (sms(), "/channels/SMS/from", "REQUIRED"),
+        (sms(**{"from": "Nordwind Schuhe GmbH"}), "/channels/SMS/from", "WRONG_SENDER"),
+        (sms(**{"from": "04912345"}), "/channels/SMS/from", "WRONG_SENDER"),
         (webhook(events=["ARCHIVD"]), "/webhooks/0/events/0", "NOT_ALLOWED"),
         (webhook(url="https://10.0.0.1/"), "/webhooks/0/url", "NOT_ALLOWED"),
         ({"webhooks": webhook()["webhooks"] * 2}, "/webhooks/1/url", "REPEATED"),
@@ -98,6 +121,17 @@ def test_each_fault_of_a_file(
     assert [(fault.path, fault.code) for fault in faults_of(tmp_path, **changes)] == [(path, code)]
 
 
+def test_a_channel_nobody_carries_is_not_available(tmp_path: Path) -> None:
+    file = write(tmp_path, {**FILE, **sms(**{"from": "Nordwind"})})
+    with pytest.raises(ValidationError) as refusal:
+        check_merchant_file(
+            read_merchant_file(file), Surroundings({"EMAIL": ["outbox"]}, is_development=True)
+        )
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
+        ("/channels/SMS", "NOT_AVAILABLE")
+    ]
+
+
 def test_loopback_webhooks_are_for_development_only(tmp_path: Path) -> None:
     changes = webhook(url="http://127.0.0.1:8099/webhooks")
     source = read_merchant_file(write(tmp_path, {**FILE, **changes}))
@@ -108,7 +142,7 @@ def test_loopback_webhooks_are_for_development_only(tmp_path: Path) -> None:
 
 def test_an_unknown_placeholder_is_a_fault_of_its_text(tmp_path: Path) -> None:
     definition = a_document()
-    definition["templates"]["reminder"]["EMAIL"]["body"]["en"] = "Dear {{ debtor.nam }}"
+    definition["templates"]["reminder"]["EMAIL"]["body"]["en"] += "Dear {{ debtor.nam }}"
     [fault] = faults_of(tmp_path, workflows=[{"name": "A", "definition": definition}])
     assert fault.path == "/workflows/0/definition/templates/reminder/EMAIL/body/en"
 
@@ -143,6 +177,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         ({}, {"switchedToWorkflows": False, "workflows": []}, "/switchedToWorkflows", "FIXED"),
         ({"sandbox": True}, {"channels": {"EMAIL": {"adapter": "smtp", "from": "a@b.example"}}},
          "/channels/EMAIL/adapter", "NOT_IN_SANDBOX"),
+        ({"sandbox": True}, methods("bank"), "/payment/methods/0/provider", "NOT_IN_SANDBOX"),
     ],
 )  # fmt: skip
 async def test_what_counts_at_creation_cannot_be_changed(
@@ -153,12 +188,31 @@ async def test_what_counts_at_creation_cannot_be_changed(
     await apply_file(resources, file, available_adapters=ADAPTERS)
     file = write(tmp_path, {**FILE, **changed})
     with pytest.raises(ValidationError) as refusal:
-        await apply_file(resources, file, available_adapters=ADAPTERS)
+        await apply_file(
+            resources, file, available_adapters=ADAPTERS, available_providers=PROVIDERS
+        )
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [(path, code)]
+
+
+async def test_the_sandbox_provider_is_for_rehearsals_only(
+    resources: Resources, tmp_path: Path
+) -> None:
+    production = replace(resources, settings=replace(resources.settings, profile="production"))
+    file = write(tmp_path, {**FILE, **methods("sandbox")})
+    options: Any = {"available_adapters": ADAPTERS, "available_providers": PROVIDERS}
+    with pytest.raises(ValidationError) as refusal:
+        await apply_file(production, file, **options)
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
+        ("/payment/methods/0/provider", "SANDBOX_ONLY")
+    ]
+    await apply_file(production, write(tmp_path, {**FILE, "sandbox": True}), **options)
+    await apply_file(production, file, **options)
 
 
 async def test_the_demo_merchant_can_be_applied(resources: Resources) -> None:
     path = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
-    report = await apply_file(resources, path, available_adapters={"EMAIL": ["outbox"]})
+    adapters = {channel: ["outbox"] for channel in ("EMAIL", "SMS", "LETTER")}
+    options: Any = {"available_adapters": adapters, "available_providers": ["sandbox"]}
+    report = await apply_file(resources, path, **options)
     assert [credential.name for credential in report.credentials] == ["demo shop"]
-    assert (await apply_file(resources, path, available_adapters=ADAPTERS)).changes == []
+    assert (await apply_file(resources, path, **options)).changes == []

@@ -97,6 +97,7 @@ async def test_another_currency_stays_unassigned(resources: Resources, clock: Mo
     house = await a_house(resources, clock, a_definition())
     [result] = await create(house, a_submission(currency="CHF"))
     assert result.claim_id is not None
+    assert [remark.code for remark in result.remarks] == ["OTHER_CURRENCY"]
     claim = await house.read(result.claim_id)
     assert (claim.assignment, claim.next_step_at) == (None, None)
 

@@ -25,6 +25,13 @@ def read_claim_id(text: str) -> int:
     return int(text)
 
 
+def read_payment_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment {text[:64]}.")
+    return UUID(text)
+
+
 def read_workflow_id(text: str) -> UUID | None:
     """None: it cannot be a workflow's id."""
     return UUID(text) if _UUID.fullmatch(text) else None

@@ -1,22 +1,18 @@
-"""The id every response carries as X-Request-Id, and the log names when something went wrong."""
+"""Marks every response with its request's id."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from litestar.types import Message, Scope
 
+from dunwell.kit.request_id import request_id_of as find_request_id
 from dunwell.kit.resources import Resources
-
-_KEY = "dunwell.request_id"
 
 
 def request_id_of(scope: Scope, resources: Resources) -> str:
     """The request's id, drawn when it is first asked for."""
     kept: MutableMapping[str, Any] = scope  # type: ignore[assignment] # ASGI lets one add keys
-    if _KEY not in kept:
-        kept[_KEY] = str(resources.ids.new(resources.clock.now()))
-    request_id: str = kept[_KEY]
-    return request_id
+    return find_request_id(kept, resources)
 
 
 def build_marking(resources: Resources) -> Callable[[Message, Scope], Awaitable[None]]:

@@ -41,12 +41,12 @@ class Hold:
 def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
     """Raises ValidationError or InvalidState when the hold may not be opened."""
     if hold.until is not None and hold.until <= hold.since:
-        fault = Fault("/until", "The hold must end after it begins.", "endsBeforeBegin")
+        fault = Fault("/until", "The hold must end after it begins.", "WRONG_ORDER")
         raise ValidationError([fault])
     if hold.actor_kind is not ActorKind.DEBTOR or hold.kind not in DEBTORS_OWN:
         return
     if hold.until is None:
-        raise ValidationError([Fault("/until", "Give the hold an end.", "required")])
+        raise ValidationError([Fault("/until", "Give the hold an end.", "REQUIRED")])
     for other in earlier:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
         if is_like and hold.since < other.since + _DEBTORS_INTERVAL:

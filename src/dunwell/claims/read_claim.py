@@ -11,7 +11,7 @@ from dunwell.claims.holds import Hold
 from dunwell.claims.states import Status
 from dunwell.claims.store import load_claim_row, load_holds, load_items, load_paid_cents
 from dunwell.errors import NotFound
-from dunwell.kit.db import Row
+from dunwell.kit.db import Row, snapshot
 from dunwell.merchants.account import Work
 
 
@@ -58,11 +58,14 @@ class ClaimView:
 
 async def read_claim(work: Work, claim_id: int) -> ClaimView:
     """Raises NotFound."""
-    row = await load_claim_row(work.tx, work.merchant_id, claim_id)
-    if row is None:
-        raise NotFound(f"There is no claim {claim_id}.")
-    items = await load_items(work.tx, work.merchant_id, claim_id)
-    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    # One snapshot, so that what is owed and what is paid are of the same instant.
+    async with snapshot(work.tx):
+        row = await load_claim_row(work.tx, work.merchant_id, claim_id)
+        if row is None:
+            raise NotFound(f"There is no claim {claim_id}.")
+        items = await load_items(work.tx, work.merchant_id, claim_id)
+        holds = await load_holds(work.tx, work.merchant_id, claim_id)
+        paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim_id)
     return ClaimView(
         claim_id=claim_id,
         reference_number=row["reference_number"],
@@ -70,7 +73,7 @@ async def read_claim(work: Work, claim_id: int) -> ClaimView:
         status=Status(row["status"]),
         debtor=_read_debtor(row),
         items=items,
-        balance=sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id)),
+        balance=sum_balance(items, paid_cents),
         holds=[hold for hold in holds if hold.stands(work.now)],
         assignment=_read_assignment(row),
         next_step_at=None if row["held"] else row["due_at"],

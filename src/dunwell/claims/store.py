@@ -116,37 +116,43 @@ UPDATE claims
 SET held = EXISTS (SELECT FROM holds
                    WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
                      AND hold_id NOT IN (SELECT hold_id FROM lifted)),
-    due_at = greatest(due_at, $4), updated_at = $4
+    -- A claim without a due time (a contact is under way, or it ended) gets none by this.
+    due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 """
 _FIND_ENDED_HOLDS = """
-SELECT h.merchant_id, h.claim_id
-FROM holds h
-JOIN merchants m USING (merchant_id)
-WHERE h.lifted_at IS NULL AND h.until <= coalesce(m.sandbox_now, $1)
-  AND ($2::integer IS NULL OR h.merchant_id = $2)
-GROUP BY h.merchant_id, h.claim_id
+SELECT m.merchant_id, h.claim_id
+FROM merchants m
+CROSS JOIN LATERAL (
+    SELECT DISTINCT claim_id
+    FROM holds
+    WHERE merchant_id = m.merchant_id AND lifted_at IS NULL
+      AND until <= coalesce(m.sandbox_now, $1)
+    LIMIT $3) h
+WHERE $2::integer IS NULL OR m.merchant_id = $2
 LIMIT $3
 """
+# A statement of its own: the next one must see what was committed while this one waited.
+_LOCK_CLAIMS = """
+SELECT FROM claims
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+ORDER BY claim_id
+FOR NO KEY UPDATE
+"""
 _LIFT_ENDED = """
-WITH claim AS MATERIALIZED (
-    SELECT claim_id FROM claims
+WITH lifted AS (
+    UPDATE holds
+    SET lifted_at = until
     WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
-    ORDER BY claim_id
-    FOR NO KEY UPDATE
-), lifted AS (
-    UPDATE holds h
-    SET lifted_at = h.until
-    FROM claim
-    WHERE h.merchant_id = $1 AND h.claim_id = claim.claim_id
-      AND h.lifted_at IS NULL AND h.until <= $3
-    RETURNING h.claim_id, h.hold_id, h.until
+      AND lifted_at IS NULL AND until <= $3
+    RETURNING claim_id, hold_id, until
 )
 UPDATE claims c
 SET held = EXISTS (SELECT FROM holds h
                    WHERE h.merchant_id = $1 AND h.claim_id = c.claim_id AND h.lifted_at IS NULL
                      AND h.hold_id NOT IN (SELECT hold_id FROM lifted)),
-    due_at = greatest(c.due_at, ended.until), updated_at = $3
+    due_at = CASE WHEN c.due_at IS NOT NULL THEN greatest(c.due_at, ended.until) END,
+    updated_at = $3
 FROM (SELECT claim_id, max(until) AS until FROM lifted GROUP BY claim_id) ended
 WHERE c.merchant_id = $1 AND c.claim_id = ended.claim_id
 RETURNING c.claim_id
@@ -182,4 +188,5 @@ async def lift_ended_holds(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> int:
     """Lift, as of their own ends, what has ended; how many claims that touched."""
+    await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))

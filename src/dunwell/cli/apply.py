@@ -1,6 +1,7 @@
 """`dunwell apply FILE`: create or update one merchant from its file (CONTRACT 11)."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
-from dunwell.wiring import list_adapters, open_resources
+from dunwell.wiring import list_adapters, list_providers, open_resources
 
 
 @click.command("apply")
@@ -23,6 +24,8 @@ from dunwell.wiring import list_adapters, open_resources
 def command(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: bool) -> None:
     """Create or update a merchant from FILE and say what changed; secrets are shown once."""
     settings = read_settings("apply", data_dir=data_dir)
+    if sys.stderr.isatty():  # a person may be in another folder than the service
+        click.echo(f"data folder: {settings.data_dir}", err=True)
     with reach_database(settings, "apply"):
         report = asyncio.run(_apply(settings, file, plan=plan, publish=publish))
     if is_json:
@@ -34,5 +37,7 @@ def command(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json
 async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -> ApplyReport:
     async with open_resources(settings, "apply") as resources:
         return await apply_file(
-            resources, file, plan=plan, publish=publish, available_adapters=list_adapters(settings)
-        )
+            resources, file, plan=plan, publish=publish,
+            available_adapters=list_adapters(settings),
+            available_providers=list_providers(settings),
+        )  # fmt: skip

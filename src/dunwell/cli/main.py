@@ -17,7 +17,7 @@ from dunwell.errors import Refusal, ValidationError
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.postgres import PostgresFailed
 
-_WORDS = ("up", "web", "worker", "migrate", "apply", "credential", "doctor", "config")
+_WORDS = ("up", "web", "worker", "migrate", "apply", "credential", "webhook", "doctor", "config")
 
 
 class _Words(click.Group):

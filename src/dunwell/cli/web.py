@@ -11,6 +11,7 @@ import uvloop
 from dunwell.cli.listener import open_listener
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.kit.garbage import relax_collector
 from dunwell.kit.parent import end_with_parent
 from dunwell.wiring import build_web, open_resources
 
@@ -34,6 +35,7 @@ def command(
         listening = open_listener(settings.host, settings.port)
     else:
         listening = socket.socket(fileno=listener)
+    relax_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, listening))
 

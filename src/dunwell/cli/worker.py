@@ -8,6 +8,7 @@ import uvloop
 
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.kit.garbage import relax_collector
 from dunwell.kit.parent import end_with_parent
 from dunwell.wiring import open_loops, open_resources
 from dunwell.worker.loops import run_loops
@@ -21,6 +22,7 @@ def command(data_dir: str | None, parent: int | None) -> None:
     if parent is not None:
         end_with_parent(parent)
     settings = read_settings("worker", data_dir=data_dir)
+    relax_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_work(settings))
 

@@ -12,7 +12,8 @@ from dunwell.kit.db import Connection
 _CANCEL = """
 UPDATE communications
 SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL
-WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND state = 'PLANNED'
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+  AND state IN ('PLANNED', 'ATTACHMENT_MISSING')
 """
 
 

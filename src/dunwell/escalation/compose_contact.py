@@ -1,115 +1,183 @@
 """From a planned contact to what is sent: choose the language, gather facts, render, address.
 
-Pure but for the key that derives a link's token. What is kept bears the token's mask;
-`make_message` puts the token in.
+Pure but for the key that derives a link's token and a letter's code. What is kept bears their
+masks; `make_message` and `unmask_sheet` put them in.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from urllib.parse import urlsplit
+from uuid import UUID
 
-from dunwell.errors import MerchantNotConfigured
+from dunwell.escalation.letterhead import (
+    Letterhead,
+    choose_language,
+    find_creditor,
+    find_sender,
+    gather_facts,
+)
+from dunwell.escalation.reach import has_postal_address
 from dunwell.kit.crypto import KeyRing
-from dunwell.merchants.account import Merchant
-from dunwell.messages.channel import Message
-from dunwell.messages.facts import CreditorFacts, LandingFacts, MessageFacts
-from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token, unmask
+from dunwell.messages.channel import Message, MessageFile, Permanent
+from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.facts import MessageFacts
+from dunwell.messages.letters.address import find_home, render_address
+from dunwell.messages.letters.rendering import Post, render_letter
+from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
+from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import render_email
+from dunwell.messages.sms import MAX_PARTS, render_sms
 from dunwell.messages.store import Contact, Content, PlannedContact, RenderedContact
-from dunwell.workflows.definition import CommunicationStep, Definition
+from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
-class Letterhead:
-    """What all of a merchant's messages share: who writes, and where the debtor's page is."""
+class Occasion:
+    """A step of a version that runs on a day in the process's zone, with what goes along."""
 
-    merchant: Merchant
-    public_url: str
-    keys: KeyRing
+    version: Version
+    step: CommunicationStep
+    today: date
+    attachment_ids: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What goes with a message; a letter is a file itself."""
+
+    document: MessageFile | None = None
+    attachments: tuple[MessageFile, ...] = ()
 
 
 def render_contact(
     head: Letterhead,
     planned: PlannedContact,
-    version: Version,
-    step: CommunicationStep,
-    today: date,
-) -> RenderedContact:
-    """Render the step's template for the contact's channel. Raises LookupError without one."""
-    contact = planned.contact
-    template = version.definition.templates[step.template].email
-    if contact.channel != "EMAIL" or template is None or contact.recipient is None:
-        raise LookupError(f"template {step.template} cannot be sent by {contact.channel}")
-    language = choose_language(version.definition, planned.language, head.merchant)
-    facts = MessageFacts(
-        claim=planned.claim,
-        debtor=planned.debtor,
-        creditor=_creditor(head.merchant),
-        today=today,
-        landing=LandingFacts(
-            url=f"{head.public_url}/q/{TOKEN_MASK}", domain=urlsplit(head.public_url).netloc
-        ),
-    )
-    rendered = render_email(template, version.definition.snippets, language, facts)
-    content = Content(
-        contact.recipient, language, rendered.subject, rendered.body_text, rendered.body_html
-    )
-    has_link = TOKEN_MASK in content.body_text or TOKEN_MASK in (content.body_html or "")
-    token = derive_token(head.keys, contact.communication_id)
+    occasion: Occasion,
+    enclosures: Sequence[Enclosure] = (),
+) -> RenderedContact | Permanent:
+    """Render the step's template for the contact's channel; Permanent when the channel could not
+    carry it. Raises LookupError without a template."""
+    channel, definition = planned.contact.channel, occasion.version.definition
+    language = choose_language(definition, planned.language, head.merchant)
+    facts = gather_facts(head, planned, occasion.today)
+    sheet = None
+    if channel == "EMAIL":
+        content = _render_email(planned, occasion, language, facts)
+    elif channel == "SMS":
+        text = _render_sms(planned, occasion, language, facts)
+        if isinstance(text, Permanent):
+            return text
+        content = text
+    else:
+        content, sheet = _render_letter(head, planned, occasion, (language, facts, enclosures))
+    bears = _find_masks(content)
+    contact_id = planned.contact.communication_id
     return RenderedContact(
-        planned, version.version_id, content, hash_token(token) if has_link else None
+        planned,
+        occasion.version.version_id,
+        content,
+        hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
+        digest_code(head.keys, derive_code(head.keys, contact_id)) if CODE_MASK in bears else None,
+        unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
     )
+
+
+def _render_email(
+    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+) -> Content:
+    definition, recipient = occasion.version.definition, planned.contact.email
+    template = definition.templates[occasion.step.template].email
+    if template is None or recipient is None:
+        raise LookupError(f"template {occasion.step.template} cannot be sent by EMAIL")
+    rendered = render_email(template, definition.snippets, language, facts)
+    return Content(
+        recipient, language, rendered.subject, rendered.body_text, rendered.body_html,
+        attachment_ids=occasion.attachment_ids,
+    )  # fmt: skip
+
+
+def _render_sms(
+    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+) -> Content | Permanent:
+    definition, recipient = occasion.version.definition, planned.contact.mobile_number
+    template = definition.templates[occasion.step.template].sms
+    if template is None or recipient is None:
+        raise LookupError(f"template {occasion.step.template} cannot be sent by SMS")
+    text, parts = render_sms(template, definition.snippets, language, facts)
+    if parts.count > MAX_PARTS:
+        return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_PARTS}.")
+    return Content(recipient, language, None, text, None)
+
+
+def _render_letter(
+    head: Letterhead,
+    planned: PlannedContact,
+    occasion: Occasion,
+    said: tuple[str, MessageFacts, Sequence[Enclosure]],
+) -> tuple[Content, bytes]:
+    """said: the language, the facts, the enclosures. The content, and the sheet to print."""
+    language, facts, enclosures = said
+    definition, address = occasion.version.definition, planned.contact.address
+    template = definition.templates[occasion.step.template].letter
+    if template is None or address is None or not has_postal_address(address):
+        raise LookupError(f"template {occasion.step.template} cannot be sent by LETTER")
+    configuration = head.merchant.configuration
+    home = find_home(configuration.timezone)
+    lines = render_address(planned.debtor, address, home, configuration.language)
+    brand = configuration.brand
+    logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
+    entrance = f"{urlsplit(head.public_url).netloc}/q"
+    post = Post(lines, entrance, brand.color, logo, enclosures)
+    rendered = render_letter(template, definition.snippets, language, facts, post)
+    content = Content(
+        "\n".join(lines), language, rendered.subject, rendered.body_text, None,
+        attachment_ids=occasion.attachment_ids,
+    )  # fmt: skip
+    return content, write_sheet(rendered.sheet)
 
 
 def make_message(
-    head: Letterhead, contact: Contact, content: Content, created_at: datetime
+    head: Letterhead,
+    contact: Contact,
+    content: Content,
+    created_at: datetime,
+    files: Files | None = None,
 ) -> Message:
     """The message as it leaves the house."""
-    configuration = head.merchant.configuration
-    creditor = _creditor(head.merchant)
-    token = derive_token(head.keys, contact.communication_id)
+    creditor = find_creditor(head.merchant)
+    files = files or Files()
+    contact_id, html = contact.communication_id, content.body_html
     return Message(
-        communication_id=contact.communication_id,
+        communication_id=contact_id,
         merchant_id=head.merchant.merchant_id,
         claim_id=contact.claim_id,
         channel=contact.channel,
         recipient=content.recipient,
-        sender=configuration.channels[contact.channel].sender or creditor.email,
+        sender=find_sender(head.merchant, contact.channel, creditor),
         sender_name=creditor.legal_name,
-        reply_to=creditor.email,
+        reply_to=creditor.email if contact.channel == "EMAIL" else None,
         language=content.language,
-        subject=content.subject,
-        body_text=unmask(content.body_text, token),
-        body_html=unmask(content.body_html, token) if content.body_html else None,
+        subject=unmask(head.keys, contact_id, content.subject) if content.subject else None,
+        body_text=unmask(head.keys, contact_id, content.body_text),
+        body_html=unmask(head.keys, contact_id, html) if html else None,
         created_at=created_at,
+        document=files.document,
+        attachments=files.attachments,
+        is_sandbox=head.merchant.is_sandbox,
     )
 
 
-def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
-    """The claim's language, the merchant's, or the definition's first (CONTRACT 6)."""
-    offered: Sequence[str] = definition.settings.languages
-    wanted = (claims, merchant.configuration.language)
-    return next((each for each in wanted if each is not None and each in offered), offered[0])
+def unmask(keys: KeyRing, communication_id: UUID, text: str) -> str:
+    """Stored content as it leaves the house."""
+    if TOKEN_MASK in text:
+        text = text.replace(TOKEN_MASK, derive_token(keys, communication_id))
+    if CODE_MASK in text:
+        text = text.replace(CODE_MASK, render_code(derive_code(keys, communication_id)))
+    return text
 
 
-def _creditor(merchant: Merchant) -> CreditorFacts:
-    configuration = merchant.configuration
-    legal, contact, bank = configuration.legal, configuration.contact, (
-        configuration.payment.bank_account
-    )  # fmt: skip
-    if legal is None or contact is None:
-        raise MerchantNotConfigured("A message needs the creditor's legal name and contact.")
-    return CreditorFacts(
-        name=merchant.name,
-        legal_name=legal.name,
-        legal_address=legal.address,
-        email=contact.email,
-        phone=contact.phone,
-        register=legal.register,
-        supervisory_authority=legal.supervisory_authority,
-        vat_id=legal.vat_id,
-        bank_iban=bank.iban if bank else None,
-        bank_holder=bank.holder if bank else None,
-    )
+def _find_masks(content: Content) -> set[str]:
+    texts = (content.subject or "", content.body_text, content.body_html or "")
+    return {mask for mask in (TOKEN_MASK, CODE_MASK) if any(mask in text for text in texts)}

@@ -7,27 +7,33 @@ that take one message for one id however often they are called; any other become
 """
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 
-from dunwell.escalation.compose_contact import Letterhead, make_message
+from dunwell.errors import Unavailable
+from dunwell.escalation.call_channels import Call, ChannelCaller
 from dunwell.escalation.prepare_contacts import prepare_contacts
 from dunwell.escalation.processes import find_process
 from dunwell.escalation.reach import find_usable_channels
-from dunwell.escalation.settle_contacts import AnsweredContact, Times, settle_contacts
-from dunwell.escalation.settlement import Attempt, Unanswered, decide_settlement
+from dunwell.escalation.schedule import NOTHING_TRIED, Tried
+from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
+from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
+from dunwell.escalation.tried import load_tried
+from dunwell.escalation.workshop import Workshop
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.channel import ChannelAdapter, Message, Outcome
+from dunwell.messages.channel import Accepted, ChannelAdapter
 from dunwell.messages.store import (
     Contact,
     Lease,
     find_merchants_with_contacts,
+    keep_lease,
     mark_unknown,
     take_up,
 )
@@ -36,19 +42,19 @@ from dunwell.workflows.store import load_newest
 
 SET_SIZE = 200
 _LEASE = timedelta(seconds=120)
-_CALL_SECONDS = 60
-_CALL_AGAIN_AFTER = timedelta(seconds=30)
-_CALLS_AT_ONCE = 50
+_KEEP_SECONDS = 30
 _MERCHANT_SLOTS = 8
 
 log = structlog.get_logger(__name__)
-Answer = Outcome | Unanswered
 
 
 class MessageDispatcher:
+    """Close it at the end: letters are printed by processes of its own."""
+
     def __init__(self, resources: Resources, adapters: Collection[ChannelAdapter]) -> None:
         self._resources = resources
-        self._adapters = {(each.channel, each.name): each for each in adapters}
+        self._workshop = Workshop.open(resources)
+        self._caller = ChannelCaller(self._workshop, adapters)
         self._running: dict[int, asyncio.Task[int]] = {}
         self._last_merchant_id = 0
 
@@ -69,6 +75,7 @@ class MessageDispatcher:
         """Let what is under way finish."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         self._running.clear()
+        await self._workshop.close()
 
     async def run_set(self, merchant_id: int) -> int:
         """Take up what was broken off, then send one set of planned contacts of one merchant."""
@@ -86,90 +93,62 @@ class MessageDispatcher:
 
     async def _send_planned(self, merchant: Merchant) -> int:
         lease = self._new_lease()
-        handed_over = await prepare_contacts(self._resources, merchant, lease, SET_SIZE)
+        prepared = await prepare_contacts(self._workshop, merchant, lease, SET_SIZE)
         now = merchant.now(self._resources.clock)
-        head = self._letterhead(merchant)
         calls = [
-            (each.planned.contact, make_message(head, each.planned.contact, each.content, now))
-            for each in handed_over
+            Call(each.planned.contact, each.content, now, each.pdf) for each in prepared.handed_over
         ]
-        return await self._call_and_settle(merchant, lease, calls)
+        answers = await self._call(merchant, lease, calls)
+        return await self._settle(merchant, lease, [*prepared.refused, *answers])
 
     async def _repeat_broken_off(self, merchant: Merchant) -> int:
         lease, real_now = self._new_lease(), self._now()
-        repeatable = [
-            channel
-            for channel in merchant.configuration.channels
-            if (adapter := self._find_adapter(merchant, channel)) and adapter.is_repeatable
-        ]
+        repeatable = self._caller.list_repeatable(merchant)
         async with self._resources.database.transaction() as tx:
-            taken = await take_up(tx, merchant.merchant_id, real_now, lease, repeatable)
+            taken = await take_up(
+                tx, merchant.merchant_id, real_now, lease, repeatable, limit=SET_SIZE
+            )
             unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
         for communication_id in unknown:
             log.error("send unknown", communication_id=str(communication_id))
-        head = self._letterhead(merchant)
-        calls = [
-            (contact, make_message(head, contact, content, handed_over_at))
-            for contact, content, handed_over_at in taken
-        ]
-        return await self._call_and_settle(merchant, lease, calls)
+        calls = [Call(contact, content, at) for contact, content, at in taken]
+        return await self._settle(merchant, lease, await self._call(merchant, lease, calls))
 
-    async def _call_and_settle(
-        self, merchant: Merchant, lease: Lease, calls: Sequence[tuple[Contact, Message]]
-    ) -> int:
-        if not calls:
-            return 0
-        slots = asyncio.Semaphore(_CALLS_AT_ONCE)
-        answers = await asyncio.gather(
-            *(self._call(merchant, message, slots) for _, message in calls)
-        )
-        return await self._settle(
-            merchant, lease, [(contact, a) for (contact, _), a in zip(calls, answers, strict=True)]
-        )
-
-    async def _call(self, merchant: Merchant, message: Message, slots: asyncio.Semaphore) -> Answer:
-        adapter = self._find_adapter(merchant, message.channel)
-        if adapter is None:
-            return Unanswered(is_repeatable=True)
-        try:
-            async with slots, asyncio.timeout(_CALL_SECONDS):
-                return await adapter.send(message)
-        except Exception as error:
-            # Whatever it was: the message may have left, and that alone counts.
-            log.exception(
-                "send unanswered",
-                communication_id=str(message.communication_id),
-                error=type(error).__name__,
-            )
-            return Unanswered(adapter.is_repeatable)
+    async def _call(
+        self, merchant: Merchant, lease: Lease, calls: Sequence[Call]
+    ) -> list[tuple[Contact, Answer]]:
+        """Call the channels, keeping the lease for as long as that takes."""
+        calling = asyncio.ensure_future(self._caller.call(merchant, calls))
+        while not (await asyncio.wait([calling], timeout=_KEEP_SECONDS))[0]:
+            kept = Lease(lease.lease_id, self._now() + _LEASE)
+            with contextlib.suppress(Unavailable):  # the next beat comes before the lease ends
+                async with self._resources.database.connection() as connection:
+                    await keep_lease(connection, merchant.merchant_id, kept)
+        return calling.result()
 
     async def _settle(
         self, merchant: Merchant, lease: Lease, answers: Sequence[tuple[Contact, Answer]]
     ) -> int:
+        if not answers:
+            return 0
         resources = self._resources
         async with resources.database.transaction() as tx:
             now = merchant.now(resources.clock)
             work = Work(tx, merchant, SYSTEM, now, resources.ids)
             keys = {contact.process_key for contact, _ in answers}
             versions = await load_newest(tx, merchant.merchant_id, keys)
+            refused = [c.communication_id for c, a in answers if not isinstance(a, Accepted)]
+            tried = await load_tried(tx, merchant.merchant_id, refused) if refused else {}
             settled = []
             for contact, answer in answers:
                 version = versions[contact.process_key]
                 process = find_process(version, merchant.configuration.timezone)
                 step = process.steps[process.index_of(contact.step_id)]
                 assert isinstance(step, CommunicationStep)
-                attempt = _read_attempt(merchant, contact, step)
+                attempt = _read_attempt(merchant, contact, step, tried)
                 settlement = decide_settlement(attempt, answer, now)
                 settled.append(AnsweredContact(contact, settlement, process, version.version_id))
-            times = Times(self._now(), self._now() + _CALL_AGAIN_AFTER)
-            return await settle_contacts(work, settled, lease.lease_id, times)
-
-    def _find_adapter(self, merchant: Merchant, channel: Channel) -> ChannelAdapter | None:
-        setup = merchant.configuration.channels.get(channel)
-        return self._adapters.get((channel, setup.adapter)) if setup else None
-
-    def _letterhead(self, merchant: Merchant) -> Letterhead:
-        return Letterhead(merchant, self._resources.settings.public_url, self._resources.keys)
+            return await settle_contacts(work, settled, lease.lease_id, self._now())
 
     def _new_lease(self) -> Lease:
         now = self._now()
@@ -179,11 +158,14 @@ class MessageDispatcher:
         return self._resources.clock.now()
 
 
-def _read_attempt(merchant: Merchant, contact: Contact, step: CommunicationStep) -> Attempt:
+def _read_attempt(
+    merchant: Merchant, contact: Contact, step: CommunicationStep, tried: dict[UUID, Tried]
+) -> Attempt:
     usable = find_usable_channels(
         merchant.configuration.channels,
         email=contact.email,
         mobile_number=contact.mobile_number,
         address=contact.address,
     )
-    return Attempt(step, contact.place, contact.tries + 1, usable)
+    known = tried.get(contact.communication_id, NOTHING_TRIED)
+    return Attempt(step, contact.tries + 1, usable, known)

@@ -8,11 +8,11 @@ from uuid import UUID
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.states import Status
 from dunwell.escalation.reach import find_usable_channels, has_postal_address
-from dunwell.escalation.schedule import Position, StepFacts
+from dunwell.escalation.schedule import Position, StepFacts, Tried
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.account import Merchant
 
-_LOAD_SET = files("dunwell.escalation").joinpath("engine_facts.sql").read_text()
+_LOAD_FACTS = files("dunwell.escalation").joinpath("engine_facts.sql").read_text()
 
 # Merchants behind the given one first, so that each gets its turn. Rides on claims_due.
 _FIND_MERCHANTS = """
@@ -24,6 +24,24 @@ WHERE EXISTS (
       AND c.due_at <= coalesce(m.sandbox_now, $1)
       AND NOT c.held)
 ORDER BY m.merchant_id <= $2, m.merchant_id
+LIMIT $3
+"""
+
+# What another engine has locked is left to it. Rides on claims_due.
+_LOCK_SET = """
+SELECT claim_id
+FROM claims
+WHERE merchant_id = $1 AND due_at <= $2 AND NOT held AND ($4::bigint IS NULL OR claim_id = $4)
+ORDER BY due_at
+LIMIT $3
+FOR NO KEY UPDATE SKIP LOCKED
+"""
+_FIND_DUE = """
+SELECT c.claim_id
+FROM claims c
+JOIN merchants m USING (merchant_id)
+WHERE c.merchant_id = $1 AND c.due_at <= coalesce(m.sandbox_now, $2) AND NOT c.held
+ORDER BY c.due_at
 LIMIT $3
 """
 
@@ -72,6 +90,7 @@ class DueClaim:
                 mobile_number=row["mobile_number"],
                 address=address,
             ),
+            tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
         )
 
 
@@ -83,11 +102,21 @@ async def find_due_merchants(
     return [row["merchant_id"] for row in rows]
 
 
+async def find_due_claims(tx: Connection, merchant_id: int, now: datetime, limit: int) -> list[int]:
+    """Ids of due claims, the longest due first; nothing is locked."""
+    return [row["claim_id"] for row in await tx.fetch(_FIND_DUE, merchant_id, now, limit)]
+
+
 async def load_due_claims(
-    tx: Connection, merchant_id: int, now: datetime, limit: int
+    tx: Connection, merchant_id: int, now: datetime, limit: int, claim_id: int | None = None
 ) -> list[DueClaim]:
-    """Lock and load one set of a merchant's due claims, leaving out what others have locked."""
-    return [_read(row) for row in await tx.fetch(_LOAD_SET, merchant_id, now, limit)]
+    """Lock and load one set of a merchant's due claims, or one claim if it is due, leaving out
+    what others have locked."""
+    locked = await tx.fetch(_LOCK_SET, merchant_id, now, limit, claim_id)
+    if not locked:
+        return []
+    claim_ids = [row["claim_id"] for row in locked]
+    return [_read(row) for row in await tx.fetch(_LOAD_FACTS, merchant_id, claim_ids)]
 
 
 def _read(row: Row) -> DueClaim:

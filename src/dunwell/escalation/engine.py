@@ -11,7 +11,13 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.escalation.due_claims import DueClaim, find_due_merchants, load_due_claims
+from dunwell.errors import Unavailable
+from dunwell.escalation.due_claims import (
+    DueClaim,
+    find_due_claims,
+    find_due_merchants,
+    load_due_claims,
+)
 from dunwell.escalation.postpone import postpone
 from dunwell.escalation.processes import find_process
 from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
@@ -44,12 +50,36 @@ class Engine:
             )
         steps = 0
         for merchant_id in merchant_ids:
-            steps += await self.run_set(merchant_id)
             self._last_merchant_id = merchant_id
+            steps += await self.run_set(merchant_id)
         return steps
 
     async def run_set(self, merchant_id: int) -> int:
-        """One transaction over at most SET_SIZE due claims of one merchant."""
+        """One transaction over at most SET_SIZE due claims of one merchant; if that cannot commit,
+        one for each claim, so that one claim's fault keeps back neither its set nor others."""
+        try:
+            return await self._run(merchant_id, None)
+        except Unavailable:
+            raise
+        except Exception as error:
+            log.exception("set failed", merchant_id=merchant_id, error=type(error).__name__)
+        async with self._resources.database.connection() as connection:
+            now = self._resources.clock.now()
+            claim_ids = await find_due_claims(connection, merchant_id, now, SET_SIZE)
+        return sum([await self._run_alone(merchant_id, claim_id) for claim_id in claim_ids])
+
+    async def _run_alone(self, merchant_id: int, claim_id: int) -> int:
+        try:
+            return await self._run(merchant_id, claim_id)
+        except Unavailable:
+            raise
+        except Exception as error:
+            log.exception("claim failed", claim_id=claim_id, error=type(error).__name__)
+        async with self._resources.database.transaction() as tx:
+            await postpone(tx, merchant_id, [claim_id], self._resources.clock.now())
+        return 0
+
+    async def _run(self, merchant_id: int, claim_id: int | None) -> int:
         resources = self._resources
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
@@ -57,14 +87,14 @@ class Engine:
                 return 0
             now = merchant.now(resources.clock)
             work = Work(tx, merchant, SYSTEM, now, resources.ids)
-            claims = await load_due_claims(tx, merchant_id, now, SET_SIZE)
+            claims = await load_due_claims(tx, merchant_id, now, SET_SIZE, claim_id)
             if not claims:
                 return 0
             versions = await load_newest(tx, merchant_id, {claim.process_key for claim in claims})
             decided, undecidable = _decide_all(merchant, claims, versions, now)
             await record_decisions(work, decided, resources.clock.now())
             if undecidable:
-                await postpone(work, undecidable)
+                await postpone(tx, merchant_id, undecidable, resources.clock.now())
             steps = sum(len(each.decision.outcomes) for each in decided)
             await save_audit(
                 work, "escalation.run", f"merchant:{merchant_id}", claims=len(claims), steps=steps

@@ -1,5 +1,5 @@
 -- What a set of decisions changes, in one statement: the claims' places and sequences, the steps'
--- history, the contacts planned. Fees are stored before it, events after it, as events name them.
+-- history (a WAIT that begins anew after a late failure has its row already), the contacts planned. Fees are stored before it, events after it, as events name them.
 -- $1 merchant, $2 its time; $3-$7 claims; $8-$13 history; $14-$19 contacts.
 WITH moved AS (
     UPDATE claims c
@@ -13,6 +13,9 @@ WITH moved AS (
     SELECT $1, claim_id, run, step_id, version_id, outcome, reason, $2
     FROM unnest($8::bigint[], $9::integer[], $10::integer[], $11::uuid[], $12::text[], $13::text[])
         AS h (claim_id, run, step_id, version_id, outcome, reason)
+    ON CONFLICT (merchant_id, claim_id, run, step_id) DO UPDATE
+    SET version_id = excluded.version_id, outcome = excluded.outcome, reason = excluded.reason,
+        at = excluded.at
 )
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
@@ -20,3 +23,10 @@ SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
 FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::smallint[],
             $19::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
+-- A claim that goes on after a reversal plans its step again: under the ids of contacts that never
+-- left the house, and of those refused before a fallback that was then cancelled.
+ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
+SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
+    planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
+    tries = 0
+WHERE communications.state IN ('CANCELLED', 'FAILED')

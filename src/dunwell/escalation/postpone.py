@@ -1,17 +1,22 @@
-"""Puts off claims no decision could be made for, so that they neither block nor vanish."""
+"""Puts off claims that could not be worked on, so that they neither block nor vanish."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime
 
-from dunwell.merchants.account import Work
+from dunwell.kit.db import Connection
 
-_PAUSE = timedelta(hours=1)
-# By primary key.
+# By primary key; an hour of the merchant's time behind where its clock stands.
 _POSTPONE = """
-UPDATE claims SET due_at = $3 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+UPDATE claims c
+SET due_at = coalesce(m.sandbox_now, $3) + interval '1 hour'
+FROM merchants m
+WHERE m.merchant_id = $1 AND c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
+  AND c.due_at IS NOT NULL
 """
 
 
-async def postpone(work: Work, claim_ids: Sequence[int]) -> None:
+async def postpone(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
+) -> None:
     """Try the claims again in an hour; each was logged with its fault."""
-    await work.tx.execute(_POSTPONE, work.merchant_id, claim_ids, work.now + _PAUSE)
+    await tx.execute(_POSTPONE, merchant_id, claim_ids, real_now)

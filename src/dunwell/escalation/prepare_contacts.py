@@ -1,20 +1,27 @@
-"""Leases planned contacts, renders them without any lock, and marks as handed over those that still
-may be sent: not paid, not held, not changed meanwhile, and within contact hours.
+"""Leases planned contacts, has them rendered without any lock, and marks as handed over those that
+still may be sent: not paid, not held, not changed meanwhile, within contact hours, and with the
+attachments their step requires.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import structlog
-
-from dunwell.escalation.compose_contact import Letterhead, render_contact
-from dunwell.escalation.processes import find_process
-from dunwell.kit.resources import Resources
+from dunwell.escalation.letterhead import Letterhead
+from dunwell.escalation.render_leased import Leased, Outcome, render_leased
+from dunwell.escalation.settlement import Answer
+from dunwell.escalation.workshop import Workshop
+from dunwell.files.attachments import load_attachments
+from dunwell.kit.db import Connection
 from dunwell.merchants.account import Merchant
+from dunwell.messages.channel import Permanent
 from dunwell.messages.store import (
+    Contact,
     Lease,
     PlannedContact,
     RenderedContact,
+    await_attachment,
     hand_over,
     lease_contacts,
     release,
@@ -23,66 +30,95 @@ from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 
-_AFTER_FAULT = timedelta(hours=1)
+ATTACHMENT_PATIENCE = timedelta(days=7)
 
-log = structlog.get_logger(__name__)
+
+@dataclass(slots=True)
+class Prepared:
+    """Whom to call channels for, and no others; and what is answered without calling any."""
+
+    handed_over: list[RenderedContact] = field(default_factory=list)
+    refused: list[tuple[Contact, Answer]] = field(default_factory=list)
 
 
 async def prepare_contacts(
-    resources: Resources, merchant: Merchant, lease: Lease, limit: int
-) -> list[RenderedContact]:
-    """The contacts that were marked as handed over: those, and no others, are to be sent."""
+    workshop: Workshop, merchant: Merchant, lease: Lease, limit: int
+) -> Prepared:
+    """1. Lease a set with its facts. 2. Render, print letters. 3. Hand over what still holds."""
+    resources = workshop.resources
     now, real_now = merchant.now(resources.clock), resources.clock.now()
-    merchant_id = merchant.merchant_id
     async with resources.database.transaction() as tx:
-        leased = await lease_contacts(tx, merchant_id, lease, (now, real_now), limit)
-        if not leased:
-            return []
-        keys = {each.contact.process_key for each in leased}
-        versions = await load_newest(tx, merchant_id, keys)
+        leased = await _lease(tx, merchant.merchant_id, lease, (now, real_now), limit)
+    if not leased:
+        return Prepared()
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)
-    rendered: list[RenderedContact] = []
-    # Contacts that are not sent now, and from when on they may be.
-    kept_back: dict[UUID, datetime] = {}
-    for planned in leased:
-        outcome = _render_or_keep_back(head, planned, versions, now)
-        if isinstance(outcome, datetime):
-            kept_back[planned.contact.communication_id] = outcome
-        else:
-            rendered.append(outcome)
+    outcomes = await render_leased(workshop, head, leased, now)
     async with resources.database.transaction() as tx:
-        passed = await hand_over(tx, merchant_id, rendered, lease, now)
-        for each in rendered:
-            if each.planned.contact.communication_id not in passed:
-                kept_back[each.planned.contact.communication_id] = now
-        await release(tx, merchant_id, lease, kept_back)
-    return [each for each in rendered if each.planned.contact.communication_id in passed]
+        return await _record(tx, merchant.merchant_id, lease, (leased, outcomes), now)
 
 
-def _render_or_keep_back(
-    head: Letterhead,
-    planned: PlannedContact,
-    versions: dict[tuple[UUID, int], Version],
+async def _lease(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime], limit: int
+) -> list[Leased]:
+    """Attachments are looked for only where a step wants them."""
+    contacts = await lease_contacts(tx, merchant_id, lease, times, limit)
+    if not contacts:
+        return []
+    keys = {planned.contact.process_key for planned in contacts}
+    versions = await load_newest(tx, merchant_id, keys)
+    leased = [_find_step(planned, versions) for planned in contacts]
+    wanting = {each.planned.contact.claim_id for each in leased if _wants_attachments(each)}
+    if not wanting:
+        return leased
+    found = await load_attachments(tx, merchant_id, wanting)
+    return [
+        replace(each, attachments=tuple(found.get(each.planned.contact.claim_id, ())))
+        if _wants_attachments(each)
+        else each
+        for each in leased
+    ]
+
+
+def _wants_attachments(each: Leased) -> bool:
+    return each.step is not None and each.step.attachments != "NONE"
+
+
+def _find_step(planned: PlannedContact, versions: dict[tuple[UUID, int], Version]) -> Leased:
+    version = versions[planned.contact.process_key]
+    steps = (each for each in version.definition.steps if each.id == planned.contact.step_id)
+    step = next(steps, None)
+    return Leased(planned, version, step if isinstance(step, CommunicationStep) else None)
+
+
+async def _record(
+    tx: Connection,
+    merchant_id: int,
+    lease: Lease,
+    rendering: tuple[Sequence[Leased], Sequence[Outcome]],
     now: datetime,
-) -> RenderedContact | datetime:
-    """The rendered contact, or the instant before which it must not be sent."""
-    contact = planned.contact
-    version = versions[contact.process_key]
-    process = find_process(version, head.merchant.configuration.timezone)
-    try:
-        step = process.steps[process.index_of(contact.step_id)]
-        assert isinstance(step, CommunicationStep)
-        if step.send == "CONTACT_HOURS":
-            opening = process.calendar.next_opening(now)
-            if opening > now:
-                return opening
-        return render_contact(head, planned, version, step, process.calendar.local_date(now))
-    except Exception as error:
-        # One contact that cannot be rendered must not stop the others of its set.
-        log.exception(
-            "cannot be rendered",
-            communication_id=str(contact.communication_id),
-            claim_id=contact.claim_id,
-            error=type(error).__name__,
-        )
-        return now + _AFTER_FAULT
+) -> Prepared:
+    """Hand over what may be sent; give back what may not yet, for the instant it may."""
+    prepared = Prepared()
+    rendered: list[RenderedContact] = []
+    kept_back: dict[UUID, datetime] = {}
+    incomplete: list[UUID] = []
+    for each, outcome in zip(*rendering, strict=True):
+        contact = each.planned.contact
+        if isinstance(outcome, RenderedContact):
+            rendered.append(outcome)
+        elif isinstance(outcome, datetime):
+            kept_back[contact.communication_id] = outcome
+        elif isinstance(outcome, Permanent) or contact.has_waited:
+            prepared.refused.append((contact, outcome))
+        else:
+            incomplete.append(contact.communication_id)
+    passed = await hand_over(tx, merchant_id, rendered, lease, now)
+    for one in rendered:
+        contact_id = one.planned.contact.communication_id
+        if contact_id in passed:
+            prepared.handed_over.append(one)
+        else:
+            kept_back[contact_id] = now
+    await release(tx, merchant_id, lease, kept_back)
+    await await_attachment(tx, merchant_id, lease, incomplete, now + ATTACHMENT_PATIENCE)
+    return prepared

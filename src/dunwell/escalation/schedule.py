@@ -16,7 +16,7 @@ or the end. Facts and the present come in as arguments; outcomes go out as value
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
@@ -67,6 +67,17 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A step's contacts so far: their channels, and the next free place."""
+
+    channels: frozenset[Channel] = frozenset()
+    next_place: int = 0
+
+
+NOTHING_TRIED = Tried()
+
+
+@dataclass(frozen=True, slots=True)
 class StepFacts:
     """What steps ask about the claim itself."""
 
@@ -75,6 +86,8 @@ class StepFacts:
     has_reached: bool
     # The channels by which the debtor can be contacted now.
     usable_channels: Collection[Channel]
+    # What the step the claim stands at has tried in this run.
+    tried: Tried = NOTHING_TRIED
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +163,9 @@ def first_due(
     if definition.settings.processing_start == "CREATION" or first_primary_due_on is None:
         return now
     calendar = make_calendar(definition.settings, merchant_timezone)
-    return max(now, calendar.start_of(first_primary_due_on))
+    if first_primary_due_on <= calendar.local_date(now):
+        return now
+    return calendar.start_of(first_primary_due_on)
 
 
 def list_channels(step: CommunicationStep) -> list[Channel]:
@@ -158,12 +173,15 @@ def list_channels(step: CommunicationStep) -> list[Channel]:
 
 
 def find_channel(
-    step: CommunicationStep, usable: Collection[Channel], from_place: int = 0
+    step: CommunicationStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
 ) -> ContactPlanned | None:
-    """The first usable channel of the step from a place on."""
+    """The first usable channel of the step that was not tried yet.
+
+    Its place is that in the list, or the next free one where a new minor changed the list.
+    """
     for place, channel in enumerate(list_channels(step)):
-        if place >= from_place and channel in usable:
-            return ContactPlanned(step, place, channel)
+        if channel in usable and channel not in tried.channels:
+            return ContactPlanned(step, max(place, tried.next_place), channel)
     return None
 
 
@@ -178,7 +196,7 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
             break
         step = process.steps[index]
         opening = _find_opening(process, step, now)
-        if opening > now:
+        if opening > now and not _is_too_late(process, step, due_at, now):
             due_at = opening
             break
         outcome = _run_step(process, step, due_at, facts, now)
@@ -188,6 +206,8 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
             break
         index += 1
         due_at = outcome.until if isinstance(outcome, WaitBegun) else now
+        # What was tried belongs to the step the claim stood at.
+        facts = replace(facts, tried=NOTHING_TRIED)
     return Decision(tuple(outcomes), Position(process.id_at(index), due_at))
 
 
@@ -214,6 +234,12 @@ def _run_step(
     return _plan_contact(process, step, due_at, facts, now)
 
 
+def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:
+    """Whether a contact was missed through a standstill for longer than the policy allows."""
+    limit = process.skip_contacts_older_than
+    return isinstance(step, CommunicationStep) and limit is not None and now - due_at > limit
+
+
 def _plan_contact(
     process: Process,
     step: CommunicationStep,
@@ -221,7 +247,6 @@ def _plan_contact(
     facts: StepFacts,
     now: datetime,
 ) -> Outcome:
-    limit = process.skip_contacts_older_than
-    if limit is not None and now - due_at > limit:
+    if _is_too_late(process, step, due_at, now):
         return Skipped(step, SkipReason.TOO_LATE)
-    return find_channel(step, facts.usable_channels) or NobodyReachable(step)
+    return find_channel(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

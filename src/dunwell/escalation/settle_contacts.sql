@@ -24,6 +24,9 @@ WITH answered AS (
     SELECT $1, claim_id, run, step_id, version_id, outcome, reason, $2
     FROM unnest($13::bigint[], $14::integer[], $15::integer[], $16::uuid[], $17::text[], $18::text[])
         AS h (claim_id, run, step_id, version_id, outcome, reason)
+    ON CONFLICT (merchant_id, claim_id, run, step_id) DO UPDATE
+    SET version_id = excluded.version_id, outcome = excluded.outcome, reason = excluded.reason,
+        at = excluded.at
 )
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
@@ -31,3 +34,9 @@ SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
 FROM unnest($19::uuid[], $20::bigint[], $21::integer[], $22::integer[], $23::smallint[],
             $24::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
+-- As in engine_outcomes: a step that runs again after a reversal.
+ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
+SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
+    planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
+    tries = 0
+WHERE communications.state IN ('CANCELLED', 'FAILED')

@@ -4,18 +4,22 @@ answer     contact    the claim
 Accepted   ACCEPTED   goes on at the next step, now
 Temporary  PLANNED    waits; tried again after a growing pause, at most MAX_TRIES times
 Permanent  FAILED     tries the next usable channel of the step, or goes on: nobody reachable
+
+A contact whose step requires an attachment that did not come in time has failed without a channel
+being asked, and without fallback: the process goes on.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.escalation.schedule import ContactPlanned, find_channel
+from dunwell.escalation.schedule import ContactPlanned, Tried, find_channel
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.channel import Accepted, Outcome, Temporary
 from dunwell.workflows.definition import CommunicationStep
 
 MAX_TRIES = 12
+ATTACHMENT_MISSING = "ATTACHMENT_MISSING"
 _FIRST_PAUSE = timedelta(seconds=30)
 _LONGEST_PAUSE = timedelta(hours=6)
 
@@ -49,6 +53,8 @@ class GiveUp:
 class CallAgain:
     """No answer, and the channel takes one message for one id however often it is called."""
 
+    after: timedelta
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
@@ -66,27 +72,40 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutAttachment:
+    """The attachment the step requires did not come in time; no channel was asked."""
+
+
+Answer = Outcome | Unanswered | WithoutAttachment
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """A contact whose channel answered; tries count this one."""
 
     step: CommunicationStep
-    place: int
     tries: int
     usable_channels: Collection[Channel]
+    # What the step has tried, this contact included.
+    tried: Tried
 
 
-def decide_settlement(attempt: Attempt, answer: Outcome | Unanswered, now: datetime) -> Settlement:
+def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settlement:
     if isinstance(answer, Accepted):
         return Settled()
+    if isinstance(answer, WithoutAttachment):
+        return GiveUp(ATTACHMENT_MISSING)
     if isinstance(answer, Unanswered):
-        return CallAgain() if answer.is_repeatable else Unknown()
+        if not answer.is_repeatable or attempt.tries >= MAX_TRIES:
+            return Unknown()
+        return CallAgain(_pause(attempt.tries, None))
     if isinstance(answer, Temporary):
         if attempt.tries < MAX_TRIES:
             return TryAgain(now + _pause(attempt.tries, answer.retry_after_seconds))
         reason = f"not taken in {MAX_TRIES} tries"
     else:
         reason = answer.reason
-    following = find_channel(attempt.step, attempt.usable_channels, attempt.place + 1)
+    following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
     return FallBack(following, reason) if following else GiveUp(reason)
 
 

@@ -10,6 +10,8 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dunwell.merchants.configuration import Channel
+
 EVENT_TYPES = (
     "DISPUTED",
     "ESCALATED",
@@ -22,6 +24,8 @@ EVENT_TYPES = (
     "ARCHIVED",
 )
 _ESCALATION = "ESCALATION"
+# The access channel of DETAILS_ACCESSED.
+_LANDING_PAGE = "LANDING_PAGE"
 
 
 class EventHead(msgspec.Struct, frozen=True, gc=False):
@@ -64,6 +68,15 @@ class Fee(msgspec.Struct, frozen=True, gc=False):
     currency: str
 
 
+class Payment(msgspec.Struct, frozen=True, gc=False):
+    """A debtor's payment by a provider, begun or completed."""
+
+    provider_name: str
+    amount_cents: int
+    currency: str
+    request_id: UUID
+
+
 class _Communication(msgspec.Struct, frozen=True, gc=False):
     channel: str
     reference: UUID
@@ -81,6 +94,21 @@ class _Checkpoint(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
+class _Access(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    channel: str
+    session_id: UUID
+    communication_type: str | UnsetType = UNSET
+
+
+class _Payment(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    provider_name: str
+    amount: int
+    currency: str
+    payment_request_id: UUID
+    reference: str | UnsetType = UNSET
+    transaction_id: str | UnsetType = UNSET
+
+
 class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     id: int
     merchant_id: int
@@ -91,7 +119,8 @@ class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     customer_number: str | UnsetType = UNSET
     communication: _Communication | UnsetType = UNSET
     fee: _Fee | UnsetType = UNSET
-    details: _Checkpoint | UnsetType = UNSET
+    payment: _Payment | UnsetType = UNSET
+    details: _Checkpoint | _Access | UnsetType = UNSET
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -126,6 +155,28 @@ def archived(head: EventHead) -> Event:
     return _event(head, _claim(head, "ARCHIVED"))
 
 
+def payment_in_progress(head: EventHead, payment: Payment, reference: str) -> Event:
+    """The debtor was handed off to the provider; `reference` is the payment reference."""
+    begun = _Payment(*_payment_fields(payment), reference=reference)
+    return _event(head, _claim(head, "PAYMENT_IN_PROGRESS", payment=begun), source=None)
+
+
+def payment_completed(head: EventHead, payment: Payment, transaction_id: str) -> Event:
+    """The payment request is completed; the amount is what was paid, `transaction_id` theirs."""
+    completed = _Payment(*_payment_fields(payment), transaction_id=transaction_id)
+    return _event(head, _claim(head, "PAYMENT_COMPLETED", payment=completed), source=None)
+
+
+def details_accessed(
+    head: EventHead, session_id: UUID, communication_type: Channel | None = None
+) -> Event:
+    """The debtor opened the claim; `communication_type` is the channel of the link that was used,
+    none when the access cannot be traced to a communication."""
+    traced = UNSET if communication_type is None else communication_type
+    details = _Access(_LANDING_PAGE, session_id, traced)
+    return _event(head, _claim(head, "DETAILS_ACCESSED", details=details), source=None)
+
+
 def render_instant(instant: datetime) -> str:
     """The event's date: whole seconds, UTC, with a Z."""
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
@@ -137,7 +188,8 @@ def _claim(
     *,
     communication: _Communication | UnsetType = UNSET,
     fee: _Fee | UnsetType = UNSET,
-    details: _Checkpoint | UnsetType = UNSET,
+    payment: _Payment | UnsetType = UNSET,
+    details: _Checkpoint | _Access | UnsetType = UNSET,
 ) -> _Claim:
     return _Claim(
         id=head.claim_id,
@@ -148,12 +200,23 @@ def _claim(
         customer_number=UNSET if head.customer_number is None else head.customer_number,
         communication=communication,
         fee=fee,
+        payment=payment,
         details=details,
     )
 
 
-def _event(head: EventHead, claim: _Claim, step: ActionStep | UnsetType = UNSET) -> Event:
-    body = _Body(claim.action, head.event_id, claim.executed_at, _ESCALATION, claim, step)
+def _payment_fields(payment: Payment) -> tuple[str, int, str, UUID]:
+    return payment.provider_name, payment.amount_cents, payment.currency, payment.request_id
+
+
+def _event(
+    head: EventHead,
+    claim: _Claim,
+    step: ActionStep | UnsetType = UNSET,
+    *,
+    source: str | None = _ESCALATION,
+) -> Event:
+    body = _Body(claim.action, head.event_id, claim.executed_at, source, claim, step)
     return Event(
         event_id=head.event_id,
         merchant_id=head.merchant_id,

@@ -91,8 +91,9 @@ async def _save(resources: Resources, outcomes: Sequence[Outcome]) -> None:
             await save_outcomes(connection, outcomes)
         return
     async with resources.database.transaction() as tx:
-        await save_outcomes(tx, outcomes)
+        # Endpoints are locked before deliveries, as removing an endpoint does.
         await _judge_endpoints(resources, tx, telling)
+        await save_outcomes(tx, outcomes)
 
 
 def _is_telling(outcome: Outcome) -> bool:

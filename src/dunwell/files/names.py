@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from dunwell.errors import Fault
 
 MAX_NAME_LENGTH = 255
+_ENDINGS = {
+    "application/pdf": (".pdf",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/png": (".png",),
+    "image/webp": (".webp",),
+}
 # Controls, halves of surrogate pairs, line and paragraph separators.
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 # They turn the direction of what follows, so that "exe.fdp" reads as a document.
@@ -15,6 +21,13 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
     """Faults of the upload form's two names, by the names of its parts (spec, Upload ticket)."""
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
+
+
+def name_for_reader(friendly_name: str, content_type: str) -> str:
+    """The name debtors save the file under: the display name with the ending of its type."""
+    endings = _ENDINGS[content_type]
+    clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
+    return clean if clean.lower().endswith(endings) else clean + endings[0]
 
 
 def _check(part: str, name: str) -> Iterator[Fault]:

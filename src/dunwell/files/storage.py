@@ -1,9 +1,11 @@
 """Where file contents are kept: a local folder or an object store, behind one API (obstore).
 
 Keys begin with the merchant's id and are made of ids alone; no text from outside becomes a part of
-one. Contents never change: a key is written once.
+one. Contents never change: a key is written once. Calls run in threads: obstore's own coroutines
+call back into an interpreter that may be ending, which aborts the process.
 """
 
+import asyncio
 from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
@@ -38,15 +40,14 @@ class Storage:
     async def save(self, key: str, content: bytes) -> None:
         """Raises Unavailable."""
         try:
-            await obstore.put_async(self._store, key, content)
+            await asyncio.to_thread(obstore.put, self._store, key, content)
         except (BaseError, OSError) as error:
             raise _away() from error
 
     async def load(self, key: str) -> bytes:
         """Raises ContentMissing, Unavailable."""
         try:
-            result = await obstore.get_async(self._store, key)
-            return bytes(await result.bytes_async())
+            return await asyncio.to_thread(self._load, key)
         except (NotFoundError, FileNotFoundError) as error:
             raise ContentMissing(key) from error
         except (BaseError, OSError) as error:
@@ -55,11 +56,14 @@ class Storage:
     async def remove(self, key: str) -> None:
         """What is gone already counts as removed. Raises Unavailable."""
         try:
-            await obstore.delete_async(self._store, key)
+            await asyncio.to_thread(obstore.delete, self._store, key)
         except (NotFoundError, FileNotFoundError):
             return
         except (BaseError, OSError) as error:
             raise _away() from error
+
+    def _load(self, key: str) -> bytes:
+        return bytes(obstore.get(self._store, key).bytes())
 
 
 def upload_key(merchant_id: int, ticket_id: UUID) -> str:

@@ -4,7 +4,7 @@ Pure. One claim's faults never touch another's (spec, Errors 2); only a body tha
 claims at all is refused as a whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +14,7 @@ from babel import Locale
 from babel.core import get_global
 
 from dunwell.errors import Fault, InvalidRequest, ValidationError
+from dunwell.intake.plain_submission import decode_plain, is_plain
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
 from dunwell.kit.shape import find_faults
 
@@ -45,11 +46,15 @@ def check_claims(body: bytes) -> list[ClaimSubmission | Rejected]:
     Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS).
     """
     try:
-        claims = _all_at_once.decode(body)
+        claims = _decode_all(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return [_read_claim(raw) for raw in _split(body)]
     _check_count(len(claims))
     return [_check_meaning(claim) for claim in claims]
+
+
+def _decode_all(body: bytes) -> Sequence[ClaimSubmission]:
+    return decode_plain(body) if is_plain(body) else _all_at_once.decode(body)
 
 
 def _split(body: bytes) -> list[msgspec.Raw]:
@@ -58,7 +63,7 @@ def _split(body: bytes) -> list[msgspec.Raw]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         _check_json(body)
         message = "The body must be a JSON array of claims; put a single claim in brackets."
-        raise ValidationError([Fault("", message, "type")], message) from error
+        raise ValidationError([Fault("", message, "WRONG_TYPE")], message) from error
     _check_count(len(raws))
     return raws
 
@@ -73,10 +78,10 @@ def _check_json(text: bytes | msgspec.Raw) -> object:
 def _check_count(count: int) -> None:
     if count == 0:
         message = "The array holds no claim; send at least one."
-        raise ValidationError([Fault("", message, "tooFew")], message)
+        raise ValidationError([Fault("", message, "TOO_FEW")], message)
     if count > MAX_CLAIMS:
         message = f"The array holds {count} claims; send at most {MAX_CLAIMS} per request."
-        raise ValidationError([Fault("", message, "tooMany")], message)
+        raise ValidationError([Fault("", message, "TOO_MANY")], message)
 
 
 def _read_claim(raw: msgspec.Raw) -> ClaimSubmission | Rejected:
@@ -88,7 +93,7 @@ def _read_claim(raw: msgspec.Raw) -> ClaimSubmission | Rejected:
 
 
 def _reject_shape(value: object, first_fault: str) -> Rejected:
-    faults = find_faults(value, ClaimSubmission) or [Fault("", first_fault, "invalid")]
+    faults = find_faults(value, ClaimSubmission) or [Fault("", first_fault, "WRONG_FORMAT")]
     reference = value.get("referenceNumber") if isinstance(value, dict) else None
     return Rejected(reference if isinstance(reference, str) else None, ValidationError(faults))
 
@@ -100,39 +105,39 @@ def _check_meaning(claim: ClaimSubmission) -> ClaimSubmission | Rejected:
 
 def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
     if not claim.reference_number.strip():
-        yield Fault("/referenceNumber", "The reference is blank; give your own.", "blank")
+        yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
     if not _has_text(claim.debtor_last_name) and not _has_text(claim.company_name):
         yield Fault(
-            "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "required"
+            "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
         )
     if claim.currency not in _CURRENCIES:
-        yield Fault(
-            "/currency", f"{claim.currency} is no ISO 4217 currency code, like EUR.", "currency"
-        )
+        message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
+        yield Fault("/currency", message, "UNKNOWN_CURRENCY")
     if claim.mobile_number is not None and not _is_possible(
         claim.mobile_number[:6], len(claim.mobile_number)
     ):
         yield Fault(
             "/mobileNumber",
             "No such number is possible; use the international format, like +4915112345678.",
-            "phoneNumber",
+            "WRONG_PHONE_NUMBER",
         )
     if claim.language is not None and claim.language not in _LANGUAGES:
-        yield Fault("/language", "Unknown language; use an ISO 639 code, like de.", "language")
+        message = "Unknown language; use an ISO 639 code, like de."
+        yield Fault("/language", message, "UNKNOWN_LANGUAGE")
     country = claim.address.country if claim.address else None
     if country is not None and country not in _COUNTRIES:
-        yield Fault("/address/country", f"{country} is no ISO 3166-1 code, like DE.", "country")
+        message = f"{country} is no ISO 3166-1 code, like DE."
+        yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
     yield from _find_faulty_items(claim.items)
 
 
 def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
     if all(item.type != "PRIMARY" for item in items):
-        yield Fault("/items", "At least one item must be of type PRIMARY.", "primaryMissing")
+        yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
     for position, item in enumerate(items):
         if item.item_date and item.due_date and item.due_date < item.item_date:
-            yield Fault(
-                f"/items/{position}/dueDate", "dueDate is before itemDate; swap them?", "order"
-            )
+            message = "dueDate is before itemDate; swap them?"
+            yield Fault(f"/items/{position}/dueDate", message, "WRONG_ORDER")
 
 
 def _has_text(value: str | None) -> bool:

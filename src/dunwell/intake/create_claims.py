@@ -4,18 +4,17 @@ Each claim stands for itself; a rejected one, a reference used before and an unk
 alone. The whole set is one statement, hence one transaction, whatever its size.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
-
-import msgspec
 
 from dunwell.assignment.targets import accepts_currency, load_default_target
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
 from dunwell.escalation.schedule import first_due
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
+from dunwell.intake.rows import UNASSIGNED, StartRow, make_claim_row, make_item_rows
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
@@ -109,9 +108,10 @@ async def _refuse_unusable(
 async def _store(
     work: Work, chosen: dict[int, ClaimSubmission], target: Version | None
 ) -> dict[int, CreationResult]:
-    rows = [_claim_row(work, n, claim, target) for n, claim in chosen.items()]
+    rows = [make_claim_row(n, c, _make_start(work, c, target)) for n, c in chosen.items()]
+    items = [row for n, claim in chosen.items() for row in make_item_rows(n, claim)]
     stored = await work.tx.fetch(
-        _CREATE, work.merchant_id, rows, _item_rows(chosen), _attachment_rows(work, chosen),
+        _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen),
         work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id,
     )  # fmt: skip
     results = {}
@@ -119,7 +119,7 @@ async def _store(
         n, claim_id = row["n"], row["claim_id"]
         claim = chosen[n]
         if claim_id is not None:
-            remarks = () if claim.has_contact else (NO_CONTACT,)
+            remarks = tuple(_find_remarks(work, claim, target))
             results[n] = CreationResult(claim_id, claim.reference_number, None, remarks)
             continue
         # A claim that another request created while this statement ran is not in its snapshot.
@@ -130,62 +130,27 @@ async def _store(
     return results
 
 
-def _claim_row(
-    work: Work, n: int, claim: ClaimSubmission, target: Version | None
-) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "n": n,
-        "reference_number": claim.reference_number,
-        "currency": claim.currency,
-        "first_name": claim.debtor_name,
-        "last_name": claim.debtor_last_name,
-        "company_name": claim.company_name,
-        "email": claim.email,
-        "mobile_number": claim.mobile_number,
-        "language": claim.language,
-        "date_of_birth": claim.date_of_birth,
-        "address": _address_row(claim),
-        "customer_number": claim.customer_number,
-        "contract_number": claim.contract_number,
-        "custom_fields": claim.custom_fields,
-        "max_deferral_on": claim.max_deferral_date,
-    }
-    if target is not None and accepts_currency(target, work.merchant, claim.currency):
-        row |= _assignment_row(work, claim, target)
-    return row
+def _find_remarks(work: Work, claim: ClaimSubmission, target: Version | None) -> Iterator[Remark]:
+    if not claim.has_contact:
+        yield NO_CONTACT
+    if target is not None and not accepts_currency(target, work.merchant, claim.currency):
+        yield Remark(
+            "OTHER_CURRENCY",
+            f"The default workflow does not take claims in {claim.currency}; "
+            "the claim stays unassigned.",
+        )
 
 
-def _assignment_row(work: Work, claim: ClaimSubmission, target: Version) -> dict[str, Any]:
+def _make_start(work: Work, claim: ClaimSubmission, target: Version | None) -> StartRow:
+    if target is None or not accepts_currency(target, work.merchant, claim.currency):
+        return UNASSIGNED
     timezone = work.merchant.configuration.timezone
-    return {
-        "workflow_id": target.workflow_id,
-        "workflow_major": target.major,
-        "next_step_id": target.definition.steps[0].id,
-        "due_at": first_due(target.definition, timezone, claim.first_primary_due_on, work.now),
-    }
-
-
-def _address_row(claim: ClaimSubmission) -> dict[str, Any] | None:
-    if claim.address is None:
-        return None
-    given = msgspec.structs.asdict(claim.address)
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _item_rows(chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:
-    return [
-        {
-            "n": n,
-            "position": position,
-            "reference": item.reference,
-            "type": item.type,
-            "value_cents": int(item.value),
-            "item_date": item.item_date,
-            "due_date": item.due_date,
-        }
-        for n, claim in chosen.items()
-        for position, item in enumerate(claim.items)
-    ]
+    return StartRow(
+        workflow_id=target.workflow_id,
+        workflow_major=target.major,
+        next_step_id=target.definition.steps[0].id,
+        due_at=first_due(target.definition, timezone, claim.first_primary_due_on, work.now),
+    )
 
 
 def _attachment_rows(work: Work, chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:

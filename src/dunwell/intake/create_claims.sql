@@ -16,7 +16,8 @@ WITH submitted AS MATERIALIZED (
     SELECT $1, reference_number, currency, workflow_id, workflow_major,
            CASE WHEN workflow_id IS NULL THEN 0 ELSE 1 END, next_step_id, due_at, $5, $5
     FROM submitted
-    ORDER BY n
+    -- One order for all: two requests with the same references wait for each other, never both.
+    ORDER BY reference_number
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
     RETURNING claim_id, reference_number
 ), placed AS MATERIALIZED (
@@ -52,9 +53,11 @@ WITH submitted AS MATERIALIZED (
     FROM created
     HAVING count(*) > 0
 )
-SELECT s.n, p.claim_id, present.claim_id AS present_claim_id
+SELECT s.n, p.claim_id,
+       CASE WHEN p.claim_id IS NULL THEN (
+           SELECT present.claim_id
+           FROM claims present
+           WHERE present.merchant_id = $1 AND present.reference_number = s.reference_number)
+       END AS present_claim_id
 FROM submitted s
 LEFT JOIN placed p USING (n)
-LEFT JOIN claims present
-    ON p.claim_id IS NULL AND present.merchant_id = $1
-    AND present.reference_number = s.reference_number

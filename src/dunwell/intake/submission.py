@@ -24,17 +24,60 @@ _EMAIL = (
     r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$(?!\n)"
 )
 
-Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS)]
-Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS)]
-Money = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,11}$(?!\n)")]
-Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)")]
-Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}$(?!\n)")]
-Email = Annotated[str, Meta(max_length=254, pattern=_EMAIL)]
-MobileNumber = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{5,14}$(?!\n)")]
-Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}$(?!\n)")]
+# A pattern's description is what a fault says was expected (`kit.shape`).
+_PLAIN_TEXT = "a text without control characters"
+Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)]
+Reference = Annotated[
+    str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)
+]
+Money = Annotated[
+    str,
+    Meta(
+        pattern=r"^[1-9][0-9]{0,11}$(?!\n)",
+        description="an amount in minor units as a string of 1 to 12 digits without leading zero",
+    ),
+]
+Currency = Annotated[
+    str,
+    Meta(pattern=r"^[A-Z]{3}$(?!\n)", description="an ISO 4217 code of three capitals, like EUR"),
+]
+Country = Annotated[
+    str,
+    Meta(pattern=r"^[A-Z]{2}$(?!\n)", description="an ISO 3166-1 code of two capitals, like DE"),
+]
+Email = Annotated[
+    str,
+    Meta(
+        max_length=254,
+        pattern=_EMAIL,
+        description="one e-mail address without a name, like erika@example.org",
+    ),
+]
+MobileNumber = Annotated[
+    str,
+    Meta(
+        pattern=r"^\+[1-9][0-9]{5,14}$(?!\n)",
+        description="a number in international format with a leading plus, like +4915112345678",
+    ),
+]
+Language = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z]{2,3}$(?!\n)",
+        description="an ISO 639 code of two or three small letters, like de",
+    ),
+]
 
 
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+class _Part(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    rename="camel",
+    kw_only=True,
+    # What is read from JSON holds no cycles; a thousand claims keep the collector busy otherwise.
+    gc=False,
+):
     pass
 
 
@@ -98,4 +141,7 @@ class ClaimSubmission(_Part, frozen=True):
     @property
     def first_primary_due_on(self) -> date | None:
         """The due date of the first PRIMARY item by position (CONTRACT 6, processingStart)."""
-        return next(item.due_date for item in self.items if item.type == "PRIMARY")
+        for item in self.items:
+            if item.type == "PRIMARY":
+                return item.due_date
+        return None

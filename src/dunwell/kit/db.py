@@ -31,6 +31,14 @@ _AWAY = (
 )
 
 
+# Another transaction was in the way; nothing of this one was kept.
+_IN_THE_WAY = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+)
+
+
 class DatabaseAway(Unavailable):
     """The database does not answer, shuts down, starts up or is full."""
 
@@ -74,6 +82,8 @@ class Database:
                 yield connection
         except TimeoutError as error:
             raise DatabaseAway("The database is too busy. Try again shortly.") from error
+        except _IN_THE_WAY as error:
+            raise DatabaseAway("Another change was in the way. Try again.") from error
         except _AWAY as error:
             raise DatabaseAway("The database is away. Try again shortly.") from error
 
@@ -82,6 +92,16 @@ class Database:
 async def savepoint(tx: Connection) -> AsyncIterator[None]:
     """Within an open transaction: an exception undoes what was done since, and nothing before."""
     async with tx.transaction():
+        yield
+
+
+@asynccontextmanager
+async def snapshot(connection: Connection) -> AsyncIterator[None]:
+    """Reads of one instant. Within an open transaction, that one's isolation rules."""
+    if connection.is_in_transaction():
+        yield
+        return
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
         yield
 
 

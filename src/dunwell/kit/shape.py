@@ -215,7 +215,7 @@ def _describe_limit(finding: Finding, kind: str) -> Fault:
         return _fault(finding, code, words.format(finding.validator_value))
     schema = _as_mapping(finding.schema)
     wanted = schema.get("description") or f"{kind} {finding.validator_value}"
-    return _fault(finding, "WRONG_FORMAT", f"Expected {wanted}.")
+    return _fault(finding, "WRONG_FORMAT", f"Expected {str(wanted).rstrip('.')}.")
 
 
 def _given(finding: Finding) -> Any:

@@ -9,6 +9,8 @@ import msgspec
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
 Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
+# The languages of the debtor's pages. Another one is a catalogue more, and a code here.
+PAGE_LANGUAGES = ("de", "en")
 
 
 class Legal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,16 +29,46 @@ class Contact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hours: str | None = None
 
 
+class Logo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A checked image of at most 50 KB: image/svg+xml, image/png, image/jpeg or image/webp.
+
+    An SVG holds shapes and text alone: no script, no style sheet, nothing from elsewhere.
+    """
+
+    content_type: str
+    content: bytes
+
+
+class Brand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a merchant's messages and pages look. `color` is #rrggbb in small letters."""
+
+    logo: Logo | None = None
+    color: str | None = None
+
+
+class LandingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    # Those a debtor can choose among, of PAGE_LANGUAGES.
+    languages: tuple[str, ...] = PAGE_LANGUAGES
+
+
 class BankAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     iban: str
     holder: str
     bic: str | None = None
 
 
+class PaymentMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A way to pay on the debtor's page, by the name of the provider's adapter."""
+
+    provider: str
+
+
 class Payment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bank_account: BankAccount | None = None
     # Which items a payment pays first (CONTRACT 4).
     allocation: Allocation = "COSTS_FIRST"
+    # In the order in which they are offered.
+    methods: tuple[PaymentMethod, ...] = ()
 
 
 class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +86,8 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contact: Contact | None = None
     payment: Payment = msgspec.field(default_factory=Payment)
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
+    brand: Brand = msgspec.field(default_factory=Brand)
+    landing_page: LandingPage = msgspec.field(default_factory=LandingPage)
 
 
 def find_missing(configuration: Configuration) -> list[str]:
@@ -65,6 +99,7 @@ def find_missing(configuration: Configuration) -> list[str]:
         missing.append("contact")
     if not configuration.channels:
         missing.append("channels")
-    if configuration.payment.bank_account is None:
-        missing.append("payment.bankAccount")
+    # One of the two will do: payment.methods or payment.bankAccount.
+    if not configuration.payment.methods and configuration.payment.bank_account is None:
+        missing.append("payment")
     return missing

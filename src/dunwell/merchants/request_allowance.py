@@ -3,7 +3,8 @@
 State is per process and worth nothing after a crash: at most the undrawn rest of a minute's block.
 """
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -26,6 +27,8 @@ class _Block:
     # What all processes had drawn when this one drew last.
     drawn: int | None = None
     is_exhausted: bool = False
+    # One draw at a time: requests that meet an empty block together wait for the same one.
+    drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class RequestAllowance:
@@ -41,7 +44,9 @@ class RequestAllowance:
         """
         block = self._block_of(access.credential_id, minute_of(now))
         if block.left == 0 and not block.is_exhausted:
-            await self._draw(tx, access, block)
+            async with block.drawing:
+                if block.left == 0 and not block.is_exhausted:
+                    await self._draw(tx, access, block)
         if block.left == 0:
             raise RateLimited(
                 f"This credential may send {access.requests_per_minute} requests a minute. "
@@ -67,6 +72,5 @@ class RequestAllowance:
         drawn = await draw_requests(tx, access, block.minute, wanted)
         granted = 0 if drawn is None else decide_granted(limit, wanted, drawn)
         block.drawn = limit if drawn is None else drawn
-        # Requests running beside this one may have drawn meanwhile: add, do not replace.
-        block.left += granted
-        block.is_exhausted = block.is_exhausted or granted == 0
+        block.left = granted
+        block.is_exhausted = granted == 0

@@ -42,7 +42,12 @@ class Message:
     body_html: str | None
     # The merchant's time; the date the message bears.
     created_at: datetime
+    # Of a letter: what is printed. The other channels have none.
+    document: MessageFile | None = None
+    # Files that go along: attached to an e-mail, enclosed with a letter.
     attachments: tuple[MessageFile, ...] = ()
+    # Whether the merchant only rehearses.
+    is_sandbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)

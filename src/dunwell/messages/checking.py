@@ -5,13 +5,18 @@ Languages and missing texts are the definition's own business (`workflows.checki
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from dunwell.errors import Fault
 from dunwell.kit.shape import render_nearest, render_pointer
-from dunwell.messages.markdown import parse_markdown
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.gsm import count_parts, write_plainly
+from dunwell.messages.mandatory import describe_missing_part, find_missing_parts
+from dunwell.messages.markdown import has_markup, parse_markdown
 from dunwell.messages.placeholders import (
     ITEMS,
     NAMES,
+    PLACEHOLDER,
     SNIPPET_PREFIX,
     expand_snippets,
     find_snippets,
@@ -19,6 +24,7 @@ from dunwell.messages.placeholders import (
     find_used,
     has_stray_braces,
 )
+from dunwell.messages.sms import MAX_PARTS
 from dunwell.workflows.definition import Definition, Template, Texts
 
 # A whole text, its snippets put in, and its pointer.
@@ -26,6 +32,16 @@ Check = Callable[[str, str], Iterator[Fault]]
 
 _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
 _IMAGE = re.compile(r"!\[[^\]]*\]\(")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A template's texts for one channel."""
+
+    channel: Channel
+    subject: Texts
+    body: Texts
+    check_body: Check
 
 
 def find_template_faults(definition: Definition) -> list[Fault]:
@@ -38,29 +54,48 @@ def _find_faults(definition: Definition) -> Iterator[Fault]:
         for language, text in texts.items():
             yield from _check_snippet(text, render_pointer(["snippets", name, language]))
     for name, template in definition.templates.items():
-        for place, texts, check in _list_texts(template):
-            for language, text in texts.items():
-                pointer = render_pointer(["templates", name, *place, language])
-                yield from _check_words(text, pointer)
-                unknown = list(_check_snippets_known(text, definition, pointer))
-                yield from unknown or check(_expand(text, definition, language), pointer)
+        for message in _list_messages(template):
+            path = render_pointer(["templates", name, message.channel])
+            yield from _check_texts(definition, message.subject, f"{path}/subject", _check_line)
+            yield from _check_texts(definition, message.body, f"{path}/body", message.check_body)
+            yield from _check_parts(definition, message, f"{path}/body")
+
+
+def _list_messages(template: Template) -> Iterator[_Message]:
+    if template.email:
+        yield _Message("EMAIL", template.email.subject, template.email.body, _check_body)
+    if template.sms:
+        yield _Message("SMS", {}, template.sms.body, _check_sms)
+    if template.letter:
+        yield _Message("LETTER", template.letter.subject, template.letter.body, _check_body)
+
+
+def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) -> Iterator[Fault]:
+    for language, text in texts.items():
+        pointer = path + render_pointer([language])
+        yield from _check_words(text, pointer)
+        unknown = list(_check_snippets_known(text, definition, pointer))
+        yield from unknown or check(_expand(text, definition, language), pointer)
+
+
+def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
+    """The mandatory parts of one channel's message in each language, subject and body together."""
+    for language, body in message.body.items():
+        whole = _expand(body, definition, language)
+        if not whole.strip():
+            continue
+        used = find_used(whole)
+        # A subject can name the claim; what has to be read or clicked stands in the body.
+        subject = find_used(_expand(message.subject.get(language, ""), definition, language))
+        used += [name for name in subject if name == "claim.referenceNumber"]
+        for part in find_missing_parts(message.channel, used):
+            words = describe_missing_part(message.channel, part)
+            yield Fault(path + render_pointer([language]), words, "MISSING_PART")
 
 
 def _expand(text: str, definition: Definition, language: str) -> str:
     words = {name: texts.get(language, "") for name, texts in definition.snippets.items()}
     return expand_snippets(text, words)
-
-
-def _list_texts(template: Template) -> Iterator[tuple[tuple[str, str], Texts, Check]]:
-    """Each text's place, itself in all languages, and what to check the whole of it by."""
-    if template.email:
-        yield ("EMAIL", "subject"), template.email.subject, _check_line
-        yield ("EMAIL", "body"), template.email.body, _check_body
-    if template.sms:
-        yield ("SMS", "body"), template.sms.body, _check_line
-    if template.letter:
-        yield ("LETTER", "subject"), template.letter.subject, _check_line
-        yield ("LETTER", "body"), template.letter.body, _check_body
 
 
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
@@ -93,6 +128,24 @@ def _check_line(text: str, pointer: str) -> Iterator[Fault]:
     if ITEMS in find_used(text):
         message = "{{ items }} is a table; use it in the body of an e-mail or a letter."
         yield Fault(pointer, message, "MISPLACED_ITEMS")
+
+
+def _check_sms(text: str, pointer: str) -> Iterator[Fault]:
+    """An SMS is plain text: marks would be read as they stand."""
+    yield from _check_line(text, pointer)
+    if _HTML.search(text):
+        yield Fault(pointer, "An SMS is plain text; remove the HTML.", "HTML_IN_TEXT")
+    if has_markup(text):
+        message = (
+            "An SMS is plain text; remove what Markdown takes for bold, italics, links, lists or "
+            "headings, also from the snippets it uses."
+        )
+        yield Fault(pointer, message, "MARKDOWN_IN_SMS")
+    # Without the values that will stand in it: what is too long already.
+    parts = count_parts(write_plainly(PLACEHOLDER.sub("", text)))
+    if parts.count > MAX_PARTS:
+        message = f"The text needs {parts.count} parts of an SMS; shorten it to {MAX_PARTS}."
+        yield Fault(pointer, message, "TOO_LONG")
 
 
 def _check_body(text: str, pointer: str) -> Iterator[Fault]:

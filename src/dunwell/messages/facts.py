@@ -59,11 +59,13 @@ class CreditorFacts:
     vat_id: str | None = None
     bank_iban: str | None = None
     bank_holder: str | None = None
+    bank_bic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LandingFacts:
-    """The debtor's page. `url` bears the token or, in what is stored, `links.TOKEN_MASK`."""
+    """The debtor's page. `url` bears the token, `code` is in groups; in what is stored both are
+    masked (`links.TOKEN_MASK`, `codes.CODE_MASK`)."""
 
     url: str | None = None
     code: str | None = None

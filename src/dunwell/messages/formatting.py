@@ -18,6 +18,16 @@ from dunwell.messages.facts import DebtorFacts, MessageFacts
 from dunwell.messages.placeholders import ITEMS, LANDING_URL, NAMES
 from dunwell.messages.wording import Wording, find_wording
 
+# ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
+# for some currencies is without the minor unit they are counted in.)
+_MINOR_DIGITS = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+_OTHER_MINOR_DIGITS = {
+    code: digits for digits, codes in _MINOR_DIGITS.items() for code in codes.split()
+}
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _CODE_AND_DIGIT = re.compile(r"(?<=[A-Z])(?=\d)")
 _LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
@@ -34,11 +44,23 @@ def find_locale(language: str) -> Locale:
         return Locale("en")
 
 
+def count_minor_digits(currency: str) -> int:
+    """How many digits of an amount in minor units stand behind the point (ISO 4217)."""
+    return _OTHER_MINOR_DIGITS.get(currency, 2)
+
+
 @lru_cache(maxsize=8192)
 def render_money(cents: int, currency: str, language: str) -> str:
-    """Minor units as an amount with its currency: 1.234,56 € in German."""
-    amount = Decimal(cents).scaleb(-get_currency_precision(currency))
-    text = format_currency(amount, currency, locale=find_locale(language))
+    """Minor units (ISO 4217's) as an amount with its currency: 1.234,56 € in German."""
+    digits = count_minor_digits(currency)
+    amount = Decimal(cents).scaleb(-digits)
+    locale = find_locale(language)
+    if digits == get_currency_precision(currency):
+        text = format_currency(amount, currency, locale=locale)
+    else:  # CLDR shows some currencies without the cents they are counted in
+        pattern = locale.currency_formats["standard"].pattern
+        exact = pattern.replace(".00", f".{'0' * digits}" if digits else "")
+        text = format_currency(amount, currency, exact, locale=locale, currency_digits=False)
     # CLDR sets a code that stands for a missing sign apart; Babel does not.
     return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
 

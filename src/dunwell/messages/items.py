@@ -12,13 +12,13 @@ def render_items_html(values: Values) -> str:
     """Two columns, so that it fits a phone: what and when, how much."""
     wording = values.wording
     rows = "".join(
-        f"<tr><td>{escape(_describe(item, values))}{_days_html(item, values)}</td>"
+        f"<tr><td>{escape(describe_item(item, values))}{_days_html(item, values)}</td>"
         f"<td>{escape(values.money(item.value_cents))}</td></tr>"
         for item in values.facts.claim.items
     )
     sums = "".join(
         f'<tr><th scope="row">{escape(label)}</th><td>{escape(amount)}</td></tr>'
-        for label, amount in _sums(values)
+        for label, amount in list_sums(values)
     )
     return (
         f'<table class="items"><thead><tr><th scope="col">{escape(wording.item)}</th>'
@@ -30,25 +30,25 @@ def render_items_html(values: Values) -> str:
 def render_items_text(values: Values) -> str:
     """A line an item and one for its days, amounts under each other, a rule, the sums."""
     claim = values.facts.claim
-    items = [(_describe(item, values), values.money(item.value_cents)) for item in claim.items]
-    sums = _sums(values)
+    items = [(describe_item(item, values), values.money(item.value_cents)) for item in claim.items]
+    sums = list_sums(values)
     left = min(max(len(label) for label, _ in items + sums), _MAX_WIDTH)
     right = max(len(amount) for _, amount in items + sums)
     lines = []
     for item, (label, amount) in zip(claim.items, items, strict=True):
         lines.append(f"{label:<{left}}  {amount:>{right}}")
-        lines += [f"  {days}" for days in [_days(item, values)] if days]
+        lines += [f"  {days}" for days in [render_days(item, values)] if days]
     lines.append("-" * (left + 2 + right))
     lines += [f"{label:<{left}}  {amount:>{right}}" for label, amount in sums]
     return "\n".join(lines)
 
 
-def _describe(item: ItemFacts, values: Values) -> str:
+def describe_item(item: ItemFacts, values: Values) -> str:
     label = values.wording.item_types[item.type]
     return f"{label} {render_line(item.reference)}" if item.reference else label
 
 
-def _days(item: ItemFacts, values: Values) -> str:
+def render_days(item: ItemFacts, values: Values) -> str:
     days = []
     if item.item_date:
         days.append(values.wording.dated.format(values.day(item.item_date)))
@@ -58,11 +58,11 @@ def _days(item: ItemFacts, values: Values) -> str:
 
 
 def _days_html(item: ItemFacts, values: Values) -> str:
-    days = _days(item, values)
+    days = render_days(item, values)
     return f"<br><small>{escape(days)}</small>" if days else ""
 
 
-def _sums(values: Values) -> list[tuple[str, str]]:
+def list_sums(values: Values) -> list[tuple[str, str]]:
     claim, wording = values.facts.claim, values.wording
     sums = [(wording.total, values.money(claim.total_cents))]
     if claim.outstanding_cents != claim.total_cents:

@@ -1,11 +1,13 @@
 -- Leases a set of one merchant's planned contacts and loads all that rendering them needs; contacts
--- another dispatcher holds are left to it. $1 merchant, $2 its time, $3 real time, $4 lease,
+-- another dispatcher holds are left to it. Those whose attachment is missing come when their time is
+-- over. $1 merchant, $2 its time, $3 real time, $4 lease,
 -- $5 lease's end, $6 size of the set. Rides on communications_planned, then on primary keys.
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-    WHERE m.merchant_id = $1 AND m.state = 'PLANNED' AND m.not_before <= $2
+    WHERE m.merchant_id = $1 AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING')
+      AND m.not_before <= $2
       AND (m.lease_until IS NULL OR m.lease_until <= $3)
       AND NOT c.held
     ORDER BY m.not_before
@@ -16,7 +18,8 @@ WITH chosen AS MATERIALIZED (
     SET lease_id = $4, lease_until = $5
     FROM chosen
     WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
-    RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries
+    RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries,
+              m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
 )
 SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,
        -- Changes with every change of the claim: what was rendered is sent only if it still holds.

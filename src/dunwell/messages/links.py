@@ -10,8 +10,9 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing, sha256
 
 # Stands for the token wherever content is stored or shown. Characters an address takes as they
-# are, so that it passes through Markdown, HTML and addresses unchanged.
-TOKEN_MASK = "__masked_link_token__"  # noqa: S105 - the opposite of a secret
+# are, so that it passes through Markdown, HTML and addresses unchanged; as long as what it stands
+# for, so that the parts of an SMS can be counted with it.
+TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - the opposite of a secret
 _TOKEN_BYTES = 16
 _PURPOSE = "debtor-link"
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 
 from dunwell.messages.markdown_html import HtmlCompiler
+from dunwell.messages.markdown_letter import Block, LetterCompiler
 from dunwell.messages.markdown_text import TextCompiler
 from dunwell.messages.marks import ITEMS_ALONE, find_link, join, mark, split, unmark
 from dunwell.messages.parts import Part
@@ -20,13 +21,19 @@ _RULES = (
     "balance_pairs", "fragments_join", "text_join",
 )  # fmt: skip
 
+_PLAIN_KINDS = frozenset({
+    "paragraph_open", "paragraph_close", "inline", "text", "softbreak", "hardbreak",
+})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text as parts of HTML and of plain text, and what in it cannot be used."""
+    """A text as parts of HTML and of plain text, as blocks of a letter, and what in it cannot be
+    used."""
 
     html: tuple[Part, ...]
     text: tuple[Part, ...]
+    letter: tuple[Block, ...]
     # Destinations that are neither https nor the landing page's address.
     bad_links: tuple[str, ...]
     has_items_in_line: bool
@@ -36,14 +43,16 @@ class Parsed:
 def parse_markdown(text: str) -> Parsed:
     """Compile a text whose snippets are expanded. Cached: texts are few, messages many."""
     tokens = _parser().parse(mark(text))
-    html, plain = HtmlCompiler(), TextCompiler()
+    html, plain, letter = HtmlCompiler(), TextCompiler(), LetterCompiler()
     for token in tokens:
         html.take(token)
         plain.take(token)
+        letter.take(token)
     inline = [t for t in tokens if t.type == "inline"]
     return Parsed(
         html=join(html.parts),
         text=join(plain.parts),
+        letter=tuple(letter.blocks),
         bad_links=tuple(
             unmark(str(child.attrs["href"]))
             for token in inline
@@ -56,10 +65,24 @@ def parse_markdown(text: str) -> Parsed:
     )
 
 
+def has_markup(text: str) -> bool:
+    """Whether Markdown would read anything in it but paragraphs and their lines."""
+    tokens = _parser().parse(mark(text))
+    kinds = {each.type for token in tokens for each in (token, *(token.children or ()))}
+    return not kinds <= _PLAIN_KINDS
+
+
 @lru_cache(maxsize=2048)
 def parse_line(text: str) -> tuple[Part, ...]:
     """Compile a line without markup, a subject: blanks are folded."""
     return tuple(split(mark(" ".join(text.split())), "TEXT"))
+
+
+@lru_cache(maxsize=2048)
+def parse_lines(text: str) -> tuple[Part, ...]:
+    """Compile lines without markup, an SMS: blanks are folded, empty lines at the ends dropped."""
+    lines = (" ".join(line.split()) for line in text.strip().splitlines())
+    return tuple(split(mark("\n".join(lines)), "TEXT"))
 
 
 @lru_cache(maxsize=1)

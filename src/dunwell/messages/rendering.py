@@ -39,11 +39,13 @@ def render_email(
     A text or snippet that lacks the language is taken in the first one it has; a placeholder the
     claim has no value for becomes nothing.
     """
-    words = {name: _choose(texts, language) for name, texts in snippets.items()}
+    words = choose_words(snippets, language)
     values = Values(facts, language)
-    subject = fill(parse_line(expand_snippets(_choose(template.subject, language), words)), values)
-    body = parse_markdown(expand_snippets(_choose(template.body, language), words))
-    footer = _list_footer(facts.creditor, values.wording)
+    subject = fill(
+        parse_line(expand_snippets(choose_text(template.subject, language), words)), values
+    )
+    body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
+    footer = list_footer(facts.creditor, values.wording)
     return Rendered(
         subject=subject,
         body_text=f"{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",
@@ -57,11 +59,17 @@ def render_email(
     )
 
 
-def _choose(texts: Texts, language: str) -> str:
+def choose_text(texts: Texts, language: str) -> str:
+    """A text in a language, or in the first it has."""
     return texts.get(language) or next(iter(texts.values()), "")
 
 
-def _list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
+def choose_words(snippets: Mapping[str, Texts], language: str) -> dict[str, str]:
+    """The snippets' texts in a language."""
+    return {name: choose_text(texts, language) for name, texts in snippets.items()}
+
+
+def list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
     """Who writes, and how to reach them: paragraphs of lines."""
     who = [wording.sent_by, creditor.legal_name, *creditor.legal_address.splitlines()]
     contact = [(wording.email, creditor.email), (wording.phone, creditor.phone)]

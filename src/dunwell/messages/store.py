@@ -26,7 +26,7 @@ WHERE m.merchant_id <> ALL($3::integer[]) AND (
     EXISTS (
         SELECT FROM communications o
         JOIN claims c ON c.merchant_id = o.merchant_id AND c.claim_id = o.claim_id
-        WHERE o.merchant_id = m.merchant_id AND o.state = 'PLANNED'
+        WHERE o.merchant_id = m.merchant_id AND o.state IN ('PLANNED', 'ATTACHMENT_MISSING')
           AND o.not_before <= coalesce(m.sandbox_now, $1)
           AND (o.lease_until IS NULL OR o.lease_until <= $1)
           AND NOT c.held)
@@ -39,32 +39,68 @@ LIMIT $4
 # By primary key.
 _RELEASE = """
 UPDATE communications m
-SET lease_id = NULL, lease_until = NULL, not_before = r.not_before
-FROM unnest($3::uuid[], $4::timestamptz[]) AS r (communication_id, not_before)
+SET lease_id = NULL, lease_until = NULL, not_before = r.not_before,
+    -- A claim that ended or was assigned anew contacts nobody by it any more.
+    state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
+                 ELSE 'CANCELLED' END
+FROM unnest($3::uuid[], $4::timestamptz[]) AS r (communication_id, not_before), claims c
 WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
-  AND m.state = 'PLANNED' AND m.lease_id = $2
+  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+  AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2
+"""
+# By primary key.
+_AWAIT_ATTACHMENT = """
+UPDATE communications
+SET state = 'ATTACHMENT_MISSING', lease_id = NULL, lease_until = NULL, not_before = $4
+WHERE merchant_id = $1 AND lease_id = $2 AND communication_id = ANY($3::uuid[])
+  AND state = 'PLANNED'
+"""
+# Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
+# held, on the same run, and nothing of it has changed since.
+_STILL_HOLDS = """
+c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
+AND c.updated_at <= m.handed_over_at
 """
 # Rides on communications_handed_over.
-_TAKE_UP = """
+_TAKE_UP = f"""
+WITH chosen AS MATERIALIZED (
+    SELECT m.communication_id
+    FROM communications m
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+      AND m.channel = ANY($5::text[]) AND {_STILL_HOLDS}
+    ORDER BY m.lease_until
+    LIMIT $6
+    FOR NO KEY UPDATE OF m SKIP LOCKED
+)
 UPDATE communications m
-SET lease_id = $3, lease_until = $4
-FROM communication_contents t, claims c, debtors d
-WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-  AND m.channel = ANY($5::text[])
+SET lease_id = $3, lease_until = $4, tries = tries + 1
+FROM chosen, communication_contents t, claims c, debtors d, workflow_versions v
+WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
   AND t.merchant_id = $1 AND t.communication_id = m.communication_id
   AND c.merchant_id = $1 AND c.claim_id = m.claim_id
   AND d.merchant_id = $1 AND d.claim_id = m.claim_id
-RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries,
-    m.handed_over_at, c.workflow_id, c.workflow_major, c.reference_number, d.customer_number,
-    d.email, d.mobile_number, d.address,
-    t.recipient, t.language, t.subject, t.body_text, t.body_html
-"""
-_GIVE_UP_KNOWING = """
-UPDATE communications
+  AND v.merchant_id = $1 AND v.version_id = m.version_id
+RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
+    m.tries - 1 AS tries, m.handed_over_at, v.workflow_id, v.major AS workflow_major,
+    c.reference_number,
+    d.customer_number, d.email, d.mobile_number, d.address,
+    t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids
+"""  # noqa: S608 - fixed words of ours
+_GIVE_UP_KNOWING = f"""
+UPDATE communications m
 SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
-WHERE merchant_id = $1 AND state = 'HANDED_OVER' AND lease_until <= $2
-  AND NOT channel = ANY($3::text[])
-RETURNING communication_id
+FROM claims c
+WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+  AND NOT (m.channel = ANY($3::text[]) AND {_STILL_HOLDS})
+RETURNING m.communication_id
+"""  # noqa: S608 - the same
+# Rides on communications_handed_over.
+_KEEP = """
+UPDATE communications
+SET lease_until = $3
+WHERE merchant_id = $1 AND lease_id = $2 AND state = 'HANDED_OVER'
 """
 
 
@@ -86,11 +122,8 @@ class Contact:
     email: str | None
     mobile_number: str | None
     address: dict[str, Any] | None
-
-    @property
-    def recipient(self) -> str | None:
-        """The debtor's address for the channel, where it is one line."""
-        return {"EMAIL": self.email, "SMS": self.mobile_number}.get(self.channel)
+    # Its attachment was missing, and its time to wait is over.
+    has_waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +139,17 @@ class PlannedContact:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is kept of a message: everything but the link's token, which is masked."""
+    """What is kept of a message: everything but the link's token and the code, which are masked."""
 
     recipient: str
     language: str
     subject: str | None
     body_text: str
     body_html: str | None
+    # Where a letter's PDF is kept.
+    document_key: str | None = None
+    # The claim's attachments that go along, in order.
+    attachment_ids: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +159,11 @@ class RenderedContact:
     content: Content
     # Hash of the link's token, if the content bears one.
     link_hash: bytes | None
+    # Digest of the code, if the content bears it.
+    code_digest: bytes | None = None
+    # A letter's: the sheet to be printed, with link and code, then what was printed.
+    sheet: bytes | None = None
+    pdf: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +208,9 @@ async def hand_over(
         [each.content.body_text for each in rendered],
         [each.content.body_html for each in rendered],
         [each.link_hash for each in rendered],
+        [each.code_digest for each in rendered],
+        [each.content.document_key for each in rendered],
+        [_write_ids(each.content.attachment_ids) for each in rendered],
     )  # fmt: skip
     return {row["communication_id"] for row in rows}
 
@@ -180,20 +225,34 @@ async def release(
         )
 
 
+async def await_attachment(
+    tx: Connection, merchant_id: int, lease: Lease, ids: Sequence[UUID], until: datetime
+) -> None:
+    """Give leased contacts back whose attachment is missing; at `until` they are given up."""
+    if ids:
+        await tx.execute(_AWAIT_ATTACHMENT, merchant_id, lease.lease_id, ids, until)
+
+
 async def take_up(
-    tx: Connection, merchant_id: int, real_now: datetime, lease: Lease, channels: Sequence[Channel]
+    tx: Connection,
+    merchant_id: int,
+    real_now: datetime,
+    lease: Lease,
+    channels: Sequence[Channel],
+    *,
+    limit: int,
 ) -> list[tuple[Contact, Content, datetime]]:
     """Contacts whose sending was broken off, on channels that may be repeated: with the content
     and the instant of their hand-over."""
     rows = await tx.fetch(
-        _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, list(channels)
+        _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, list(channels), limit
     )
     return [
         (
             _read_contact(row),
             Content(
                 row["recipient"], row["language"], row["subject"], row["body_text"],
-                row["body_html"],
+                row["body_html"], row["document_key"], tuple(row["attachment_ids"]),
             ),
             row["handed_over_at"],
         )
@@ -201,10 +260,16 @@ async def take_up(
     ]  # fmt: skip
 
 
+async def keep_lease(tx: Connection, merchant_id: int, lease: Lease) -> None:
+    """Hold on to what was handed over while its channels are called."""
+    await tx.execute(_KEEP, merchant_id, lease.lease_id, lease.until)
+
+
 async def mark_unknown(
     tx: Connection, merchant_id: int, real_now: datetime, repeatable: Sequence[Channel]
 ) -> list[UUID]:
-    """Contacts broken off on any other channel may have left the house: a person settles them."""
+    """Contacts broken off on any other channel, or whose claim has changed since, may have left the
+    house: a person settles them."""
     rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, list(repeatable))
     return [row["communication_id"] for row in rows]
 
@@ -243,7 +308,13 @@ def _read_contact(row: Row) -> Contact:
         email=row["email"],
         mobile_number=row["mobile_number"],
         address=row["address"],
+        has_waited=row.get("has_waited_for_attachment", False),
     )
+
+
+def _write_ids(ids: Sequence[UUID]) -> str:
+    """As PostgreSQL writes an array: unnest would take an array of arrays apart."""
+    return "{" + ",".join(map(str, ids)) + "}"
 
 
 def _read_item(values: list[Any]) -> ItemFacts:

@@ -1,5 +1,6 @@
 """What the account keys of a merchant file must keep beyond their shape. Pure."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,11 @@ from dunwell.workflows.settings_rules import (
     find_repeats,
     language_fault,
     timezone_fault,
+)
+
+# What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
+_SMS_SENDER = re.compile(
+    r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9 ]{1,11}|\+[1-9][0-9]{5,14}|[1-9][0-9]{2,5}"
 )
 
 
@@ -97,10 +103,21 @@ def _find_channel_faults(
         nearest = render_nearest(setup.adapter, sorted(adapters))
         message = f'There is no adapter "{setup.adapter}" for {name}. {nearest}'
         yield Fault(f"{path}/adapter", message, "UNKNOWN_ADAPTER")
-    if setup.sender is None and name != "LETTER":
-        yield Fault(f"{path}/from", '"from" is required: the sender debtors see.', "REQUIRED")
-    if setup.sender is not None and name == "EMAIL" and not is_email_address(setup.sender):
+    if setup.sender is None:
+        if name != "LETTER":
+            yield Fault(f"{path}/from", '"from" is required: the sender debtors see.', "REQUIRED")
+        return
+    if name == "LETTER":
+        message = 'A letter\'s sender is the creditor under "legal"; remove "from".'
+        yield Fault(f"{path}/from", message, "NOT_ALLOWED")
+    if name == "EMAIL" and not is_email_address(setup.sender):
         yield _email_fault(setup.sender, f"{path}/from")
+    if name == "SMS" and not _SMS_SENDER.fullmatch(setup.sender):
+        message = (
+            f'"{setup.sender}" cannot be an SMS\'s sender; use up to 11 letters, digits and '
+            "spaces, a number in international format with a leading plus, or a short code."
+        )
+        yield Fault(f"{path}/from", message, "WRONG_SENDER")
 
 
 def _email_fault(text: str, path: str) -> Fault:

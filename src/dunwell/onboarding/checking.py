@@ -12,8 +12,10 @@ import msgspec
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable
+from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile
+from dunwell.onboarding.page_rules import find_method_faults, find_page_faults
 from dunwell.onboarding.process_rules import find_process_faults
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.webhook_rules import find_webhook_faults
@@ -22,15 +24,17 @@ from dunwell.workflows.definition import Definition
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the installation allows: adapter names per channel, and the profile."""
+    """What the installation allows: adapter names per channel, payment providers, the profile."""
 
     available_adapters: Mapping[str, Collection[str]]
     is_development: bool
+    available_providers: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
     file: MerchantFile
+    logo: Logo | None
     # By the workflow's name, in the file's order.
     definitions: dict[str, Definition]
 
@@ -45,7 +49,7 @@ def check_merchant_file(source: Source, surroundings: Surroundings) -> CheckedFi
     for index, part in enumerate(file.workflows or []):
         document = source.definitions.get(index, part.definition)
         definitions[part.name] = msgspec.convert(document, Definition)
-    return CheckedFile(file, definitions)
+    return CheckedFile(file, source.logo, definitions)
 
 
 def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
@@ -58,6 +62,8 @@ def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
     yield from find_unprintable(without_definitions)
     yield from source.faults
     yield from find_account_faults(document, surroundings.available_adapters)
+    yield from find_page_faults(document)
+    yield from find_method_faults(document, surroundings.available_providers)
     yield from find_webhook_faults(document, is_development=surroundings.is_development)
     yield from find_process_faults(document, source.definitions)
 

@@ -30,7 +30,7 @@ def decide_changes(checked: CheckedFile, standing: Standing, *, publish: bool) -
     """The changes in the order they are to be made; none: everything is as the file says."""
     file = checked.file
     changes = [
-        *_decide_account(file, standing),
+        *_decide_account(checked, standing),
         *_decide_credentials(file, standing),
         *_decide_webhooks(file, standing),
     ]
@@ -39,20 +39,20 @@ def decide_changes(checked: CheckedFile, standing: Standing, *, publish: bool) -
     return [*changes, *_decide_default(file, standing)]
 
 
-def _decide_account(file: MerchantFile, standing: Standing) -> Iterator[Change]:
-    merchant = standing.merchant
+def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change]:
+    file, logo, merchant = checked.file, checked.logo, standing.merchant
     if merchant is None:
         new = NewMerchant(
             key=file.key,
             name=file.name,
-            configuration=merge_configuration(file, None),
+            configuration=merge_configuration(file, logo, None),
             is_sandbox=file.sandbox is True,
             switched_to_workflows=file.switched_to_workflows is not False,
         )
         kind = "sandbox merchant" if new.is_sandbox else "merchant"
         yield CreateMerchant(new, words=[f'{kind} "{file.key}" created'])
         return
-    wanted = merge_configuration(file, merchant.configuration)
+    wanted = merge_configuration(file, logo, merchant.configuration)
     before = render_configuration(merchant.name, merchant.configuration)
     after = render_configuration(file.name, wanted)
     words = [line for key in after for line in compare_values(key, before[key], after[key])]

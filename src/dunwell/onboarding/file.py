@@ -18,13 +18,21 @@ Key = Annotated[
         description="a short name of small letters, digits and -",
     ),
 ]
+Color = Annotated[
+    str,
+    Meta(
+        pattern=r"^#[0-9A-Fa-f]{6}$(?!\n)",
+        description='a colour as "#rrggbb", in quotes',
+    ),
+]
 Line = Annotated[str, Meta(min_length=1, max_length=255)]
 Block = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 # Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
 NOT_AVAILABLE = {
-    "": ("brand", "landingPage", "modalities", "disputes", "scenarios", "guards", "retentionDays"),
-    "/payment": ("methods", "partial"),
+    "": ("modalities", "disputes", "scenarios", "guards", "retentionDays"),
+    "/landingPage": ("verification", "features"),
+    "/payment": ("partial",),
 }
 
 
@@ -46,13 +54,28 @@ class ContactPart(_Part, frozen=True):
     hours: Line | None = None
 
 
+class BrandPart(_Part, frozen=True):
+    # The path of an image, beside this file.
+    logo: Line | None = None
+    color: Color | None = None
+
+
+class LandingPagePart(_Part, frozen=True):
+    languages: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
+
+
 class BankAccountPart(_Part, frozen=True):
     iban: Line
     holder: Line
     bic: Line | None = None
 
 
+class PaymentMethodPart(_Part, frozen=True):
+    provider: Line
+
+
 class PaymentPart(_Part, frozen=True):
+    methods: list[PaymentMethodPart] | UnsetType = UNSET
     bank_account: BankAccountPart | UnsetType = UNSET
     allocation: Allocation | UnsetType = UNSET
 
@@ -104,6 +127,8 @@ class MerchantFile(_Part, frozen=True):
     contact: ContactPart | UnsetType = UNSET
     sandbox: bool | UnsetType = UNSET
     switched_to_workflows: bool | UnsetType = UNSET
+    brand: BrandPart | UnsetType = UNSET
+    landing_page: LandingPagePart | UnsetType = UNSET
     payment: PaymentPart | UnsetType = UNSET
     channels: ChannelsPart | UnsetType = UNSET
     webhooks: list[WebhookPart] | UnsetType = UNSET

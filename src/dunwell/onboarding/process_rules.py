@@ -50,12 +50,19 @@ def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iter
         yield Fault(path, message, "DEFINITION_OR_FILE")
         return
     if "definition" in entry:
-        for fault in _find_all(entry["definition"]):
-            yield Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
+        yield from (
+            point_at(fault, path, is_inline=True) for fault in _find_all(entry["definition"])
+        )
     elif loaded is not None:
-        for fault in _find_all(loaded):
-            place = fault.path or "The whole"
-            yield Fault(f"{path}/file", f"{place}: {fault.message}", fault.code)
+        yield from (point_at(fault, path, is_inline=False) for fault in _find_all(loaded))
+
+
+def point_at(fault: Fault, path: str, *, is_inline: bool) -> Fault:
+    """A definition's fault as one of the merchant file; `path` is the workflow's place in it."""
+    if is_inline:
+        return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
+    place = fault.path or "The whole"
+    return Fault(f"{path}/file", f"{place}: {fault.message}", fault.code)
 
 
 def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:

@@ -8,6 +8,7 @@ from typing import Any
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import render_pointer
 from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
+from dunwell.merchants.configuration import Logo
 
 _MOST_BYTES = 10 * 1024 * 1024
 
@@ -21,6 +22,8 @@ class Source:
     definitions: Mapping[int, Any]
     # What could not be read.
     faults: list[Fault]
+    # The image it names, checked; `logo.add_logo` puts it in.
+    logo: Logo | None = None
 
 
 def read_merchant_file(path: Path) -> Source:

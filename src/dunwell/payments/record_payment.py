@@ -1,11 +1,14 @@
-"""Records a payment made elsewhere: shares it among the items, and collects the claim if nothing is
-left to pay. The same transaction of a claim is one payment, however often it is recorded.
+"""Records a payment: shares it among the items, and collects the claim if nothing is left to pay.
+
+`record_payment` is for those made elsewhere: the same transaction of a claim is one payment,
+however often it is recorded. `enter_payment` is the part every way of paying has in common.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
-from dunwell.claims.balance import Balance, Item, allocate, sum_balance
+from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import load_items, load_paid_cents, lock_claim
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
@@ -42,20 +45,25 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
     _check_payment(work, claim, new)
-    items = await load_items(work.tx, work.merchant_id, claim_id)
-    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim_id)
     known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
-    if known is not None:
-        _check_same(known, new)
-        return RecordedPayment(
-            known, Status(claim["status"]), sum_balance(items, paid_cents), is_new=False
-        )
-    return await _record(work, claim, new, items, paid_cents)
+    if known is None:
+        return await enter_payment(work, claim, new)
+    _check_same(known, new)
+    balance = await load_balance(work, claim_id)
+    return RecordedPayment(known, Status(claim["status"]), balance, is_new=False)
 
 
-async def _record(
-    work: Work, claim: Row, new: NewPayment, items: list[Item], paid_cents: int
+async def load_balance(work: Work, claim_id: int) -> Balance:
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
+
+
+async def enter_payment(
+    work: Work, claim: Row, new: NewPayment, request_id: UUID | None = None
 ) -> RecordedPayment:
+    """Book a payment of a locked claim that is not known yet; `request_id`: what it settles."""
+    items = await load_items(work.tx, work.merchant_id, claim["claim_id"])
+    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim["claim_id"])
     payment = StoredPayment(
         payment_id=work.ids.new(work.now),
         claim_id=claim["claim_id"],
@@ -66,6 +74,7 @@ async def _record(
         paid_at=new.paid_at or work.now,
         recorded_at=work.now,
         reversed_at=None,
+        request_id=request_id,
     )
     shares = allocate(items, new.amount_cents, work.merchant.configuration.payment.allocation)
     before = sum_balance(items, paid_cents)
@@ -98,9 +107,9 @@ def _check_payment(work: Work, claim: Row, new: NewPayment) -> None:
     faults = []
     if new.currency != claim["currency"]:
         message = f"The claim is in {claim['currency']}; record the amount in that currency."
-        faults.append(Fault("/currency", message, "currency"))
+        faults.append(Fault("/currency", message, "OTHER_CURRENCY"))
     if new.paid_at is not None and new.paid_at > work.now:
-        faults.append(Fault("/paidAt", "paidAt lies in the future.", "future"))
+        faults.append(Fault("/paidAt", "paidAt lies in the future.", "IN_FUTURE"))
     if faults:
         raise ValidationError(faults)
 

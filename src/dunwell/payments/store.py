@@ -1,7 +1,7 @@
 """The SQL of payments and their allocations: rows in, values out, no rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
@@ -20,21 +20,34 @@ class StoredPayment:
     paid_at: datetime
     recorded_at: datetime
     reversed_at: datetime | None
+    # The request it settled; none for a payment made elsewhere.
+    request_id: UUID | None = None
 
 
+_COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
 # By the unique key (merchant_id, claim_id, transaction_id).
-_FIND = """
-SELECT payment_id, claim_id, amount_cents, currency, transaction_id, provider_name, paid_at,
-       recorded_at, reversed_at
+_FIND = f"""
+SELECT {_COLUMNS}
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND transaction_id = $3
-"""
+"""  # noqa: S608 - the columns are this module's own names
+_LOAD = f"""
+SELECT {_COLUMNS}
+FROM payments
+WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
+"""  # noqa: S608 - the same
+# By the unique index payments_request.
+_LOAD_BY_REQUEST = f"""
+SELECT {_COLUMNS}
+FROM payments
+WHERE merchant_id = $1 AND request_id = $2
+"""  # noqa: S608 - the same
 # The claim's end, if any, and its planned contacts change with the payment that causes it.
 _SAVE = """
 WITH paid AS (
     INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
-                          transaction_id, provider_name, paid_at, recorded_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                          transaction_id, provider_name, paid_at, recorded_at, request_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $14)
 ), shared AS (
     INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
     SELECT $1, $3, $2, item_id, amount_cents
@@ -45,6 +58,50 @@ SET status = $12, status_before_collected = $13,
     due_at = CASE WHEN $12 IN ('CREATED', 'IN_PROCESS') THEN due_at END,
     updated_at = $9
 WHERE merchant_id = $1 AND claim_id = $3
+"""
+_LINK = """
+UPDATE payments
+SET request_id = $3
+WHERE merchant_id = $1 AND payment_id = $2
+"""
+_REVERSE = """
+WITH reversed AS (
+    UPDATE payments SET reversed_at = $4 WHERE merchant_id = $1 AND payment_id = $3
+)
+DELETE FROM allocations WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
+"""
+_LOAD_SURPLUS = """
+SELECT p.payment_id, p.amount_cents - coalesce(sum(a.amount_cents), 0)::bigint AS left_cents
+FROM payments p
+LEFT JOIN allocations a
+    ON a.merchant_id = $1 AND a.claim_id = $2 AND a.payment_id = p.payment_id
+WHERE p.merchant_id = $1 AND p.claim_id = $2 AND p.reversed_at IS NULL
+GROUP BY p.merchant_id, p.payment_id
+HAVING p.amount_cents > coalesce(sum(a.amount_cents), 0)
+ORDER BY p.paid_at, p.payment_id
+"""
+_SHARE = """
+INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
+SELECT $1, $2, payment_id, item_id, amount_cents
+FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, amount_cents)
+ON CONFLICT (merchant_id, claim_id, payment_id, item_id) DO UPDATE
+SET amount_cents = allocations.amount_cents + excluded.amount_cents
+"""
+# A claim that was collected and owes again goes on at its next step now, unless a contact of its
+# run is under way, whose answer lets it go on. By the unique key of communications.
+_REOPEN = """
+UPDATE claims c
+SET status = c.status_before_collected, status_before_collected = NULL, updated_at = $3,
+    due_at = CASE WHEN c.workflow_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM communications m
+        WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.run = c.run
+          AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN'))
+        THEN $3::timestamptz END
+WHERE c.merchant_id = $1 AND c.claim_id = $2 AND c.status = 'COLLECTED'
+RETURNING c.status
+"""
+_TOUCH = """
+UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
 
 
@@ -66,8 +123,62 @@ async def save_payment(
     await tx.execute(
         _SAVE, merchant_id, payment.payment_id, payment.claim_id, payment.amount_cents,
         payment.currency, payment.transaction_id, payment.provider_name, payment.paid_at,
-        payment.recorded_at, list(shares), list(shares.values()), *statuses,
+        payment.recorded_at, list(shares), list(shares.values()), *statuses, payment.request_id,
     )  # fmt: skip
+
+
+async def load_payment(
+    tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID
+) -> StoredPayment | None:
+    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, payment_id)
+    return None if row is None else _read(row)
+
+
+async def load_payment_of_request(
+    tx: Connection, merchant_id: int, request_id: UUID
+) -> StoredPayment | None:
+    row = await tx.fetchrow(_LOAD_BY_REQUEST, merchant_id, request_id)
+    return None if row is None else _read(row)
+
+
+async def link_payment(
+    tx: Connection, merchant_id: int, payment_id: UUID, request_id: UUID
+) -> None:
+    """Say which request a payment, recorded by the merchant before us, has settled."""
+    await tx.execute(_LINK, merchant_id, payment_id, request_id)
+
+
+async def save_reversal(
+    tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID, now: datetime
+) -> None:
+    """Its cents pay nothing any more. The claim must be locked."""
+    await tx.execute(_REVERSE, merchant_id, claim_id, payment_id, now)
+
+
+async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[UUID, int]:
+    """What is left of each payment that stands, the earliest paid first."""
+    rows = await tx.fetch(_LOAD_SURPLUS, merchant_id, claim_id)
+    return {row["payment_id"]: row["left_cents"] for row in rows}
+
+
+async def save_shares(
+    tx: Connection, merchant_id: int, claim_id: int, shared: Mapping[UUID, Mapping[int, int]]
+) -> None:
+    """Payment id -> item id -> cents, beside what each has paid already."""
+    rows = [(paid, item, cents) for paid, each in shared.items() for item, cents in each.items()]
+    if rows:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        await tx.execute(_SHARE, merchant_id, claim_id, *columns)
+
+
+async def reopen_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Status:
+    """Put a collected claim back to the state it left, and let its process go on."""
+    return Status(await tx.fetchval(_REOPEN, merchant_id, claim_id, now))
+
+
+async def touch_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
+    """What the claim owes has changed: whatever was rendered for it is rendered anew."""
+    await tx.execute(_TOUCH, merchant_id, claim_id, now)
 
 
 def _read(row: Row) -> StoredPayment:

@@ -51,7 +51,7 @@ async def advance_clock(
     started_at = check_sandbox(merchant)
     if advance_to < started_at:
         message = f"The clock stands at {started_at.isoformat()} and only moves forwards."
-        raise ValidationError([Fault("/advanceTo", message, "backwards")])
+        raise ValidationError([Fault("/advanceTo", message, "BACKWARDS")])
     async with resources.database.transaction() as tx:
         work = Work(tx, merchant, actor, started_at, resources.ids)
         await save_audit(
@@ -66,6 +66,8 @@ async def advance_clock(
         raise Unavailable(
             "Not all that fell due could be run in time. Read the clock, and move it again."
         ) from error
+    finally:
+        await runner.close()
     async with resources.database.connection() as connection:
         after = await count_since(connection, merchant.merchant_id, started_at)
     return Advance(advance_to, after.steps - before.steps, after.events - before.events)
@@ -81,6 +83,9 @@ class _Runner:
         self._merchant_id = merchant_id
         self._engine = Engine(resources)
         self._dispatcher = MessageDispatcher(resources, adapters)
+
+    async def close(self) -> None:
+        await self._dispatcher.close()
 
     async def run_until(self, now: datetime, end: datetime) -> None:
         while True:

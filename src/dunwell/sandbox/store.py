@@ -16,7 +16,8 @@ SELECT least(
      WHERE merchant_id = $1 AND due_at IS NOT NULL AND NOT held),
     (SELECT min(m.not_before) FROM communications m
      JOIN claims c ON c.merchant_id = m.merchant_id AND c.claim_id = m.claim_id
-     WHERE m.merchant_id = $1 AND m.state = 'PLANNED' AND NOT c.held),
+     WHERE m.merchant_id = $1 AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING')
+       AND NOT c.held),
     (SELECT min(until) FROM holds
      WHERE merchant_id = $1 AND lifted_at IS NULL AND until IS NOT NULL))
 """

@@ -58,9 +58,6 @@ def _find_contact_faults(
     step: CommunicationStep, path: str, templates: Mapping[str, Template | None]
 ) -> Iterator[Fault]:
     yield from find_repeats([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
-    if step.attachments != "NONE":
-        message = "Messages cannot carry files in this release; leave attachments out, or NONE."
-        yield Fault(f"{path}/attachments", message, "NOT_AVAILABLE")
     if step.template not in templates:
         nearest = render_nearest(step.template, list(templates))
         message = f'There is no template "{step.template}". {nearest}'

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from dunwell.api.failures import KINDS, FailureKind
+from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
 from dunwell.api.schemas.claims import SUBMISSION_WORDS
 from dunwell.api.schemas.events import Event
@@ -49,6 +50,7 @@ class Components:
                 "mapping": {kind.name: _REFERENCE.format(name=kind.name) for kind in KINDS},
             },
         }
+        self.named["ValidationError"]["description"] += _render_codes()
         _mark_additions(self.named)
         _describe_submission(self.named)
 
@@ -79,6 +81,12 @@ def _error_schema(kind: FailureKind) -> Schema:
         },
         "x-status": kind.status,
     }
+
+
+def _render_codes() -> str:
+    """The table of codes, in Markdown."""
+    rows = "".join(f"\n| `{code}` | {words} |" for code, words in FAULT_CODES.items())
+    return f"\n\n| code | meaning |\n|---|---|{rows}"
 
 
 def _mark_additions(named: dict[str, Schema]) -> None:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from dunwell.api.catalogue import OPERATIONS, TAGS
 from dunwell.api.failures import KINDS, FailureKind
+from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.fields import Field, describe_kind, list_fields
@@ -61,6 +62,7 @@ def render_page(public_url: str) -> str:
         webhook=document["webhooks"]["event"]["post"],
         event_fields=list(list_fields(named["Event"], named)),
         kinds=KINDS,
+        fault_codes=FAULT_CODES,
         fields_of=partial(_list_detail_fields, named),
         sample_error=render_json(_SAMPLE_ERROR),
     )

@@ -48,4 +48,8 @@ def build_reference_routes(public_url: str) -> list[HTTPRouteHandler]:
     async def show_style() -> ASGIApp:
         return style
 
-    return [show_document, show_page, show_style]
+    @get("/", name="root")
+    async def show_the_way() -> ASGIApp:
+        return Answer(303, b"", ((b"location", b"/docs"),), content_type=b"text/plain")
+
+    return [show_document, show_page, show_style, show_the_way]

@@ -20,7 +20,7 @@ def render_curl(operation: Operation) -> str:
     if operation.needs_token:
         parts.append('-H "Authorization: Bearer $TOKEN"')
     if operation.takes_key:
-        parts.append('-H "Idempotency-Key: $(uuidgen)"')
+        parts.append('-H "Idempotency-Key: hand-over-1"')
     parts += _render_body(operation)
     return _BREAK.join(parts)
 

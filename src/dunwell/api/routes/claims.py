@@ -25,6 +25,7 @@ from dunwell.errors import (
 from dunwell.intake.check_claims import check_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
+from dunwell.messages.claim_link import give_claim_token
 
 _CLAIM_EXAMPLE = {
     "debtorName": "Erika",
@@ -152,6 +153,7 @@ READ_CLAIM = Operation(
         },
         "nextStepAt": "2026-03-23T08:00:00.000Z",
         "createdAt": "2026-03-02T09:00:00.000Z",
+        "landingPageUrl": "https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw",
     },
     is_addition=True,
 )
@@ -179,10 +181,15 @@ def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
 async def _read(call: Call) -> wire.Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    return _show_claim(await read_claim(call.work, claim_id))
+    view = await read_claim(call.work, claim_id)
+    resources, work = call.tools.resources, call.work
+    token = await give_claim_token(
+        work.tx, resources.keys, work.merchant_id, claim_id, resources.clock.now()
+    )
+    return _show_claim(view, f"{resources.settings.public_url}/q/{token}")
 
 
-def _show_claim(view: ClaimView) -> wire.Claim:
+def _show_claim(view: ClaimView, landing_page_url: str) -> wire.Claim:
     debtor = view.debtor
     return wire.Claim(
         id=view.claim_id,
@@ -209,6 +216,7 @@ def _show_claim(view: ClaimView) -> wire.Claim:
         assignment=_show_assignment(view.assignment),
         next_step_at=write_instant(view.next_step_at) if view.next_step_at else None,
         created_at=write_instant(view.created_at),
+        landing_page_url=landing_page_url,
     )
 
 

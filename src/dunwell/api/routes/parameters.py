@@ -18,6 +18,14 @@ CLAIM_ID = Parameter(
     is_required=True,
     example=4711,
 )
+PAYMENT_ID = Parameter(
+    name="payment_id",
+    place="path",
+    description="The UUID of the payment, from the answer that recorded it.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+)
 WORKFLOW_ID = Parameter(
     name="workflow_id",
     place="path",

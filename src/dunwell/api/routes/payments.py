@@ -1,16 +1,31 @@
-"""Record a payment that was made elsewhere."""
+"""Record a payment that was made elsewhere, and reverse one that did not stand."""
 
 from datetime import datetime
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
-from dunwell.api.paths import read_claim_id
+from dunwell.api.paths import read_claim_id, read_payment_id
 from dunwell.api.query import read_instant, write_instant
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
+from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
 from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.payments.reverse_payment import reverse_payment
+
+_RECORDED = {
+    "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+    "claimId": 4711,
+    "amount": 10490,
+    "currency": "EUR",
+    "transactionId": "bank-2026-03-12-0007",
+    "providerName": "BANK_TRANSFER",
+    "paidAt": "2026-03-12T10:15:00.000Z",
+    "reversedAt": None,
+    "claimStatus": "COLLECTED",
+    "outstanding": "0",
+    "overpaid": "0",
+}
 
 RECORD_PAYMENT = Operation(
     operation_id="recordPayment",
@@ -36,19 +51,32 @@ RECORD_PAYMENT = Operation(
         },
     ),
     result=Payment,
-    example={
-        "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
-        "claimId": 4711,
-        "amount": 10490,
-        "currency": "EUR",
-        "transactionId": "bank-2026-03-12-0007",
-        "providerName": "BANK_TRANSFER",
-        "paidAt": "2026-03-12T10:15:00.000Z",
-        "claimStatus": "COLLECTED",
-        "outstanding": "0",
-        "overpaid": "0",
-    },
+    example=_RECORDED,
     refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+REVERSE_PAYMENT = Operation(
+    operation_id="reversePayment",
+    method="POST",
+    path="/merchants/{merchant_id}/claims/{claim_id}/payments/{payment_id}/reverse",
+    tag="Payments",
+    summary="Reverse a payment",
+    description=(
+        "For money that was taken back: a chargeback, a returned debit, a payment recorded by "
+        "mistake. What it paid is outstanding again, as far as other payments do not cover it. A "
+        "COLLECTED claim that owes again returns to the state it left, and its process goes on at "
+        "its next step. In every other state only the balance changes. Reversing it again answers "
+        "the same. It raises no event."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
+    result=Payment,
+    example={
+        **_RECORDED,
+        "reversedAt": "2026-03-20T08:00:00.000Z",
+        "claimStatus": "IN_PROCESS",
+        "outstanding": "10490",
+    },
     is_addition=True,
 )
 
@@ -65,6 +93,13 @@ async def _record(call: Call) -> Payment:
         paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at else None,
     )
     return _show(await record_payment(call.work, claim_id, new))
+
+
+async def _reverse(call: Call) -> Payment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    payment_id = read_payment_id(call.path["payment_id"])
+    call.query.check()
+    return _show(await reverse_payment(call.work, claim_id, payment_id))
 
 
 def read_given_instant(text: str, path: str) -> datetime:
@@ -86,10 +121,11 @@ def _show(recorded: RecordedPayment) -> Payment:
         transaction_id=payment.transaction_id,
         provider_name=payment.provider_name,
         paid_at=write_instant(payment.paid_at),
+        reversed_at=write_instant(payment.reversed_at) if payment.reversed_at else None,
         claim_status=recorded.status.value,
         outstanding=str(recorded.balance.outstanding_cents),
         overpaid=str(recorded.balance.overpaid_cents),
     )
 
 
-ENDPOINTS = (Endpoint(RECORD_PAYMENT, _record),)
+ENDPOINTS = (Endpoint(RECORD_PAYMENT, _record), Endpoint(REVERSE_PAYMENT, _reverse))

@@ -43,6 +43,9 @@ SUBMISSION_WORDS = {
     },
     "AddressSubmission": {
         "street": "Street and number.",
+        "addressLine2": "What stands under it: floor, care of.",
+        "postalCode": "As it is written in the country.",
+        "city": "The town, as letters name it.",
         "country": "ISO 3166-1 alpha-2, like DE.",
     },
 }
@@ -141,3 +144,11 @@ class Claim(Wire, frozen=True):
         Meta(description="Null under a hold, while a contact is under way, and after the end."),
     ]
     created_at: Instant
+    landing_page_url: Annotated[
+        str,
+        Meta(
+            description="A link to the debtor's page that belongs to no message. Whoever has it "
+            "can open the page: give it to the debtor alone.",
+            examples=["https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw"],
+        ),
+    ]

@@ -43,9 +43,34 @@ class EventFee(Wire, frozen=True):
     currency: str
 
 
-class EventCheckpoint(Wire, frozen=True):
-    offset: int
-    message: str
+class EventPayment(Wire, frozen=True):
+    """A debtor's payment by a provider."""
+
+    provider_name: str
+    amount: Annotated[int, Meta(description="Minor units, an integer.")]
+    currency: str
+    payment_request_id: Annotated[Uuid, Meta(description="The payment flow; the same in both.")]
+    reference: Annotated[
+        str | UnsetType, Meta(description="PAYMENT_IN_PROGRESS: the payment reference.")
+    ] = UNSET
+    transaction_id: Annotated[
+        str | UnsetType, Meta(description="PAYMENT_COMPLETED: the provider's id of it.")
+    ] = UNSET
+
+
+class EventDetails(Wire, frozen=True):
+    """Of CHECKPOINT_REACHED: offset and message. Of DETAILS_ACCESSED: the rest."""
+
+    offset: int | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    communication_type: Annotated[
+        Literal["SMS", "LETTER", "EMAIL"] | UnsetType,
+        Meta(description="The channel the debtor came from, when it can be traced."),
+    ] = UNSET
+    channel: Literal["LANDING_PAGE"] | UnsetType = UNSET
+    session_id: Annotated[
+        Uuid | UnsetType, Meta(description="The landing page session; it lasts an hour.")
+    ] = UNSET
 
 
 class EventClaim(Wire, frozen=True):
@@ -59,7 +84,8 @@ class EventClaim(Wire, frozen=True):
     customer_number: str | UnsetType = UNSET
     communication: EventCommunication | UnsetType = UNSET
     fee: EventFee | UnsetType = UNSET
-    details: EventCheckpoint | UnsetType = UNSET
+    payment: EventPayment | UnsetType = UNSET
+    details: EventDetails | UnsetType = UNSET
 
 
 class Event(Wire, frozen=True):

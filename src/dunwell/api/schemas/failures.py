@@ -26,7 +26,10 @@ class FieldFault(Wire, frozen=True):
         str, Meta(description="JSON pointer from the claim's or body's root; \"\" is the root.")
     ]
     message: str
-    code: Annotated[str, Meta(description="A stable word for programs.")]
+    code: Annotated[
+        str,
+        Meta(description="A stable word for programs; more may join those in the table of codes."),
+    ]
 
 
 class FieldFaults(Wire, frozen=True):

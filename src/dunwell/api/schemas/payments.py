@@ -13,7 +13,7 @@ class PaymentRequest(Given, frozen=True):
     """A payment that reached the merchant outside the service."""
 
     amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
-    currency: Annotated[Currency, Meta(description="The claim's.")]
+    currency: Annotated[Currency, Meta(description="ISO 4217, upper case; the claim's.")]
     transaction_id: Annotated[
         _Text, Meta(description="Your or your bank's id of it. The same twice is one payment.")
     ]
@@ -31,6 +31,7 @@ class Payment(Wire, frozen=True):
     transaction_id: str
     provider_name: str | None
     paid_at: Instant
+    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
     claim_status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
     outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
     overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]

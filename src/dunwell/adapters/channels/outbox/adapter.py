@@ -1,62 +1,143 @@
-"""E-mail into files: one `.eml` per communication id under the data folder, nothing is sent.
-
-Files are written on the event loop: a write and a rename of some kilobytes take less time than
-handing them to a thread (measured). They are not synced to disk, for a lost file loses no debt.
+"""The three channels into files: one message per communication id under the data folder, nothing
+is sent. Recipients can make them behave badly, for rehearsals (`behaviour`).
 """
 
-import itertools
+import asyncio
 import os
+import re
+import signal
+from abc import ABC, abstractmethod
+from mimetypes import MimeTypes
 from pathlib import Path
 
+import msgspec
+
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
+from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
+from dunwell.adapters.channels.outbox.folder import OutboxFolder
+from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.channel import Accepted, Message, Outcome, Permanent, Temporary
+from dunwell.messages.gsm import count_parts
+from dunwell.messages.letters.address import MAX_LINES
 
 _RETRY_AFTER_SECONDS = 60
+# The table that comes with Python, not the host's.
+_TYPES = MimeTypes()
+_NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 
 
-class OutboxEmail:
+class _Unusable(Exception):  # noqa: N818 - reads as what is wrong
+    """The channel cannot carry it; the words say why, without personal data."""
+
+
+class _Outbox(ABC):
     """Repeatable: an id names one file, and the same message gives the same bytes."""
 
     name = "outbox"
-    channel: Channel = "EMAIL"
     is_repeatable = True
+    channel: Channel
+    ending: str
 
-    def __init__(self, data_dir: Path) -> None:
-        self._folder = outbox_folder(data_dir)
-        self._drafts = itertools.count()
+    def __init__(self, data_dir: Path, *, is_development: bool = False) -> None:
+        self._folder = OutboxFolder(data_dir)
+        self._is_development = is_development
 
     async def send(self, message: Message) -> Outcome:
         """Accepted once the file has its name; Temporary when the disk does not take it."""
+        behaviour = find_behaviour(
+            self.channel,
+            message.recipient,
+            is_sandbox=message.is_sandbox,
+            is_development=self._is_development,
+        )
+        if behaviour is Behaviour.REFUSE:
+            return Temporary(_RETRY_AFTER_SECONDS)
+        if behaviour is Behaviour.FAIL:
+            return Permanent("The outbox was told to fail.")
+        if behaviour is Behaviour.HANG:
+            await asyncio.Event().wait()
         try:
-            content = build_internet_message(message)
-        except AddressUnusable:
-            return Permanent("The e-mail address cannot be written into a message.")
-        try:
-            self._write(email_path(self._folder, message), content)
+            self._keep(message, behaviour)
+        except _Unusable as error:
+            return Permanent(str(error))
         except OSError:
             return Temporary(_RETRY_AFTER_SECONDS)
         return Accepted()
 
-    def _write(self, path: Path, content: bytes) -> None:
-        """Under a name of its own first, so that nobody ever reads half a message."""
-        draft = path.with_name(f".{path.stem}.{os.getpid()}-{next(self._drafts)}.part")
+    def _keep(self, message: Message, behaviour: Behaviour | None) -> None:
+        path = self._folder.find(self.channel, message, self.ending)
+        is_first = behaviour is Behaviour.DIE and not path.exists()
+        self._write(message, path)
+        if behaviour is Behaviour.FAIL_LATER:
+            self._folder.write(self._folder.find_mark(message), b"")
+        if is_first:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @abstractmethod
+    def _write(self, message: Message, path: Path) -> None:
+        """The file that makes it a message comes last. Raises _Unusable, OSError."""
+
+
+class OutboxEmail(_Outbox):
+    """One `.eml` file."""
+
+    channel: Channel = "EMAIL"
+    ending = ".eml"
+
+    def _write(self, message: Message, path: Path) -> None:
         try:
-            try:
-                draft.write_bytes(content)
-            except FileNotFoundError:
-                draft.parent.mkdir(parents=True, exist_ok=True)
-                draft.write_bytes(content)
-            draft.replace(path)
-        except OSError:
-            draft.unlink(missing_ok=True)
-            raise
+            content = build_internet_message(message)
+        except AddressUnusable as error:
+            words = "The e-mail address cannot be written into a message."
+            raise _Unusable(words) from error
+        self._folder.write(path, content)
 
 
-def outbox_folder(data_dir: Path) -> Path:
-    return data_dir / "outbox"
+class OutboxSms(_Outbox):
+    """One `.json` file: the text, with what it costs."""
+
+    channel: Channel = "SMS"
+    ending = ".json"
+
+    def _write(self, message: Message, path: Path) -> None:
+        if _NUMBER.fullmatch(message.recipient) is None:
+            raise _Unusable("The mobile number is none in international format.")
+        parts = count_parts(message.body_text)
+        record = SmsRecord(
+            sender=message.sender,
+            recipient=message.recipient,
+            text=message.body_text,
+            language=message.language,
+            dated_at=message.created_at,
+            alphabet=parts.alphabet,
+            parts=parts.count,
+        )
+        self._folder.write(path, msgspec.json.format(msgspec.json.encode(record)))
 
 
-def email_path(folder: Path, message: Message) -> Path:
-    """Numbers and a UUID: nothing a debtor or merchant wrote becomes a part of a path."""
-    return folder / str(message.merchant_id) / "EMAIL" / f"{message.communication_id}.eml"
+class OutboxLetter(_Outbox):
+    """The `.pdf`, the enclosures numbered beside it, and a `.json` that says for whom it is."""
+
+    channel: Channel = "LETTER"
+    ending = ".json"
+
+    def _write(self, message: Message, path: Path) -> None:
+        lines = message.recipient.splitlines()
+        if not 0 < len(lines) <= MAX_LINES:
+            raise _Unusable(f"An address has one to {MAX_LINES} lines.")
+        if message.document is None:
+            raise _Unusable("There is no document to print.")
+        for number, file in enumerate(message.attachments, start=1):
+            ending = f".{number}{_TYPES.guess_extension(file.content_type) or '.bin'}"
+            self._folder.write(self._folder.find("LETTER", message, ending), file.content)
+        self._folder.write(path.with_suffix(".pdf"), message.document.content)
+        record = LetterRecord(
+            sender=message.sender_name,
+            recipient=message.recipient,
+            subject=message.subject or "",
+            language=message.language,
+            dated_at=message.created_at,
+            enclosures=[file.name for file in message.attachments],
+        )
+        self._folder.write(path, msgspec.json.format(msgspec.json.encode(record)))

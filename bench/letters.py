@@ -1,0 +1,104 @@
+"""Letters from facts to PDF by one child of the press: a page with items and two codes each."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+
+import psutil
+
+from bench.ground import Ground
+from bench.line import Line
+from bench.rounds import Scale, alternate
+from dunwell.messages.facts import (
+    ClaimFacts,
+    CreditorFacts,
+    DebtorFacts,
+    ItemFacts,
+    LandingFacts,
+    MessageFacts,
+)
+from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.rendering import Post, render_letter
+from dunwell.messages.letters.sheet import write_sheet
+from dunwell.workflows.definition import LetterTemplate
+
+_LETTERS = 2_000
+# 150 letters a second and core.
+_MOST_MILLISECONDS = 6.7
+_TEMPLATE = LetterTemplate(
+    subject={"de": "Ihre Rechnung {{ claim.referenceNumber }} ist noch offen"},
+    body={
+        "de": "Guten Tag {{ debtor.name }},\n\nvielleicht ist unsere Rechnung untergegangen: "
+        "**{{ outstanding }}** sind noch offen.\n\n{{ items }}\n\nHaben Sie schon gezahlt? Dann "
+        "ist nichts weiter zu tun. Stimmt etwas nicht, oder können Sie gerade nicht alles auf "
+        "einmal zahlen? Dann sagen Sie es uns.\n\nFreundliche Grüße\nIhr Team"
+    },
+)
+_CREDITOR = CreditorFacts(
+    name="Nordwind Schuhe",
+    legal_name="Nordwind Schuhe GmbH",
+    legal_address="Deichstraße 1\n20459 Hamburg",
+    email="hilfe@nordwind.example",
+    phone="+49 40 5550123",
+    register="Amtsgericht Hamburg, HRB 000000",
+    bank_iban="DE02120300000000202051",
+    bank_holder="Nordwind Schuhe GmbH",
+)
+_POST = Post(("Erika Mustermann", "Heidestraße 17", "51147 Köln"), "claims.nordwind.example/q")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    letters_a_second: float
+    # Of the child, for one letter.
+    processor_ms: float
+
+
+async def measure(_ground: Ground, scale: Scale) -> list[Line]:
+    press = Press(1)
+    # The child's start is not counted.
+    await press.print_sheet(_make_sheet(0))
+    [reached] = await alternate(scale, [partial(_print, press, scale.rows(_LETTERS))])
+    await press.close()
+    return [
+        Line(
+            work="letters: rendered and laid out, one child", unit="letters/s",
+            ours=[each.letters_a_second for each in reached],
+        ),
+        Line(
+            work="letters: processor time of one", unit="ms",
+            ours=[each.processor_ms for each in reached], at_most=_MOST_MILLISECONDS,
+        ),
+    ]  # fmt: skip
+
+
+async def _print(press: Press, count: int) -> _Reached:
+    (child,) = [p for p in psutil.Process().children() if "press_child" in " ".join(p.cmdline())]
+    before, started = _processor_seconds(child), time.perf_counter()
+    pdfs = await asyncio.gather(*(press.print_sheet(_make_sheet(n)) for n in range(count)))
+    seconds = time.perf_counter() - started
+    assert len(set(pdfs)) == count
+    return _Reached(count / seconds, (_processor_seconds(child) - before) / count * 1000)
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _make_sheet(number: int) -> bytes:
+    reference, due_on = f"RE-2026-{number:08d}", date(2026, 1, 29)
+    items = (
+        ItemFacts("PRIMARY", 10240, reference, date(2026, 1, 15), due_on),
+        ItemFacts("DUNNING_FEE", 250, item_date=date(2026, 2, 12)),
+    )
+    facts = MessageFacts(
+        claim=ClaimFacts(number, reference, "EUR", items, 10490, 10490, 250, due_on, "K-4711"),
+        debtor=DebtorFacts("Erika", "Mustermann"),
+        creditor=_CREDITOR,
+        today=date(2026, 2, 26),
+        landing=LandingFacts(f"https://claims.nordwind.example/q/{number:022d}", "7K3M-9QXA-4TZB"),
+    )
+    return write_sheet(render_letter(_TEMPLATE, {}, "de", facts, _POST).sheet)

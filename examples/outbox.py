@@ -1,0 +1,48 @@
+"""Reads messages as the outbox wrote them: an e-mail's .eml, an SMS's and a letter's .json.
+
+Of a letter the .pdf is what would be printed; the .json beside it says whom it goes to.
+"""
+
+import email
+import email.policy
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_LINK = re.compile(r"https?://\S+/q/[\w-]+")
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    recipient: str
+    # Of an SMS, its first line.
+    subject: str
+    # The debtor's link; a letter's is in its PDF alone.
+    link: str | None
+
+
+def read_message(data_dir: Path, merchant_id: int, communication: dict[str, str]) -> SentMessage:
+    """`communication` as ESCALATED names it: channel and reference."""
+    channel, reference = communication["channel"], communication["reference"]
+    folder = data_dir / "outbox" / str(merchant_id) / channel
+    if channel == "EMAIL":
+        return _read_email((folder / f"{reference}.eml").read_bytes())
+    record = json.loads((folder / f"{reference}.json").read_text())
+    if channel == "SMS":
+        text = record["text"]
+        return SentMessage(record["recipient"], text.splitlines()[0], _find_link(text))
+    recipient = ", ".join(record["recipient"].splitlines())
+    return SentMessage(recipient, record["subject"], None)
+
+
+def _read_email(content: bytes) -> SentMessage:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    body = message.get_body(("plain",))
+    text = body.get_content() if body is not None else ""
+    return SentMessage(str(message["To"]), str(message["Subject"]), _find_link(text))
+
+
+def _find_link(text: str) -> str | None:
+    found = _LINK.search(text)
+    return found.group() if found else None

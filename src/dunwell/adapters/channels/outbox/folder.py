@@ -1,0 +1,58 @@
+"""The outbox's folder: <data_dir>/outbox/<merchant>/<channel>/<communication id>.<ending>.
+
+Files are written on the event loop: a write and a rename of some kilobytes take less time than
+handing them to a thread (measured). They are not synced to disk, for a lost file loses no debt.
+"""
+
+import itertools
+import os
+from pathlib import Path
+from uuid import UUID
+
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Message
+
+# Holds a mark for each message that is to be reported as undeliverable.
+_LATE = "fails-later"
+
+
+class OutboxFolder:
+    def __init__(self, data_dir: Path) -> None:
+        self.path = outbox_folder(data_dir)
+        self._drafts = itertools.count()
+
+    def find(self, channel: Channel, message: Message, ending: str) -> Path:
+        """Numbers and a UUID: nothing a debtor or merchant wrote becomes a part of a path."""
+        name = f"{message.communication_id}{ending}"
+        return self.path / str(message.merchant_id) / channel / name
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Under a name of its own first, so that nobody ever reads half a message. Raises
+        OSError."""
+        draft = path.with_name(f".{path.name}.{os.getpid()}-{next(self._drafts)}.part")
+        try:
+            try:
+                draft.write_bytes(content)
+            except FileNotFoundError:
+                draft.parent.mkdir(parents=True, exist_ok=True)
+                draft.write_bytes(content)
+            draft.replace(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+
+    def find_mark(self, message: Message) -> Path:
+        return self.path / _LATE / f"{message.merchant_id}.{message.communication_id}"
+
+
+def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:
+    """Marked messages: their mark, merchant and communication."""
+    marks = []
+    for path in sorted((outbox_folder(data_dir) / _LATE).glob("[0-9]*")):
+        merchant_id, _, communication_id = path.name.partition(".")
+        marks.append((path, int(merchant_id), UUID(communication_id)))
+    return marks
+
+
+def outbox_folder(data_dir: Path) -> Path:
+    return data_dir / "outbox"

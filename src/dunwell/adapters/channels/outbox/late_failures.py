@@ -1,0 +1,40 @@
+"""Reports messages that were accepted and told to fail later: the part a delivery report, a bounce
+or the post plays elsewhere.
+"""
+
+import asyncio
+from uuid import UUID
+
+from dunwell.adapters.channels.outbox.folder import list_marks
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.store import load_merchant
+
+_REASON = "The outbox was told to fail later."
+_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
+
+
+async def report_late_failures(resources: Resources) -> int:
+    """How many were reported. One whose acceptance is not recorded yet keeps its mark."""
+    marks = await asyncio.to_thread(list_marks, resources.settings.data_dir)
+    reported = 0
+    for mark, merchant_id, communication_id in marks:
+        if await _report(resources, merchant_id, communication_id):
+            mark.unlink(missing_ok=True)
+            reported += 1
+    return reported
+
+
+async def _report(resources: Resources, merchant_id: int, communication_id: UUID) -> bool:
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        state = await tx.fetchval(_STATE, merchant_id, communication_id)
+        if merchant is None or state is None:
+            return True
+        if state in ("PLANNED", "HANDED_OVER"):
+            return False
+        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        await report_failure(work, communication_id, _REASON)
+    return True

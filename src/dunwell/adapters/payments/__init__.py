@@ -1,0 +1,1 @@
+"""Payment providers, a folder each, and the address their notices come to."""

@@ -1,0 +1,71 @@
+"""Sends the notices that decided checkouts owe: run by a timer, in sets.
+
+One that does not arrive is sent again each half minute for a day, as a provider outside would.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import structlog
+
+from dunwell.adapters.payments.sandbox.checkout import render_reference
+from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
+from dunwell.adapters.payments.sandbox.store import (
+    DueNotice,
+    give_up_notice,
+    note_arrival,
+    take_notices,
+)
+from dunwell.kit.http import HttpClient, NoAnswer, open_http_client
+from dunwell.kit.resources import Resources
+
+NOTICE_SECONDS = 0.5
+_SET_SIZE = 20
+_AGAIN_AFTER = timedelta(seconds=30)
+_GIVEN_UP_AFTER = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+class NoticeSender:
+    """Posts due notices over one client."""
+
+    def __init__(self, resources: Resources, client: HttpClient) -> None:
+        self._resources = resources
+        self._client = client
+
+    async def run_once(self) -> int:
+        """One set of due notices; how many were sent, arrived or not."""
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            notices = await take_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
+        await asyncio.gather(*(self._send(notice) for notice in notices))
+        return len(notices)
+
+    async def _send(self, notice: DueNotice) -> None:
+        resources = self._resources
+        now = resources.clock.now()
+        body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
+        headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
+        answer = await self._client.post(notice.notice_url, body, headers)
+        has_arrived = not isinstance(answer, NoAnswer) and answer.status == 200
+        async with resources.database.connection() as connection:
+            if has_arrived:
+                await note_arrival(connection, notice, now)
+                return
+            if now >= notice.decided_at + _GIVEN_UP_AFTER:
+                await give_up_notice(connection, notice)
+        status = None if isinstance(answer, NoAnswer) else answer.status
+        log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
+
+
+@asynccontextmanager
+async def open_notice_sender(resources: Resources) -> AsyncIterator[NoticeSender]:
+    """Loopback addresses are for the development profile alone."""
+    async with open_http_client(
+        allow_loopback=resources.settings.is_development,
+        user_agent="Dunwell sandbox payment provider",
+    ) as client:
+        yield NoticeSender(resources, client)

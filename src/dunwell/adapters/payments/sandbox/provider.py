@@ -1,0 +1,90 @@
+"""The sandbox provider as the port knows it: the twin of the providers outside, with its state in
+our database. It moves no money; what becomes of a checkout is decided on its page.
+"""
+
+from collections.abc import Mapping
+
+from dunwell.adapters.payments.sandbox.checkout import (
+    SandboxCheckout,
+    State,
+    read_reference,
+    render_reference,
+)
+from dunwell.adapters.payments.sandbox.signing import read_notice
+from dunwell.adapters.payments.sandbox.store import load_checkout, save_checkout
+from dunwell.kit.resources import Resources
+from dunwell.payments.provider import (
+    Cancelled,
+    Checkout,
+    CheckoutRequest,
+    CheckoutState,
+    Expired,
+    Failed,
+    Notice,
+    Open,
+    Pending,
+    ProviderAway,
+    Succeeded,
+)
+
+NAME = "sandbox"
+CHECKOUT_PATH = "/sandbox-provider/checkout"
+
+
+class SandboxProvider:
+    """Stateless beside its database."""
+
+    name = NAME
+    moves_money = False
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def start(self, request: CheckoutRequest) -> Checkout:
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            drawn = self._resources.ids.new(now)
+            checkout_id = await save_checkout(connection, drawn, request, now)
+        reference = render_reference(request.merchant_id, checkout_id)
+        origin = self._resources.settings.public_url
+        return Checkout(reference, f"{origin}{CHECKOUT_PATH}/{reference}")
+
+    async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
+        checkout = await find_checkout(self._resources, provider_reference)
+        if checkout is None or checkout.merchant_id != merchant_id:
+            raise ProviderAway("The payment provider knows of no such checkout.")
+        if checkout.is_expired(self._resources.clock.now()):
+            return Expired()
+        return _describe(checkout)
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes) -> Notice:
+        return read_notice(self._resources.keys, headers, body, self._resources.clock.now())
+
+
+async def find_checkout(resources: Resources, reference: str) -> SandboxCheckout | None:
+    named = read_reference(reference)
+    if named is None:
+        return None
+    async with resources.database.connection() as connection:
+        return await load_checkout(connection, *named)
+
+
+def _describe(checkout: SandboxCheckout) -> CheckoutState:
+    if checkout.state is State.SUCCEEDED:
+        assert checkout.transaction_id is not None
+        assert checkout.decided_at is not None
+        return Succeeded(
+            checkout.transaction_id,
+            checkout.amount_cents,
+            checkout.currency,
+            checkout.decided_at,
+        )
+    return _OTHERS[checkout.state]
+
+
+_OTHERS: dict[State, CheckoutState] = {
+    State.OPEN: Open(),
+    State.PENDING: Pending(),
+    State.FAILED: Failed(),
+    State.CANCELLED: Cancelled(),
+}

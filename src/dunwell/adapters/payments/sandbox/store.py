@@ -1,0 +1,135 @@
+"""The SQL of the sandbox provider's checkouts and the notices they owe: rows in, values out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
+from dunwell.kit.db import Connection, Row
+from dunwell.payments.provider import CheckoutRequest
+
+_COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
+# The same key is the same checkout, whatever else it is sent with.
+_SAVE = """
+WITH saved AS (
+    INSERT INTO sandbox_checkouts
+        (merchant_id, checkout_id, request_id, amount_cents, currency, reference, description,
+         return_url, notice_url, state, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'OPEN', $10)
+    ON CONFLICT (merchant_id, request_id) DO NOTHING
+    RETURNING checkout_id
+)
+SELECT checkout_id FROM saved
+UNION ALL
+SELECT checkout_id FROM sandbox_checkouts WHERE merchant_id = $1 AND request_id = $3
+LIMIT 1
+"""
+_FIND_BY_KEY = """
+SELECT checkout_id FROM sandbox_checkouts WHERE merchant_id = $1 AND request_id = $2
+"""
+_LOAD = f"""
+SELECT {_COLUMNS}
+FROM sandbox_checkouts
+WHERE merchant_id = $1 AND checkout_id = $2
+"""  # noqa: S608 - the columns are this module's own names
+_DECIDE = """
+UPDATE sandbox_checkouts
+SET state = $4, decided_at = $5, notices_due = $6, notice_at = $7,
+    transaction_id = CASE WHEN $4 = 'SUCCEEDED' THEN $8 END
+WHERE merchant_id = $1 AND checkout_id = $2 AND state = $3
+RETURNING checkout_id
+"""
+# Rides on sandbox_checkouts_notices. Over all merchants: this is the provider, not the merchants'.
+_TAKE_NOTICES = """
+WITH due AS MATERIALIZED (
+    SELECT merchant_id, checkout_id
+    FROM sandbox_checkouts
+    WHERE notices_due > 0 AND notice_at <= $1
+    ORDER BY notice_at
+    LIMIT $3
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE sandbox_checkouts s
+SET notice_at = $2
+FROM due
+WHERE s.merchant_id = due.merchant_id AND s.checkout_id = due.checkout_id
+RETURNING s.merchant_id, s.checkout_id, s.notice_url, s.notice_at, s.decided_at
+"""
+# A decision made since then has set a time of its own, and owes its notices still.
+_NOTED = """
+UPDATE sandbox_checkouts
+SET notices_due = notices_due - 1, notice_at = CASE WHEN notices_due > 1 THEN $4::timestamptz END
+WHERE merchant_id = $1 AND checkout_id = $2 AND notice_at = $3 AND notices_due > 0
+"""
+_GIVE_UP = """
+UPDATE sandbox_checkouts
+SET notices_due = 0, notice_at = NULL
+WHERE merchant_id = $1 AND checkout_id = $2 AND notice_at = $3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DueNotice:
+    merchant_id: int
+    checkout_id: UUID
+    notice_url: str
+    # When it is sent again if it does not arrive.
+    notice_at: datetime
+    decided_at: datetime
+
+
+async def save_checkout(
+    tx: Connection, checkout_id: UUID, asked: CheckoutRequest, now: datetime
+) -> UUID:
+    """The checkout of this key: the new one, or the one there is."""
+    saved: UUID | None = await tx.fetchval(
+        _SAVE, asked.merchant_id, checkout_id, asked.request_id, asked.amount_cents,
+        asked.currency, asked.reference, asked.description, asked.return_url, asked.notice_url, now,
+    )  # fmt: skip
+    if saved is None:  # another call stored it while this statement ran
+        saved = await tx.fetchval(_FIND_BY_KEY, asked.merchant_id, asked.request_id)
+    assert saved is not None
+    return saved
+
+
+async def load_checkout(
+    tx: Connection, merchant_id: int, checkout_id: UUID
+) -> SandboxCheckout | None:
+    row = await tx.fetchrow(_LOAD, merchant_id, checkout_id)
+    return None if row is None else _read(row)
+
+
+async def save_decision(
+    tx: Connection,
+    checkout: SandboxCheckout,
+    state: State,
+    notices: tuple[int, datetime | None],
+    now: datetime,
+) -> bool:
+    """notices: how many, and when. False: somebody decided otherwise meanwhile."""
+    decided = await tx.fetchval(
+        _DECIDE, checkout.merchant_id, checkout.checkout_id, checkout.state, state, now,
+        *notices, f"sbx_tx_{checkout.checkout_id.hex}",
+    )  # fmt: skip
+    return decided is not None
+
+
+async def take_notices(
+    tx: Connection, now: datetime, again_after: timedelta, limit: int
+) -> Sequence[DueNotice]:
+    """Notices that are due, each left to us until it would be sent again."""
+    rows = await tx.fetch(_TAKE_NOTICES, now, now + again_after, limit)
+    return [DueNotice(**row) for row in rows]
+
+
+async def note_arrival(tx: Connection, notice: DueNotice, now: datetime) -> None:
+    await tx.execute(_NOTED, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
+
+
+async def give_up_notice(tx: Connection, notice: DueNotice) -> None:
+    await tx.execute(_GIVE_UP, notice.merchant_id, notice.checkout_id, notice.notice_at)
+
+
+def _read(row: Row) -> SandboxCheckout:
+    return SandboxCheckout(**{**row, "state": State(row["state"])})

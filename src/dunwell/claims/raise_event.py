@@ -1,0 +1,38 @@
+"""Raises one event of one claim, in the transaction of the change it tells of.
+
+For what happens to a claim singly: payments, accesses. The escalation process raises its events
+in sets, by itself.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from dunwell.errors import NotFound
+from dunwell.events.payloads import Event, EventHead
+from dunwell.events.record import save_events
+from dunwell.merchants.account import Work
+
+# Locks the claim, so that sequences have no gap and no double. By primary keys.
+_NEXT = """
+UPDATE claims c
+SET event_sequence = c.event_sequence + 1
+FROM debtors d
+WHERE c.merchant_id = $1 AND c.claim_id = $2 AND d.merchant_id = $1 AND d.claim_id = $2
+RETURNING c.event_sequence, c.reference_number, d.customer_number
+"""
+
+
+async def raise_event(
+    work: Work, claim_id: int, compose: Callable[[EventHead], Event], real_now: datetime
+) -> Event:
+    """`compose` makes the event; deliveries may begin at `real_now`. Raises NotFound."""
+    row = await work.tx.fetchrow(_NEXT, work.merchant_id, claim_id)
+    if row is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    head = EventHead(
+        work.ids.new(work.now), work.merchant_id, claim_id, row["event_sequence"], work.now,
+        row["reference_number"], row["customer_number"],
+    )  # fmt: skip
+    event = compose(head)
+    await save_events(work.tx, work.merchant_id, [event], real_now)
+    return event

@@ -1,0 +1,54 @@
+"""Running one use case for one merchant from the command line, as the operator."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from dunwell.cli.database import reach_database
+from dunwell.cli.options import read_settings
+from dunwell.config import Settings
+from dunwell.errors import NotFound
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.lookup import find_merchant_id_by_key
+from dunwell.merchants.store import load_merchant
+from dunwell.wiring import open_resources
+
+Answer = TypeVar("Answer")
+Find = Callable[[Connection], Awaitable[int]]
+Change = Callable[[Work, Resources], Awaitable[Answer]]
+
+
+def merchant_of_key(key: str) -> Find:
+    async def find(tx: Connection) -> int:
+        merchant_id = await find_merchant_id_by_key(tx, key)
+        if merchant_id is None:
+            raise NotFound(f"There is no merchant {key}. Check the key, or apply its file first.")
+        return merchant_id
+
+    return find
+
+
+def run_change(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
+    """One use case in one transaction; `find` names the merchant."""
+    settings = read_settings(word, data_dir=data_dir)
+    with reach_database(settings, word):
+        return asyncio.run(_change(settings, word, find, change))
+
+
+async def _change(settings: Settings, word: str, find: Find, change: Change[Answer]) -> Answer:
+    async with (
+        open_resources(settings, word) as resources,
+        resources.database.transaction() as tx,
+    ):
+        work = await _open_work(resources, tx, await find(tx))
+        return await change(work, resources)
+
+
+async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> Work:
+    merchant = await load_merchant(tx, merchant_id)
+    assert merchant is not None, "found in this transaction"
+    actor = Actor(ActorKind.OPERATOR, "command line")
+    return Work(tx, merchant, actor, merchant.now(resources.clock), resources.ids)

@@ -1,0 +1,116 @@
+"""Turns leased contacts into messages, outside any transaction: e-mails and texts at once, letters
+by the press. One contact that cannot be rendered stops no other of its set.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+import structlog
+
+from dunwell.escalation.compose_contact import Occasion, render_contact
+from dunwell.escalation.letterhead import Letterhead
+from dunwell.escalation.processes import find_process
+from dunwell.escalation.settlement import WithoutAttachment
+from dunwell.escalation.workshop import Workshop
+from dunwell.files.attachments import Attachment
+from dunwell.messages.channel import Permanent
+from dunwell.messages.store import PlannedContact, RenderedContact
+from dunwell.workflows.definition import CommunicationStep
+from dunwell.workflows.versions import Version
+
+_AFTER_FAULT = timedelta(hours=1)
+
+log = structlog.get_logger(__name__)
+
+# A message; the instant before which it must not be sent; a missing attachment; a refusal.
+Outcome = RenderedContact | datetime | WithoutAttachment | Permanent
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    planned: PlannedContact
+    version: Version
+    # None: the version has no such step to contact anybody by.
+    step: CommunicationStep | None
+    # None looked for unless the step wants them.
+    attachments: tuple[Attachment, ...] = ()
+
+
+async def render_leased(
+    workshop: Workshop, head: Letterhead, leased: Sequence[Leased], now: datetime
+) -> list[Outcome]:
+    """One outcome each, in order. Printing takes its time; the others do not wait for it one by
+    one."""
+    letters = [
+        asyncio.create_task(_print(workshop, head, each, now))
+        for each in leased
+        if each.planned.contact.channel == "LETTER"
+    ]
+    printing = iter(letters)
+    outcomes = [
+        next(printing) if each.planned.contact.channel == "LETTER" else _render(head, each, now)
+        for each in leased
+    ]
+    await asyncio.gather(*letters)
+    return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
+
+
+def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
+    try:
+        occasion = _decide_occasion(head, each, now)
+        if not isinstance(occasion, Occasion):
+            return occasion
+        return render_contact(head, each.planned, occasion)
+    except Exception as error:  # noqa: BLE001 - logged there
+        return _keep_back(each, error, now)
+
+
+async def _print(workshop: Workshop, head: Letterhead, each: Leased, now: datetime) -> Outcome:
+    try:
+        occasion = _decide_occasion(head, each, now)
+        if not isinstance(occasion, Occasion):
+            return occasion
+        printer = workshop.printer
+        enclosures = await printer.describe(each.attachments)
+        rendered = render_contact(head, each.planned, occasion, enclosures)
+        if isinstance(rendered, Permanent):
+            return rendered
+        assert rendered.sheet is not None
+        contact_id = each.planned.contact.communication_id
+        merchant_id = head.merchant.merchant_id
+        key, pdf = await printer.print_letter(merchant_id, contact_id, rendered.sheet)
+        return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
+    except Exception as error:  # noqa: BLE001 - logged there
+        return _keep_back(each, error, now)
+
+
+def _decide_occasion(
+    head: Letterhead, each: Leased, now: datetime
+) -> Occasion | datetime | WithoutAttachment:
+    if each.step is None:
+        raise LookupError(f"no step {each.planned.contact.step_id} in {each.version.name}")
+    process = find_process(each.version, head.merchant.configuration.timezone)
+    if each.step.send == "CONTACT_HOURS":
+        opening = process.calendar.next_opening(now)
+        if opening > now:
+            return opening
+    if each.step.attachments == "REQUIRED" and not each.attachments:
+        return WithoutAttachment()
+    today: date = process.calendar.local_date(now)
+    # An SMS carries no files; its link leads to them.
+    carries = each.planned.contact.channel != "SMS"
+    ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
+    return Occasion(each.version, each.step, today, ids)
+
+
+def _keep_back(each: Leased, error: Exception, now: datetime) -> datetime:
+    log.error(
+        "cannot be rendered",
+        communication_id=str(each.planned.contact.communication_id),
+        claim_id=each.planned.contact.claim_id,
+        error=type(error).__name__,
+        exc_info=error,
+    )
+    return now + _AFTER_FAULT

@@ -1,0 +1,61 @@
+"""The files attached to claims, as messages take them along. SQL in, values out."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.files.names import name_for_reader
+from dunwell.kit.db import Connection, Row
+
+# By primary keys.
+_OF_CLAIMS = """
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key
+FROM attachments a
+JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
+WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
+ORDER BY a.claim_id, a.position
+"""
+_BY_ID = """
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key
+FROM attachments a
+JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
+WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
+  AND a.attachment_id = ANY($3::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    attachment_id: UUID
+    friendly_name: str
+    content_type: str
+    storage_key: str
+
+    @property
+    def file_name(self) -> str:
+        return name_for_reader(self.friendly_name, self.content_type)
+
+
+async def load_attachments(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, list[Attachment]]:
+    """The attachments of claims that have any, in their order."""
+    found: dict[int, list[Attachment]] = {}
+    for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
+        found.setdefault(row["claim_id"], []).append(_read(row))
+    return found
+
+
+async def find_attachments(
+    tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
+) -> dict[UUID, Attachment]:
+    """Attachments by claim and id; one that was removed since is not among them."""
+    ids = [attachment_id for some in wanted.values() for attachment_id in some]
+    rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
+    return {row["attachment_id"]: _read(row) for row in rows}
+
+
+def _read(row: Row) -> Attachment:
+    return Attachment(
+        row["attachment_id"], row["friendly_name"], row["content_type"], row["storage_key"]
+    )

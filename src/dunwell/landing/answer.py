@@ -1,0 +1,84 @@
+"""What goes back over HTTP: finished bytes under the strictest policy a page can live with.
+
+Browsers and proxies keep nothing but stylesheets and logos, whose addresses name their content.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from litestar.types import Receive, Scope, Send
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action {}; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+_COMMON: Headers = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-robots-tag", b"noindex, nofollow, noarchive"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_PRIVATE: Headers = ((b"cache-control", b"no-store"), *_COMMON)
+_PAGE: Headers = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    *_PRIVATE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An ASGI application that sends one response."""
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        length = (b"content-length", b"%d" % len(self.body))
+        start: Any = {
+            "type": "http.response.start",
+            "status": self.status,
+            "headers": [length, *self.headers],
+        }
+        await send(start)
+        await send({"type": "http.response.body", "body": self.body, "more_body": False})
+
+
+def answer_page(
+    body: bytes, status: int = 200, *, form_origins: Sequence[str] = (), more: Headers = ()
+) -> Answer:
+    """form_origins: other origins that a form's answer may redirect to."""
+    policy = _POLICY.format(" ".join(["'self'", *form_origins])).encode()
+    headers = (*_PAGE, (b"content-security-policy", policy), *more)
+    return Answer(status, headers, body)
+
+
+def answer_redirect(location: str, *, cookie: str | None = None) -> Answer:
+    """303. `location` must be an address of ours, or a provider's that it was given."""
+    headers = [*_PRIVATE, (b"location", _encode(location))]
+    if cookie is not None:
+        headers.append((b"set-cookie", cookie.encode("ascii")))
+    return Answer(303, tuple(headers))
+
+
+def answer_asset(body: bytes, content_type: str, *, is_named_by_content: bool) -> Answer:
+    """A stylesheet or a picture. An SVG opened by itself may do nothing at all."""
+    kept = b"public, max-age=31536000, immutable" if is_named_by_content else b"no-store"
+    headers: Headers = (
+        (b"content-type", content_type.encode("ascii")),
+        (b"cache-control", kept),
+        (b"content-security-policy", b"default-src 'none'; sandbox"),
+        *_COMMON,
+    )
+    return Answer(200, headers, body)
+
+
+def _encode(location: str) -> bytes:
+    """Raises ValueError for what could end the header or is no address."""
+    if not location.isascii() or not location.isprintable() or " " in location:
+        raise ValueError("this is no address to redirect to")
+    return location.encode("ascii")

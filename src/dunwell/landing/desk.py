@@ -1,0 +1,121 @@
+"""What all routes of the debtor's pages share: who is there, in which language and session."""
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.landing.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.formats import Formats
+from dunwell.landing.lookup import OpenedClaim, load_opened_claim
+from dunwell.landing.pages import Frame, Pages, Shown
+from dunwell.landing.session import (
+    VALUE_BYTES,
+    WARNING,
+    Session,
+    derive_form_token,
+    is_form_token,
+    render_cookie,
+)
+from dunwell.landing.visit import ForeignForm, Form, Visit
+from dunwell.landing.wording import choose_language
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.payments.provider import Providers
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Opened once, when the application is built."""
+
+    resources: Resources
+    providers: Providers
+    pages: Pages
+    # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
+    # redirect there (Content-Security-Policy, form-action).
+    hand_off_origins: Mapping[str, str]
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Real time, which sessions go by."""
+        return self.resources.clock.now()
+
+    def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
+        actor = Actor(ActorKind.DEBTOR, str(session_id))
+        now = merchant.now(self.resources.clock)
+        return Work(tx, merchant, actor, now, self.resources.ids)
+
+    def draw_randomness(self) -> bytes:
+        return secrets.token_bytes(VALUE_BYTES)
+
+    def frame(
+        self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
+    ) -> Frame:
+        """Of a page outside any session."""
+        offered = self._find_offered(merchant)
+        chosen = visit.chosen_language
+        merchants = merchant.configuration.language if merchant else ""
+        language = choose_language(
+            offered, chosen, claims_language, visit.accepted_languages, merchants
+        )
+        return Frame(language, offered, chosen if chosen in offered else None, merchant)
+
+    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
+        """Of a page in a live session."""
+        frame = self.frame(visit, opened.merchant, opened.facts.language)
+        left = opened.session.expires_at - self.now()
+        shown = Shown(
+            derive_form_token(self.resources.keys, opened.session.session_hash),
+            max(1, math.ceil(left.total_seconds() / 60)),
+            left <= WARNING,
+        )
+        return Frame(frame.language, frame.offered, frame.chosen, opened.merchant, shown)
+
+    def show(self, template: str, frame: Frame, opened: OpenedClaim, **values: Any) -> bytes:
+        """A page about the opened claim."""
+        timezone = opened.merchant.configuration.timezone
+        formats = Formats(frame.language, opened.facts.currency, timezone)
+        return self.pages.render(template, frame, facts=opened.facts, **formats.functions, **values)
+
+    async def find_opened(self, visit: Visit) -> OpenedClaim | None:
+        """What the visitor's cookie names, whether its session lasts or not."""
+        session_hash = visit.session_hash
+        if session_hash is None:
+            return None
+        async with self.resources.database.connection() as connection:
+            return await load_opened_claim(connection, session_hash)
+
+    def is_live(self, opened: OpenedClaim | None) -> bool:
+        return opened is not None and opened.session.is_live(self.now())
+
+    def check_token(self, session: Session, form: Form) -> None:
+        """Raises ForeignForm unless the form is this session's."""
+        if not is_form_token(self.resources.keys, session.session_hash, form.get("token", "")):
+            raise ForeignForm("The form belongs to another session.")
+
+    def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Answer:
+        """Why nothing is shown: timed out, ended by hand, or never opened in this browser."""
+        if opened is None:
+            frame, reason = self.frame(visit), "ABSENT"
+        elif opened.session.ended_at is not None:
+            frame, reason = self.frame(visit), "ENDED"
+        else:
+            frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
+        return answer_page(self.pages.render("ended.html", frame, reason=reason), 403)
+
+    def redirect(self, frame: Frame, path: str, *, cookie: str | None = None) -> Answer:
+        """To a page of ours; `cookie`: the session's new value, "" to remove it."""
+        header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
+        return answer_redirect(frame.link(path), cookie=header)
+
+    def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
+        known = self.pages.languages
+        wanted = merchant.configuration.landing_page.languages if merchant else known
+        return tuple(code for code in known if code in wanted) or tuple(known)

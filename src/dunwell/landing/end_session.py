@@ -1,0 +1,14 @@
+"""Ends a session: its cookie opens nothing any more, wherever a copy of it is."""
+
+from datetime import datetime
+
+from dunwell.landing.session import Session
+from dunwell.landing.store import save_end
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+
+async def end_session(work: Work, session: Session, real_now: datetime) -> None:
+    """Does nothing when it has ended already."""
+    if await save_end(work.tx, work.merchant_id, session.session_hash, real_now):
+        await save_audit(work, "session.end", f"claim:{session.claim_id}")

@@ -1,0 +1,21 @@
+"""Extends a session: a new one, with its own id and cookie, takes its place (CONTRACT 10)."""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.landing.end_session import end_session
+from dunwell.landing.open_session import Opening, open_session
+from dunwell.landing.session import Session
+from dunwell.merchants.account import Work
+
+
+async def extend_session(
+    work: Work, session: Session, session_id: UUID, randomness: bytes, real_now: datetime
+) -> str:
+    """The new cookie's value."""
+    await end_session(work, session, real_now)
+    opening = Opening(
+        session.claim_id, session.communication_id, session.channel, session.level,
+        session_id, randomness, real_now,
+    )  # fmt: skip
+    return await open_session(work, opening)

@@ -1,0 +1,136 @@
+"""The landing's only reads without a merchant id: whose a link, a code or a session is.
+
+Each answers with the merchant; everything behind it names that merchant.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection, Row
+from dunwell.landing.facts import ClaimFacts
+from dunwell.landing.session import Level, Session
+from dunwell.merchants.account import Merchant
+from dunwell.merchants.configuration import Channel
+from dunwell.merchants.configuration_cache import find_kept
+from dunwell.merchants.store import load_merchant, read_merchant
+
+_LOAD_OPENED = files("dunwell.landing").joinpath("claim_page.sql").read_text()
+# Rides on debtor_links_token_hash_key, then on primary keys.
+_FIND_LINK = """
+SELECT link.merchant_id, link.claim_id, link.communication_id, contact.channel, debtor.language
+FROM debtor_links link
+JOIN debtors debtor USING (merchant_id, claim_id)
+LEFT JOIN communications contact
+    ON contact.merchant_id = link.merchant_id
+    AND contact.communication_id = link.communication_id
+WHERE link.token_hash = $1
+"""
+# Rides on debtor_codes_code_digest_key, then on a primary key.
+_FIND_CODE = """
+SELECT merchant_id, claim_id, communication_id, debtor.language
+FROM debtor_codes
+JOIN debtors debtor USING (merchant_id, claim_id)
+WHERE code_digest = $1
+"""
+# Rides on debtor_sessions_session_hash_key.
+_FIND_SESSION = """
+SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
+       expires_at, ended_at
+FROM debtor_sessions
+WHERE session_hash = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """A claim that a link or a code leads to."""
+
+    merchant: Merchant
+    claim_id: int
+    communication_id: UUID | None
+    # Of the communication the link belonged to; none for a code and for the claim's own link.
+    channel: Channel | None
+    level: Level
+    # The claim's.
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedClaim:
+    """A session with all that its pages show."""
+
+    session: Session
+    merchant: Merchant
+    facts: ClaimFacts
+
+
+async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
+    row = await tx.fetchrow(_FIND_LINK, token_hash)
+    return None if row is None else await _read_way(tx, row, row["channel"], Level.LINK)
+
+
+async def find_code(tx: Connection, code_digest: bytes) -> WayIn | None:
+    """A letter's code counts as the known fact."""
+    row = await tx.fetchrow(_FIND_CODE, code_digest)
+    return None if row is None else await _read_way(tx, row, None, Level.FACT)
+
+
+async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
+    """The session, also when it has ended; it is kept for a while."""
+    row = await tx.fetchrow(_FIND_SESSION, session_hash)
+    return None if row is None else _read_session(row, session_hash)
+
+
+async def load_opened_claim(tx: Connection, session_hash: bytes) -> OpenedClaim | None:
+    """The session, also when it has ended, and its claim."""
+    row = await tx.fetchrow(_LOAD_OPENED, session_hash)
+    if row is None:
+        return None
+    merchant = await _find_merchant(tx, row)
+    return OpenedClaim(_read_session(row, session_hash), merchant, _read_facts(row))
+
+
+async def _find_merchant(tx: Connection, row: Row) -> Merchant:
+    """With the configuration the process keeps, or read anew when there is another one."""
+    kept = find_kept(row["merchant_id"])
+    if kept.revision == row["revision"]:
+        return read_merchant(row, kept)
+    merchant = await load_merchant(tx, row["merchant_id"])
+    assert merchant is not None
+    return merchant
+
+
+async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
+    merchant = await load_merchant(tx, row["merchant_id"])
+    assert merchant is not None
+    return WayIn(
+        merchant, row["claim_id"], row["communication_id"], channel, level, row["language"]
+    )
+
+
+def _read_session(row: Row, session_hash: bytes) -> Session:
+    return Session(
+        merchant_id=row["merchant_id"],
+        session_hash=session_hash,
+        session_id=row["session_id"],
+        claim_id=row["claim_id"],
+        communication_id=row["communication_id"],
+        channel=row["channel"],
+        level=Level(row["level"]),
+        expires_at=row["expires_at"],
+        ended_at=row["ended_at"],
+    )
+
+
+def _read_facts(row: Row) -> ClaimFacts:
+    values: dict[str, Any] = {name: row[name] for name in _CLAIM_COLUMNS}
+    for name in ("items", "payments", "holds"):
+        values[name] = values[name] or []
+    return msgspec.convert(values, ClaimFacts)
+
+
+_CLAIM_COLUMNS = ClaimFacts.__struct_fields__

@@ -1,0 +1,57 @@
+"""Opens a claim's page for an hour and tells the merchant, once: DETAILS_ACCESSED (CONTRACT 10).
+
+Only a POST comes here: what scanners and previews fetch raises nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.claims.raise_event import raise_event
+from dunwell.events.payloads import details_accessed
+from dunwell.kit.crypto import sha256
+from dunwell.landing.session import LASTS, Level, Session, render_value
+from dunwell.landing.store import save_session
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.configuration import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is opened, and the session to open it with. `session_id` is the event's sessionId."""
+
+    claim_id: int
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    session_id: UUID
+    randomness: bytes
+    # Real time; `work.now` is the merchant's.
+    opened_at: datetime
+
+
+async def open_session(work: Work, opening: Opening) -> str:
+    """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
+    value = render_value(opening.randomness)
+    session = Session(
+        merchant_id=work.merchant_id,
+        session_hash=sha256(value.encode()),
+        session_id=opening.session_id,
+        claim_id=opening.claim_id,
+        communication_id=opening.communication_id,
+        channel=opening.channel,
+        level=opening.level,
+        expires_at=opening.opened_at + LASTS,
+        ended_at=None,
+    )
+    # First, as it locks the claim.
+    await raise_event(
+        work,
+        session.claim_id,
+        lambda head: details_accessed(head, session.session_id, session.channel),
+        opening.opened_at,
+    )
+    await save_session(work.tx, session, opening.opened_at)
+    await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
+    return value

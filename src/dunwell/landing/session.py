@@ -1,0 +1,95 @@
+"""A debtor's hour on the page: its cookie, what it may see, the token of its forms. Pure.
+
+The cookie's value is 256 random bits, of which the database keeps a hash alone.
+"""
+
+import base64
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.merchants.configuration import Channel
+
+VALUE_BYTES = 32
+LASTS = timedelta(hours=1)
+# From when on the page asks whether to go on (WCAG 2.2.1 asks for 20 seconds at least).
+WARNING = timedelta(minutes=5)
+_VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+_FORM_PURPOSE = "landing-form"
+
+
+class Level(StrEnum):
+    """How much a session shows (PAGES, personal data)."""
+
+    # Opened by a link alone: amount, reference, initials, pay.
+    LINK = "LINK"
+    # After a known fact, which a letter's code counts as: items and payments too.
+    FACT = "FACT"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as it is stored, whether it lasts or not."""
+
+    merchant_id: int
+    session_hash: bytes
+    # The sessionId in events.
+    session_id: UUID
+    claim_id: int
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    # Real time, as all instants of sessions are.
+    expires_at: datetime
+    ended_at: datetime | None
+
+    def is_live(self, now: datetime) -> bool:
+        return self.ended_at is None and now < self.expires_at
+
+
+def render_value(randomness: bytes) -> str:
+    """The cookie's value from VALUE_BYTES random bytes."""
+    if len(randomness) != VALUE_BYTES:
+        raise ValueError(f"a session needs {VALUE_BYTES} random bytes")
+    return _encode(randomness)
+
+
+def hash_value(value: str) -> bytes | None:
+    """What a session is found by; None: this can be no session's cookie."""
+    return sha256(value.encode()) if _VALUE.fullmatch(value) else None
+
+
+def derive_form_token(keys: KeyRing, session_hash: bytes) -> str:
+    """What every form of a session bears, and nobody else can make."""
+    return _encode(keys.digest(_FORM_PURPOSE, session_hash))
+
+
+def is_form_token(keys: KeyRing, session_hash: bytes, given: str) -> bool:
+    expected = derive_form_token(keys, session_hash)
+    return hmac.compare_digest(expected.encode(), given.encode())
+
+
+def name_cookie(*, is_secure: bool) -> str:
+    """The prefix makes browsers keep it to this host, this path, and TLS."""
+    return "__Host-dunwell" if is_secure else "dunwell"
+
+
+def render_cookie(value: str, *, is_secure: bool) -> str:
+    """The Set-Cookie header; with an empty value, the one that removes the cookie.
+
+    It lives as long as the browser, so that a session that timed out can be told from none.
+    """
+    parts = [f"{name_cookie(is_secure=is_secure)}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    if is_secure:
+        parts.append("Secure")
+    if not value:
+        parts.append("Max-Age=0")
+    return "; ".join(parts)
+
+
+def _encode(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

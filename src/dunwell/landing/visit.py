@@ -1,0 +1,117 @@
+"""One request as the pages read it: cookie, choice of language, form, and whether it is our own.
+
+A form is taken from our own pages alone: by what the browser says of where it comes from, and, in a
+session, by the token the form bears.
+"""
+
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qs
+
+from litestar import Request
+
+from dunwell.errors import InvalidRequest, PayloadTooLarge
+from dunwell.landing.session import hash_value, name_cookie
+
+AnyRequest = Request[Any, Any, Any]
+Form = dict[str, str]
+
+_MOST_FORM_BYTES = 8 * 1024
+_MOST_FIELDS = 20
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+class ForeignForm(InvalidRequest):
+    """A form that did not come from our page, or from one of another session."""
+
+
+class Visit:
+    """A request; headers are read once, and only those that matter."""
+
+    def __init__(self, request: AnyRequest, origin: str) -> None:
+        self._request = request
+        self._origin = origin
+        self._headers = {
+            name: value.decode("latin-1")
+            for name, value in request.scope["headers"]
+            if name in _READ
+        }
+
+    @property
+    def method(self) -> str:
+        return self._request.scope["method"]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those in the path."""
+        return self._request.scope["path_params"]
+
+    @property
+    def scope(self) -> Any:
+        return self._request.scope
+
+    @property
+    def is_secure(self) -> bool:
+        return self._origin.startswith("https://")
+
+    @property
+    def accepted_languages(self) -> str:
+        return self._headers.get(b"accept-language", "")
+
+    @property
+    def client_host(self) -> str:
+        client = self._request.scope["client"]
+        return client[0] if client else ""
+
+    @cached_property
+    def chosen_language(self) -> str | None:
+        query = self._request.scope["query_string"]
+        if not query:
+            return None
+        values = parse_qs(query[:1000].decode("latin-1")).get("lang", [])
+        return values[-1] if values else None
+
+    @property
+    def session_hash(self) -> bytes | None:
+        """Of the session's cookie, if one was sent that can be one."""
+        name = name_cookie(is_secure=self.is_secure)
+        for part in self._headers.get(b"cookie", "").split(";"):
+            given, _, value = part.strip().partition("=")
+            if given == name:
+                return hash_value(value)
+        return None
+
+    async def read_form(self) -> Form:
+        """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
+        self._check_source()
+        media_type = self._headers.get(b"content-type", "").partition(";")[0].strip().lower()
+        body = await self._read_body()
+        if body and media_type != _FORM_TYPE:
+            raise InvalidRequest("The form cannot be read.")
+        try:
+            fields = parse_qs(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+            )
+        except ValueError:
+            raise InvalidRequest("The form cannot be read.") from None
+        return {name: values[-1] for name, values in fields.items()}
+
+    def _check_source(self) -> None:
+        """Our pages send no referrer, so a browser says "null" for their origin; what says most is
+        Sec-Fetch-Site, which no page can set."""
+        site = self._headers.get(b"sec-fetch-site")
+        origin = self._headers.get(b"origin")
+        is_foreign = site not in (None, "same-origin", "none")
+        if is_foreign or origin not in (None, "null", self._origin):
+            raise ForeignForm("The form did not come from our page.")
+
+    async def _read_body(self) -> bytes:
+        body = b""
+        async for chunk in self._request.stream():
+            body += chunk
+            if len(body) > _MOST_FORM_BYTES:
+                raise PayloadTooLarge("The form is too large.", limit=_MOST_FORM_BYTES)
+        return body
+
+
+_READ = frozenset({b"cookie", b"accept-language", b"origin", b"sec-fetch-site", b"content-type"})

@@ -1,0 +1,44 @@
+"""The twelve characters printed on a letter for those who type instead of scanning. Pure.
+
+Derived like a link's token (`links`): none is kept. The database holds a keyed digest to find the
+code by, as sixty bits could be guessed from a plain hash; stored content holds the mask.
+"""
+
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing
+
+# Stands for the code wherever content is stored or shown; as long as what it stands for.
+CODE_MASK = "__masked_code_"
+LENGTH = 12
+_GROUP = 4
+# Crockford's base32: no I, L, O, which read as digits, and no U.
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_BITS = 5
+_FORGIVEN = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None})
+_DERIVING, _FINDING = "debtor-code", "debtor-code-digest"
+
+
+def derive_code(keys: KeyRing, communication_id: UUID) -> str:
+    """The 60-bit code of this communication: twelve characters, no separators."""
+    digest = keys.digest(_DERIVING, communication_id.bytes)
+    value = int.from_bytes(digest[:8]) >> (64 - LENGTH * _BITS)
+    places = range((LENGTH - 1) * _BITS, -1, -_BITS)
+    return "".join(_ALPHABET[value >> place & 31] for place in places)
+
+
+def render_code(code: str) -> str:
+    """In groups, as it is printed: ABCD-EFGH-JKMN."""
+    return "-".join(code[place : place + _GROUP] for place in range(0, len(code), _GROUP))
+
+
+def read_code(text: str) -> str | None:
+    """The code somebody typed, whatever its case and groups; none if it cannot be one."""
+    code = "".join(text.split()).upper().translate(_FORGIVEN)
+    is_code = len(code) == LENGTH and all(letter in _ALPHABET for letter in code)
+    return code if is_code else None
+
+
+def digest_code(keys: KeyRing, code: str) -> bytes:
+    """What the database knows a code by."""
+    return keys.digest(_FINDING, code.encode())

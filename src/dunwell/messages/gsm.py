@@ -1,0 +1,61 @@
+"""How a text goes over the air as an SMS (3GPP TS 23.038, 23.040): its alphabet, its parts. Pure.
+
+One character outside the seven-bit alphabet turns the whole text into sixteen-bit characters, of
+which less than half as many fit a part. So the characters that typographers like, and the no-break
+blanks of amounts, are written plainly.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Alphabet = Literal["GSM-7", "UCS-2"]
+
+_BASIC = frozenset(
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    "ÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+)
+# Written with an escape before them.
+_EXTENDED = frozenset("\f^{}\\[~]|€")
+_PLAIN = str.maketrans(
+    {
+        "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\t": " ",
+        "\u00ad": None, "\u200b": None, "\u2060": None, "\ufeff": None,
+        "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-",
+        "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2032": "'",
+        "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
+        "\u2026": "...", "\u2022": "-", "\u00b7": "-",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    alphabet: Alphabet
+    # In units of the alphabet: septets, or sixteen-bit characters.
+    length: int
+    count: int
+
+
+def write_plainly(text: str) -> str:
+    return text.translate(_PLAIN)
+
+
+def count_parts(text: str) -> Parts:
+    """What the text costs. A part of several is shorter, as it says which one it is."""
+    if all(letter in _BASIC or letter in _EXTENDED for letter in text):
+        sizes = [2 if letter in _EXTENDED else 1 for letter in text]
+        return _count("GSM-7", sizes, alone=160, among=153)
+    sizes = [2 if ord(letter) > 0xFFFF else 1 for letter in text]
+    return _count("UCS-2", sizes, alone=70, among=67)
+
+
+def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) -> Parts:
+    """No character is cut in two: a pair that does not fit any more begins the next part."""
+    length, count, filled = 0, 1, 0
+    for size in sizes:
+        length += size
+        if filled + size > among:
+            count, filled = count + 1, 0
+        filled += size
+    return Parts(alphabet, length, 1 if length <= alone else count)

@@ -1,0 +1,166 @@
+"""A template and a claim's facts become a letter: its subject, its plain text and its sheet. Pure.
+
+The window's address, the way to the debtor's page, how to pay by transfer and the creditor's footer
+are part of every letter; a template can neither move nor drop them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dunwell.messages.facts import CreditorFacts, MessageFacts
+from dunwell.messages.formatting import Values, render_iban, render_line
+from dunwell.messages.items import describe_item, list_sums, render_days
+from dunwell.messages.letters.payment_code import render_payment_code
+from dunwell.messages.letters.sheet import (
+    Enclosure,
+    Items,
+    Page,
+    Picture,
+    Row,
+    Sheet,
+    Transfer,
+)
+from dunwell.messages.letters.wording import LetterWording, find_letter_wording
+from dunwell.messages.markdown import parse_line, parse_markdown
+from dunwell.messages.markdown_letter import fill_blocks
+from dunwell.messages.parts import fill
+from dunwell.messages.placeholders import expand_snippets
+from dunwell.messages.rendering import choose_text, choose_words, list_footer
+from dunwell.workflows.definition import LetterTemplate, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What a letter needs beside the facts."""
+
+    # The window's lines.
+    address: Sequence[str]
+    # Where the code is entered, as people write it: host and path.
+    entrance: str
+    # #rrggbb.
+    color: str | None = None
+    logo: Picture | None = None
+    enclosures: Sequence[Enclosure] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedLetter:
+    subject: str
+    body_text: str
+    sheet: Sheet
+
+
+def render_letter(
+    template: LetterTemplate,
+    snippets: Mapping[str, Texts],
+    language: str,
+    facts: MessageFacts,
+    post: Post,
+) -> RenderedLetter:
+    """The letter in one of the definition's languages. Nothing it is given makes it fail."""
+    words = choose_words(snippets, language)
+    values = Values(facts, language)
+    wording = find_letter_wording(language)
+    subject = fill(
+        parse_line(expand_snippets(choose_text(template.subject, language), words)), values
+    )
+    body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
+    enclosures = [_render_enclosure(each, wording) for each in post.enclosures]
+    sheet = Sheet(
+        language=language.partition("-")[0].lower(),
+        sender=facts.creditor.legal_name,
+        sender_name=facts.creditor.name,
+        color=post.color,
+        logo=post.logo,
+        return_line=_render_return_line(facts.creditor),
+        address=list(post.address),
+        reference=facts.claim.reference_number,
+        information=_list_information(values, wording),
+        subject=subject,
+        body=fill_blocks(body.letter, values),
+        items=_list_items(values),
+        page=Page(post.entrance, facts.landing.code or "", facts.landing.url or ""),
+        transfer=_render_transfer(values, wording),
+        enclosures=enclosures,
+        footer=_list_footer(values),
+        words=wording,
+    )
+    text = [fill(body.text, values), _render_ways(sheet, wording)]
+    text += ["\n".join([f"{wording.enclosures}:", *enclosures])] if enclosures else []
+    return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
+
+
+def _list_information(values: Values, wording: LetterWording) -> list[Row]:
+    claim, creditor = values.facts.claim, values.facts.creditor
+    rows = [
+        (wording.date, values.day(values.facts.today)),
+        (wording.reference, claim.reference_number),
+        (wording.customer_number, claim.customer_number),
+        (wording.contract_number, claim.contract_number),
+        (wording.phone, creditor.phone),
+        (wording.email, creditor.email),
+    ]
+    return [(label, render_line(value)) for label, value in rows if value]
+
+
+def _list_items(values: Values) -> Items:
+    return Items(
+        head=(values.wording.item, values.wording.amount),
+        rows=[
+            (describe_item(item, values), render_days(item, values), values.money(item.value_cents))
+            for item in values.facts.claim.items
+        ],
+        sums=list_sums(values),
+    )
+
+
+def _render_transfer(values: Values, wording: LetterWording) -> Transfer | None:
+    claim, creditor = values.facts.claim, values.facts.creditor
+    if creditor.bank_iban is None or creditor.bank_holder is None:
+        return None
+    rows = [
+        (wording.holder, creditor.bank_holder),
+        (wording.iban, render_iban(creditor.bank_iban)),
+        (wording.bic, creditor.bank_bic),
+        (wording.amount, values.money(claim.outstanding_cents)),
+        (wording.purpose, claim.reference_number),
+    ]
+    payload = render_payment_code(
+        holder=creditor.bank_holder,
+        iban=creditor.bank_iban,
+        bic=creditor.bank_bic,
+        cents=claim.outstanding_cents,
+        currency=claim.currency,
+        purpose=claim.reference_number,
+    )
+    return Transfer([(label, render_line(value)) for label, value in rows if value], payload)
+
+
+def _list_footer(values: Values) -> list[list[str]]:
+    """The e-mail's footer without its opening words, which a letter's head makes needless."""
+    (_, *who), *others = list_footer(values.facts.creditor, values.wording)
+    return [who, *others]
+
+
+def _render_return_line(creditor: CreditorFacts) -> str:
+    lines = [creditor.legal_name, *creditor.legal_address.splitlines()]
+    return " · ".join(render_line(line) for line in lines if line.strip())
+
+
+def _render_enclosure(enclosure: Enclosure, wording: LetterWording) -> str:
+    name = render_line(enclosure.name)
+    if enclosure.pages is None:
+        return name
+    return (
+        wording.one_page.format(name)
+        if enclosure.pages == 1
+        else (wording.pages.format(name, enclosure.pages))
+    )
+
+
+def _render_ways(sheet: Sheet, wording: LetterWording) -> str:
+    """What the layout adds, in words, for whoever reads the letter's text later."""
+    lines = [f"{wording.page_title}: {sheet.page.url}", f"{wording.code}: {sheet.page.code}"]
+    if sheet.transfer:
+        lines += [f"{label}: {value}" for label, value in sheet.transfer.rows]
+    return "\n".join(lines)

@@ -1,0 +1,60 @@
+"""The logo a merchant file names: read from beside the file, looked into, and kept if it is safe.
+
+SVGs are held against an allow-list; pictures are parsed in the child process that uploads are.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dunwell.errors import Fault, UnsupportedMediaType
+from dunwell.files.content_types import PDF
+from dunwell.files.inspection import Inspector
+from dunwell.merchants.configuration import Logo
+from dunwell.onboarding.reading import Source
+from dunwell.onboarding.vector_image import SVG_TYPE, ImageRefused, clean_svg, looks_like_svg
+
+_MOST_BYTES = 50 * 1024
+_PLACE = "/brand/logo"
+
+
+async def add_logo(source: Source, path: Path) -> Source:
+    """The source of the merchant file at `path` with its logo, or a fault that says why not."""
+    name = _find_name(source.document)
+    if name is None:
+        return source
+    try:
+        return replace(source, logo=await _check_logo(_read(path.parent / name)))
+    except ImageRefused as refusal:
+        fault = Fault(_PLACE, f"{name} is not taken. {refusal}", "WRONG_IMAGE")
+    except OSError as error:
+        fault = Fault(_PLACE, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
+    return replace(source, faults=[*source.faults, fault])
+
+
+def _find_name(document: Any) -> str | None:
+    brand = document.get("brand") if isinstance(document, dict) else None
+    name = brand.get("logo") if isinstance(brand, dict) else None
+    # A name of another shape is the schema's to report.
+    return name if isinstance(name, str) and name and "\0" not in name else None
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_size > _MOST_BYTES:
+        raise ImageRefused("It is larger than 50 KB; make it smaller.")
+    return path.read_bytes()
+
+
+async def _check_logo(content: bytes) -> Logo:
+    if looks_like_svg(content):
+        return Logo(SVG_TYPE, clean_svg(content))
+    inspector = Inspector(size=1)
+    try:
+        content_type = await inspector.inspect(content)
+    except UnsupportedMediaType as refusal:
+        raise ImageRefused(f"{refusal.message} Use SVG, PNG, JPEG or WebP.") from refusal
+    finally:
+        await inspector.close()
+    if content_type == PDF:
+        raise ImageRefused("It is a PDF; use SVG, PNG, JPEG or WebP.")
+    return Logo(content_type, content)

@@ -1,0 +1,39 @@
+"""What a merchant file may say of the debtor's page and the ways to pay there. Pure."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from dunwell.errors import Fault
+from dunwell.kit.shape import read_if_fits, render_nearest
+from dunwell.merchants.configuration import PAGE_LANGUAGES
+from dunwell.onboarding.file import LandingPagePart, PaymentMethodPart
+from dunwell.workflows.settings_rules import find_repeats
+
+
+def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    page = read_if_fits(document.get("landingPage"), LandingPagePart)
+    languages = page.languages or [] if page is not None else []
+    path = "/landingPage/languages"
+    for index, code in enumerate(languages):
+        if code not in PAGE_LANGUAGES:
+            nearest = render_nearest(code, PAGE_LANGUAGES)
+            message = f'The pages do not speak "{code}". {nearest}'
+            yield Fault(f"{path}/{index}", message, "UNKNOWN_LANGUAGE")
+    yield from find_repeats(languages, path)
+
+
+def find_method_faults(
+    document: Mapping[str, Any], available_providers: Collection[str]
+) -> Iterator[Fault]:
+    """`available_providers`: the installation's, by name."""
+    payment = document.get("payment")
+    given = payment.get("methods") if isinstance(payment, dict) else None
+    methods = read_if_fits(given, list[PaymentMethodPart]) or []
+    for index, method in enumerate(methods):
+        if method.provider not in available_providers:
+            nearest = render_nearest(method.provider, sorted(available_providers))
+            message = f'There is no payment provider "{method.provider}". {nearest}'
+            yield Fault(f"/payment/methods/{index}/provider", message, "UNKNOWN_PROVIDER")
+    for fault in find_repeats([method.provider for method in methods], "/payment/methods"):
+        yield Fault(f"{fault.path}/provider", fault.message, fault.code)

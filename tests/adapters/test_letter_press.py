@@ -1,0 +1,200 @@
+"""Letters as they are printed, judged by the tools of others: poppler, zbar, qpdf."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from dunwell.messages.facts import CreditorFacts, DebtorFacts, ItemFacts
+from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
+from tests.support.files import a_pdf, an_image
+from tests.support.letters import ADDRESS, PrintedLetter, a_letter
+from tests.support.messages import CLAIM, CREDITOR
+from tests.support.tools import run_tool
+
+Print = Callable[..., Awaitable[PrintedLetter]]
+_WINDOW = (20.0, 45.0, 85.0, 45.0)
+_ADDRESS_ZONE_TOP = 90.0 - 27.3
+_LONG = "Noch ein Absatz mit vielen Worten, der die Seite füllt. " * 70
+
+
+@pytest.fixture(scope="module")
+async def press() -> AsyncIterator[Press]:
+    press = Press(1)
+    yield press
+    await press.close()
+
+
+@pytest.fixture
+def print_letter(press: Press, tmp_path: Path) -> Print:
+    async def print_one(body: str | None = None, **changes: Any) -> PrintedLetter:
+        pdf = await press.print_sheet(write_sheet(a_letter(body, **changes).sheet))
+        path = tmp_path / "letter.pdf"
+        await asyncio.to_thread(path.write_bytes, pdf)
+        return PrintedLetter(path)
+
+    return print_one
+
+
+def _in_window(letter: PrintedLetter) -> str:
+    return " ".join(word.text for word in letter.words() if word.is_within(*_WINDOW))
+
+
+async def test_the_window_shows_sender_and_address_and_nothing_else(print_letter: Print) -> None:
+    letter = await print_letter()
+    sender = "Nordwind Schuhe GmbH · Deichstraße 1 · 20459 Hamburg"
+    assert _in_window(letter) == f"{sender} Ada Lovelace Heidestraße 17 51147 Köln"
+    names = ("Ada", "Lovelace", "Heidestraße", "51147", "Köln")
+    lines = [word for word in letter.words() if word.is_within(*_WINDOW) and word.text in names]
+    assert all(word.top >= _ADDRESS_ZONE_TOP and word.bottom <= 90 for word in lines)
+    assert min(word.left for word in lines) == pytest.approx(25, abs=0.5)
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+async def test_seven_lines_and_more_shrink_into_the_window(
+    print_letter: Print, repeat: int
+) -> None:
+    company = "Gesellschaft für Beteiligungen und Verwaltung mbH & Co. Kommanditgesellschaft"
+    address = [company, *[f"Ada Lovelace {company}"[:80]] * repeat, "3. Stock", *ADDRESS[1:]]
+    letter = await print_letter(address=address)
+    window = _in_window(letter)
+    assert window.endswith(" ".join(address[-3:]))
+    assert window.count("Kommanditgesellschaft") >= 1
+    words = [word for word in letter.words() if word.text == "Köln"]
+    assert words[0].bottom <= 90.0
+
+
+async def test_fold_marks_and_text_stand_where_the_norm_wants_them(print_letter: Print) -> None:
+    letter = await print_letter()
+    (subject,) = [word for word in letter.words() if word.text == "Erinnerung"]
+    assert subject.top == pytest.approx(98.4, abs=1.5)
+    prefix = letter.path.with_suffix("")
+    run_tool("pdftoppm", "-r", "127", "-gray", "-singlefile", str(letter.path), str(prefix))
+    with Image.open(prefix.with_suffix(".pgm")) as sheet:
+        # Five pixels a millimetre; six millimetres from the left nothing else is printed.
+        column = list(sheet.crop((30, 0, 31, sheet.height)).tobytes())
+    dark = [y / 5 for y, shade in enumerate(column) if shade < 200]
+    assert [round(y * 2) / 2 for y in dark] == [105, 148.5, 210]
+
+
+async def test_both_codes_are_read_back(print_letter: Print) -> None:
+    letter = await print_letter()
+    assert await asyncio.to_thread(letter.codes) == [
+        "BCD\n002\n1\nSCT\n\nNordwind\nDE02120300000000202051\nEUR1000.00\n\n\nR-1",
+        "https://pay.example/q/abcdefghijklmnopqrstuv",
+    ]
+
+
+async def test_another_currency_or_no_account_leaves_the_page_code_alone(
+    print_letter: Print,
+) -> None:
+    letter = await print_letter(claim=replace(CLAIM, currency="CHF"))
+    page = ["https://pay.example/q/abcdefghijklmnopqrstuv"]
+    assert await asyncio.to_thread(letter.codes) == page
+    assert "CHF" in letter.text()
+    letter = await print_letter(creditor=replace(CREDITOR, bank_iban=None))
+    assert await asyncio.to_thread(letter.codes) == page
+    assert "IBAN" not in letter.text()
+
+
+async def test_it_says_everything_in_words_too(print_letter: Print) -> None:
+    text = (await print_letter(enclosures=[Enclosure("Rechnung", 2)])).text()
+    for said in (
+        "ABCD-EFGH-JKMN", "pay.example/q", "DE02 1203 0000 0000 2020 51", "1.234,56 €",
+        "Noch zu zahlen", "fällig am 1. Februar 2026", "Rechnung (2 Seiten)", "hilfe@nordwind",
+    ):  # fmt: skip
+        assert said in text
+    assert "Seite 1" not in text
+
+
+async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
+    print_letter: Print,
+) -> None:
+    items = tuple(ItemFacts("PRIMARY", 100 + n, f"RE-{n}") for n in range(60))
+    letter = await print_letter(
+        f"{_LONG}\n\n{{{{ items }}}}\n\nEnde", claim=replace(CLAIM, items=items)
+    )
+    text = letter.text()
+    pages = text.rstrip("\f").count("\f") + 1
+    assert pages >= 3
+    for page in range(1, pages + 1):
+        assert f"Seite {page} von {pages}" in text
+    last = " ".join(word.text for word in letter.words(pages))
+    assert "ABCD-EFGH-JKMN" in last
+    assert "DE02 1203" in last
+
+
+async def test_the_same_sheet_is_the_same_bytes_from_any_child(press: Press) -> None:
+    sheet = write_sheet(a_letter().sheet)
+    first = await press.print_sheet(sheet)
+    other = Press(1)
+    assert await other.print_sheet(sheet) == first
+    await other.close()
+    assert await press.print_sheet(write_sheet(a_letter("x").sheet)) != first
+
+
+async def test_the_pdf_is_sound_and_tagged(print_letter: Print) -> None:
+    letter = await print_letter()
+    assert "No syntax or stream encoding errors" in run_tool("qpdf", "--check", str(letter.path))
+    said = run_tool("pdfinfo", str(letter.path))
+    assert "Title:           Erinnerung R-1" in said
+    assert "Tagged:          yes" in said
+    assert "595.276 x 841.89 pts (A4)" in said
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        '#read("/etc/passwd")', "#let x = 1; #panic()", "*a* _b_ `c` $d$ <e> @f", "// gone",
+        "/* gone */", "\\u{41}", '"]) #set page(width: 1cm)', "= Title", '#import "@preview/a:1"',
+        "https://evil.example", "---", "~", "'\"", "%PDF-1.7", "{{ today }}",
+    ],
+)  # fmt: skip
+async def test_hostile_texts_are_printed_as_they_are(print_letter: Print, hostile: str) -> None:
+    name = f"A {hostile} Z"
+    letter = await print_letter(
+        "{{ debtor.name }}",
+        debtor=DebtorFacts(last_name=name),
+        address=[name, "Straße 1", "1 Ort"],
+        enclosures=[Enclosure(name)],
+    )
+    text = "".join(letter.text().split())
+    assert text.count("".join(name.split())) == 3
+
+
+async def test_operators_text_is_no_source_either(print_letter: Print) -> None:
+    text = (await print_letter('#panic("x") $1$ \\#let <label> @ref // end')).text()
+    assert '#panic("x") $1$ #let <label> @ref // end' in text
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "SVG"])
+async def test_a_logo_takes_the_place_of_the_name(press: Press, kind: str) -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
+    logo = Picture("image/svg+xml", svg)
+    if kind != "SVG":
+        logo = Picture(f"image/{kind.lower()}", an_image(kind, 80, 40))
+    with_logo = await press.print_sheet(write_sheet(a_letter(logo=logo).sheet))
+    assert with_logo != await press.print_sheet(write_sheet(a_letter().sheet))
+
+
+async def test_a_creditor_with_everything_fits_its_footer(print_letter: Print) -> None:
+    creditor: CreditorFacts = replace(
+        CREDITOR,
+        legal_address="Deichstraße 1\nHaus 3\n20459 Hamburg\nDeutschland",
+        register="Amtsgericht Hamburg HRB 12345",
+        supervisory_authority="Präsident des Amtsgerichts Hamburg, Sievekingplatz 1",
+        vat_id="DE123456789",
+    )
+    letter = await print_letter(creditor=creditor)
+    assert max(word.bottom for word in letter.words()) < 292
+    assert "USt-IdNr.: DE123456789" in letter.text()
+
+
+async def test_pages_of_enclosures_are_counted(press: Press) -> None:
+    assert await press.count_pages(a_pdf(3)) == 3
+    assert await press.count_pages(b"%PDF-1.7 nonsense") is None

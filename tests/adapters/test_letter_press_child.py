@@ -1,0 +1,90 @@
+"""The press is a child: whatever a sheet does to it, the next letter is printed."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+
+from dunwell.messages.letters.press import Press, Unprintable
+from dunwell.messages.letters.sheet import write_sheet
+from tests.support.letters import a_letter
+
+_SHEET = write_sheet(a_letter().sheet)
+
+
+@pytest.fixture
+async def press() -> AsyncIterator[Press]:
+    press = Press(1)
+    yield press
+    await press.close()
+
+
+def _children() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [child for child in children if "press_child" in " ".join(child.cmdline())]
+
+
+async def test_many_letters_come_from_few_children_while_others_go_on(press: Press) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    pdfs = await asyncio.gather(*(press.print_sheet(_SHEET) for _ in range(20)))
+    ticking.cancel()
+    assert len(set(pdfs)) == 1
+    assert len(_children()) == 1
+    assert ticks > 20
+
+
+async def test_a_child_killed_between_letters_is_replaced(press: Press) -> None:
+    first = await press.print_sheet(_SHEET)
+    (child,) = _children()
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert await press.print_sheet(_SHEET) == first
+
+
+async def test_a_child_killed_in_mid_letter_costs_no_letter(press: Press) -> None:
+    first = await press.print_sheet(_SHEET)
+    (child,) = _children()
+    child.suspend()
+    task = asyncio.create_task(press.print_sheet(_SHEET))
+    await asyncio.sleep(0)
+    child.send_signal(signal.SIGKILL)
+    assert await task == first
+
+
+async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(press: Press) -> None:
+    with pytest.raises(Unprintable):
+        await press.print_sheet(_SHEET.replace(b'"color":null', b'"color":"blue"'))
+    with pytest.raises(Unprintable):
+        await press.print_sheet(b"{}")
+    assert (await press.print_sheet(_SHEET)).startswith(b"%PDF-")
+
+
+async def test_a_letter_that_takes_too_long_is_refused() -> None:
+    press = Press(1, patience_seconds=0.001)
+    with pytest.raises(Unprintable):
+        await press.print_sheet(_SHEET)
+    assert _children() == []
+    await press.close()
+
+
+async def test_the_child_has_limits_no_environment_and_no_way_out(press: Press) -> None:
+    await press.print_sheet(_SHEET)
+    (child,) = _children()
+    assert child.rlimit(psutil.RLIMIT_AS)[0] == 1024 * 1024 * 1024
+    assert child.rlimit(psutil.RLIMIT_FSIZE)[0] == 0
+    assert 0 < child.rlimit(psutil.RLIMIT_CPU)[0] <= 40
+    # Standard input, output and error are all it will ever have.
+    assert child.rlimit(psutil.RLIMIT_NOFILE) == (3, 3)
+    assert child.num_fds() == 3
+    assert "DUNWELL_SECRET_KEY" not in child.environ()
+    assert "HOME" not in child.environ()

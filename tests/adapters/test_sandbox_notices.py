@@ -1,0 +1,101 @@
+"""The sandbox provider's notices on their way to a listening address."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dunwell.adapters.payments.sandbox.checkout import Notices
+from dunwell.adapters.payments.sandbox.notices import NoticeSender, open_notice_sender
+from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.adapters.provider_contract import ASKED
+from tests.support.receiver import Receiver, a_receiver, answers, answers_in_turn
+from tests.support.sandbox_provider import decide
+
+
+@pytest.fixture
+async def sender(resources: Resources) -> AsyncIterator[NoticeSender]:
+    async with open_notice_sender(resources) as sender:
+        yield sender
+
+
+async def pay(resources: Resources, receiver: Receiver, notices: Notices) -> str:
+    """A checkout that was paid, and whose notices go to the receiver; its reference."""
+    asked = replace(ASKED, notice_url=receiver.url)
+    checkout = await SandboxProvider(resources).start(asked)
+    await decide(resources, checkout.provider_reference, "pay", notices)
+    return checkout.provider_reference
+
+
+async def send_all(sender: NoticeSender) -> int:
+    """Rounds until nothing is due."""
+    sent = 0
+    while done := await sender.run_once():
+        sent += done
+    return sent
+
+
+async def test_a_notice_at_once_arrives_and_can_be_read(
+    resources: Resources, sender: NoticeSender
+) -> None:
+    async with a_receiver(answers(200)) as receiver:
+        reference = await pay(resources, receiver, Notices.AT_ONCE)
+        assert await send_all(sender) == 1
+    [received] = receiver.received
+    notice = SandboxProvider(resources).read_notice(received.headers, received.body)
+    assert (notice.merchant_id, notice.provider_reference) == (7, reference)
+
+
+async def test_a_late_notice_waits_half_a_minute(
+    resources: Resources, sender: NoticeSender, clock: MovableClock
+) -> None:
+    async with a_receiver(answers(200)) as receiver:
+        await pay(resources, receiver, Notices.LATE)
+        clock.advance(timedelta(seconds=29))
+        assert await send_all(sender) == 0
+        clock.advance(timedelta(seconds=1))
+        assert await send_all(sender) == 1
+
+
+@pytest.mark.parametrize(("notices", "count"), [(Notices.TWICE, 2), (Notices.NEVER, 0)])
+async def test_two_or_none_can_be_ordered(
+    resources: Resources, sender: NoticeSender, notices: Notices, count: int
+) -> None:
+    async with a_receiver(answers(200)) as receiver:
+        await pay(resources, receiver, notices)
+        assert await send_all(sender) == count
+        assert len(receiver.received) == count
+
+
+async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
+    resources: Resources, sender: NoticeSender, clock: MovableClock
+) -> None:
+    async with a_receiver(answers_in_turn(404, 503, 200)) as receiver:
+        await pay(resources, receiver, Notices.AT_ONCE)
+        for count in (1, 2, 3):
+            assert await send_all(sender) == 1
+            assert len(receiver.received) == count
+            clock.advance(timedelta(seconds=30))
+        assert await send_all(sender) == 0
+
+
+async def test_it_is_given_up_after_a_day(
+    resources: Resources, sender: NoticeSender, clock: MovableClock
+) -> None:
+    async with a_receiver(answers(500)) as receiver:
+        await pay(resources, receiver, Notices.AT_ONCE)
+        clock.advance(timedelta(days=1))
+        assert await send_all(sender) == 1
+        clock.advance(timedelta(days=1))
+        assert await send_all(sender) == 0
+
+
+async def test_two_workers_send_a_notice_once(resources: Resources, sender: NoticeSender) -> None:
+    async with a_receiver(answers(200)) as receiver:
+        await pay(resources, receiver, Notices.AT_ONCE)
+        sent = await asyncio.gather(*(sender.run_once() for _ in range(5)))
+        assert (sum(sent), len(receiver.received)) == (1, 1)

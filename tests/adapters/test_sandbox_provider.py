@@ -1,0 +1,62 @@
+"""The sandbox provider behind the port."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
+from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.provider import Expired, NoticeRefused, Pending
+from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest
+from tests.support.sandbox_provider import a_notice, decide
+
+HOURS_24 = timedelta(hours=24)
+
+
+class TestSandbox(ProviderContract):
+    @pytest.fixture
+    def provider(self, resources: Resources) -> ProviderUnderTest:
+        return ProviderUnderTest(
+            SandboxProvider(resources),
+            lambda reference, word: decide(resources, reference, word),
+            lambda reference: a_notice(resources, reference),
+        )
+
+
+async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
+    resources: Resources, clock: MovableClock
+) -> None:
+    provider = SandboxProvider(resources)
+    checkout = await provider.start(ASKED)
+    clock.advance(HOURS_24)
+    assert await provider.fetch(7, checkout.provider_reference) == Expired()
+    await decide(resources, checkout.provider_reference, "pending")
+    assert await provider.fetch(7, checkout.provider_reference) == Pending()
+
+
+@pytest.mark.parametrize(("seconds", "is_taken"), [(0, True), (300, True), (301, False)])
+async def test_a_notice_is_good_for_five_minutes(
+    resources: Resources, clock: MovableClock, seconds: int, is_taken: bool
+) -> None:
+    provider = SandboxProvider(resources)
+    checkout = await provider.start(ASKED)
+    headers, body = a_notice(resources, checkout.provider_reference)
+    clock.advance(timedelta(seconds=seconds))
+    if is_taken:
+        assert provider.read_notice(headers, body).merchant_id == 7
+    else:
+        with pytest.raises(NoticeRefused):
+            provider.read_notice(headers, body)
+
+
+def test_references_are_read_as_they_are_rendered_and_no_other_way() -> None:
+    checkout_id = ASKED.request_id
+    reference = render_reference(7, checkout_id)
+    assert read_reference(reference) == (7, checkout_id)
+    for text in (
+        reference.upper(), f" {reference}", f"{reference}\n", reference.replace("_7_", "_07_"),
+        reference.replace("_7_", "_9999999999_"), reference[:-1], reference.replace("7", "\u0667"),
+    ):  # fmt: skip
+        assert read_reference(text) is None

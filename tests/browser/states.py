@@ -1,0 +1,116 @@
+"""How each page and state is reached: by name, a way that leaves the visitor looking at it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from tests.browser.conftest import Visit
+from tests.browser.judges import follow
+
+Reach = Callable[[Visit], Awaitable[None]]
+
+
+async def _go(visit: Visit, path: str) -> None:
+    await visit.page.goto(visit.site.origin + path)
+
+
+async def _type(visit: Visit, code: str) -> None:
+    await _go(visit, "/q")
+    await visit.page.locator("#code").fill(code)
+    await follow(visit.page.locator("main button"))
+
+
+async def _open(visit: Visit) -> None:
+    """With a letter's code, which shows all."""
+    await _type(visit, await visit.site.give_code())
+
+
+async def _reload(visit: Visit) -> None:
+    await _go(visit, "/claim")
+
+
+async def _pay(visit: Visit, decision: str) -> None:
+    await _open(visit)
+    await _go(visit, "/claim/pay")
+    await follow(visit.page.locator("main button"))
+    await follow(visit.page.locator(f"button[value={decision}]"))
+
+
+async def _set_status(visit: Visit, status: str) -> None:
+    await _open(visit)
+    await visit.site.till.end_claim(status)
+    await _reload(visit)
+
+
+async def _hold(visit: Visit, kind: str, days: int | None) -> None:
+    await _open(visit)
+    await visit.site.hold(kind, days)
+    await _reload(visit)
+
+
+async def _wait(visit: Visit, minutes: int) -> None:
+    await _open(visit)
+    visit.site.clock.advance(timedelta(minutes=minutes))
+    await _reload(visit)
+
+
+async def _leave(visit: Visit) -> None:
+    await _open(visit)
+    await _go(visit, "/claim/pay")
+    await follow(visit.page.locator("main button"))
+    [request] = await visit.site.till.house.rows(
+        "SELECT request_id FROM payment_requests WHERE merchant_id = $1"
+    )
+    await _go(visit, f"/claim/return/{request['request_id']}")
+
+
+async def _press_stale(visit: Visit) -> None:
+    await _open(visit)
+    await visit.page.evaluate("document.querySelector('[name=token]').value = 'x'")
+    await follow(visit.page.locator("footer button").first)
+
+
+async def _exhaust(visit: Visit) -> None:
+    for _ in range(6):
+        await _type(visit, "0000-0000-0000")
+
+
+async def _change(visit: Visit) -> None:
+    await _open(visit)
+    await _go(visit, "/claim/pay")
+    await visit.site.till.house.pay(visit.site.claim_id, 790)
+    await follow(visit.page.locator("main button"))
+
+
+async def _pay_part(visit: Visit) -> None:
+    await visit.site.till.house.pay(visit.site.claim_id, 30000)
+    await _open(visit)
+
+
+async def _overpay(visit: Visit) -> None:
+    await visit.site.till.house.pay(visit.site.claim_id, 140000)
+    await _open(visit)
+
+
+STATES: dict[str, Reach] = {
+    "code": lambda visit: _go(visit, "/q"),
+    "code-wrong": lambda visit: _type(visit, "0000-0000-0000"),
+    "code-locked": _exhaust,
+    "link-dead": lambda visit: _go(visit, "/q/AAAAAAAAAAAAAAAAAAAAAA"),
+    "absent": _reload,
+    "timed-out": lambda visit: _wait(visit, 61),
+    "ending-soon": lambda visit: _wait(visit, 56),
+    "claim": _open,
+    "claim-paid-in-part": _pay_part,
+    "claim-overpaid": _overpay,
+    "claim-held": lambda visit: _hold(visit, "PAUSE", 9),
+    "claim-disputed": lambda visit: _hold(visit, "DISPUTE", None),
+    "claim-archived": lambda visit: _set_status(visit, "ARCHIVED"),
+    "claim-withdrawn": lambda visit: _set_status(visit, "WITHDRAWN"),
+    "pay-changed": _change,
+    "back-left": _leave,
+    "back-pending": lambda visit: _pay(visit, "pending"),
+    "back-failed": lambda visit: _pay(visit, "fail"),
+    "notices": lambda visit: _go(visit, "/claim/notices"),
+    "not-found": lambda visit: _go(visit, "/claim/nothing"),
+    "stale": _press_stale,
+}

@@ -1,0 +1,21 @@
+"""The gaps between looks at a provider."""
+
+from datetime import UTC, datetime, timedelta
+
+from dunwell.payments.check_schedule import decide_next_check
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+def looks_of(days: int) -> list[timedelta]:
+    """How long after its start a request is looked at, over so many days."""
+    now, looks = START, []
+    while now < START + timedelta(days=days):
+        now = decide_next_check(START, len(looks), now)
+        looks.append(now - START)
+    return looks
+
+
+def test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires() -> None:
+    minutes = [look / timedelta(minutes=1) for look in looks_of(3)]
+    assert minutes == [1, 6, 21, 81, 441, 1440, 2880, 4320]

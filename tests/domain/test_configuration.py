@@ -1,0 +1,58 @@
+"""A merchant's stored set-up: what is still missing, and documents stored before new parts came."""
+
+import msgspec
+import pytest
+
+from dunwell.landing.wording import load_languages
+from dunwell.merchants.configuration import (
+    PAGE_LANGUAGES,
+    Brand,
+    Configuration,
+    LandingPage,
+    Logo,
+    Payment,
+    PaymentMethod,
+    find_missing,
+)
+from tests.support.merchants import CONFIGURATION
+
+
+def test_a_whole_configuration_misses_nothing() -> None:
+    assert find_missing(CONFIGURATION) == []
+
+
+def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
+    empty = Configuration("de", "Europe/Berlin", "EUR")
+    assert find_missing(empty) == ["legal", "contact", "channels", "payment"]
+
+
+@pytest.mark.parametrize(
+    "payment",
+    [
+        Payment(methods=(PaymentMethod("sandbox"),)),
+        Payment(bank_account=CONFIGURATION.payment.bank_account),
+    ],
+)
+def test_a_payment_method_or_the_bank_account_will_do(payment: Payment) -> None:
+    assert find_missing(msgspec.structs.replace(CONFIGURATION, payment=payment)) == []
+
+
+def test_a_document_stored_before_brands_and_pages_is_read() -> None:
+    stored = {
+        "language": "de", "timezone": "Europe/Berlin", "currency": "EUR",
+        "payment": {"bank_account": None, "allocation": "PRIMARY_FIRST"},
+    }  # fmt: skip
+    read = msgspec.convert(stored, Configuration)
+    assert (read.brand, read.landing_page) == (Brand(), LandingPage(("de", "en")))
+    assert read.payment == Payment(allocation="PRIMARY_FIRST")
+
+
+def test_what_is_stored_is_read_back() -> None:
+    brand = Brand(Logo("image/png", b"\x89PNG\x00"), "#123456")
+    given = msgspec.structs.replace(CONFIGURATION, brand=brand)
+    stored = msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(given)))
+    assert msgspec.convert(stored, Configuration) == given
+
+
+def test_a_merchant_can_choose_among_the_languages_the_pages_speak() -> None:
+    assert set(PAGE_LANGUAGES) == set(load_languages())

@@ -1,0 +1,91 @@
+"""The demo tells which part of its story did not happen, and its browser reads pages as we build
+them."""
+
+from typing import Any
+
+from examples.page import PageReader
+from examples.story import CHANNELS, PAYS_ON_PAGE, STATUSES, TYPES, Story, find_faults
+
+PAYMENT = {"paymentRequestId": "p", "amount": 12950, "currency": "EUR", "providerName": "sandbox"}
+WHOLE = [
+    "CHECKPOINT_REACHED", "ESCALATED", "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED",
+    "ESCALATED", "ARCHIVED",
+]  # fmt: skip
+
+
+def a_told_story() -> tuple[Story, dict[str, str]]:
+    """All of it, as the webhooks report it, and the statuses at its end."""
+    story = Story()
+    for claim_id, reference in enumerate(CHANNELS):
+        story.claims[claim_id] = reference
+        channels = iter(CHANNELS[reference])
+        for minute, kind in enumerate(TYPES.get(reference, WHOLE)):
+            claim: dict[str, Any] = {"id": claim_id, "payment": PAYMENT}
+            claim["details"] = {"communicationType": "EMAIL"}
+            if kind == "ESCALATED":
+                claim["communication"] = {"channel": next(channels)}
+            date = f"2026-03-02T09:{minute:02d}:00Z"
+            claim["referenceNumber"] = reference
+            story.take({"type": kind, "date": date, "claim": claim})
+    statuses = {each: STATUSES.get(each, "ARCHIVED") for each in CHANNELS}
+    return story, statuses
+
+
+def test_the_whole_story_has_no_fault_whatever_the_order_of_its_webhooks() -> None:
+    story, statuses = a_told_story()
+    story.events.reverse()
+    assert find_faults(story, statuses) == []
+    assert story.was_paid_on_page()
+
+
+def test_news_is_told_once_in_order_and_not_of_earlier_demos() -> None:
+    story = Story(suffix="-2")
+    for kind in ("PAYMENT_COMPLETED", "DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"):
+        claim = {"id": 9, "referenceNumber": f"{PAYS_ON_PAGE}-2"}
+        story.take({"type": kind, "date": "2026-03-02T09:00:00Z", "claim": claim})
+    earlier = {"id": 1, "referenceNumber": PAYS_ON_PAGE}
+    story.take({"type": "ARCHIVED", "date": "2026-03-02T09:00:00Z", "claim": earlier})
+    assert [event["type"] for event in story.take_news()] == [
+        "DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED",
+    ]  # fmt: skip
+    assert (story.take_news(), len(story.events)) == ([], 4)
+
+
+def test_a_missing_event_a_wrong_channel_and_a_wrong_end_are_named() -> None:
+    story, statuses = a_told_story()
+    story.events = [event for event in story.events if event["type"] != "ARCHIVED"]
+    statuses["TK-2026-1006"] = "IN_PROCESS"
+    story.refused.append("bad signature")
+    faults = find_faults(story, statuses)
+    assert faults[0] == "a webhook was refused: bad signature"
+    assert faults[-1] == "TK-2026-1006: IN_PROCESS, not ARCHIVED"
+    assert len([each for each in faults if ": told [" in each]) == 4
+
+
+def test_a_payment_completed_with_another_amount_is_named() -> None:
+    story, statuses = a_told_story()
+    completed = next(e for e in story.events if e["type"] == "PAYMENT_COMPLETED")
+    completed["claim"]["payment"] = {**PAYMENT, "amount": 1}
+    assert find_faults(story, statuses) == ["amount is another when the payment is completed"]
+
+
+def test_a_claim_that_was_never_handed_over_is_missed() -> None:
+    story, statuses = a_told_story()
+    del story.claims[list(CHANNELS).index(PAYS_ON_PAGE)]
+    assert find_faults(story, statuses) == [f"{PAYS_ON_PAGE} was not handed over"]
+
+
+def test_the_browser_reads_headings_links_forms_and_buttons() -> None:
+    reader = PageReader()
+    reader.feed(
+        '<title>t</title><h1>Your <b>claim</b></h1><a class="primary" href="/claim/pay">Pay now</a>'
+        '<form method="post" action="/x"><input type="hidden" name="token" value="1">'
+        '<input type="radio" name="n" value="a"><input type="radio" name="n" value="b" checked>'
+        '<button name="decision" value="pay">Pay</button></form>'
+    )
+    link, button = reader.controls
+    assert (reader.heading, link.words, link.href) == ("Your claim", "Pay now", "/claim/pay")
+    assert button.form is not None
+    assert (button.words, button.name, button.value) == ("Pay", "decision", "pay")
+    assert (button.form.method, button.form.action) == ("POST", "/x")
+    assert button.form.fields == {"token": "1", "n": "b"}

@@ -1,0 +1,72 @@
+"""The demo's texts keep to what we ask of every text: short, friendly, without threats or noise."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.messages.gsm import count_parts, write_plainly
+from dunwell.messages.placeholders import PLACEHOLDER
+
+FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"
+# Names and signs that are written in capitals.
+_CAPITALS = {"IBAN"}
+
+
+def texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every text with its place; placeholders are one word each."""
+    if isinstance(value, str):
+        yield path, PLACEHOLDER.sub("Wort", value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from texts(inner, f"{path}/{name}")
+
+
+def all_texts() -> list[tuple[str, str]]:
+    document = parse_yaml(FILE.read_text())
+    found = [*texts(document["templates"]), *texts(document["snippets"])]
+    assert len(found) > 30
+    return found
+
+
+def test_no_sentence_has_more_than_twenty_words() -> None:
+    sentences = [
+        (path, sentence)
+        for path, text in all_texts()
+        for sentence in re.split(r"[.?:](?:\s|$)|\n\n", text)
+    ]
+    assert [each for each in sentences if len(each[1].split()) > 20] == []
+
+
+def test_nothing_is_shouted() -> None:
+    for path, text in all_texts():
+        words = set(re.findall(r"\b[A-ZÄÖÜ]{3,}\b", text))
+        assert words <= _CAPITALS, path
+        assert "!" not in text, path
+
+
+def test_nobody_is_threatened() -> None:
+    threats = "Inkasso|Gericht|Anwalt|Schufa|Pfänd|Vollstreck|court|lawyer|legal action|collect"
+    assert [path for path, text in all_texts() if re.search(threats, text, re.IGNORECASE)] == []
+
+
+def test_an_sms_costs_at_most_two_parts_with_usual_values() -> None:
+    values = {
+        "merchant.name": "Teekontor Hansen",
+        "claim.referenceNumber": "TK-2026-1001",
+        "outstanding": "400,15\u00a0€",
+        "landing.url": "https://pay.teekontor-hansen.example/q/" + "x" * 22,
+    }
+    templates = parse_yaml(FILE.read_text())["templates"]
+    bodies = [
+        t["SMS"]["body"][code]
+        for t in templates.values()
+        if "SMS" in t
+        for code in t["SMS"]["body"]
+    ]
+    assert len(bodies) == 4
+    for body in bodies:
+        filled = PLACEHOLDER.sub(lambda match: values[match.group(1)], body)
+        parts = count_parts(write_plainly(filled))
+        assert (parts.alphabet, parts.count <= 2) == ("GSM-7", True), filled

@@ -1,0 +1,59 @@
+"""Fault codes are one vocabulary: upper snake case, and for merchants' requests in one table."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dunwell.api.fault_codes import FAULT_CODES
+from dunwell.kit.shape import find_faults
+from tests.domain.test_shape import Trip
+
+SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
+# Folders whose faults reach merchants; those of the others reach operators.
+MERCHANTS_FOLDERS = ("api", "claims", "files", "intake", "kit", "payments", "sandbox")
+_MAKERS = ("Fault", "_fault", "_refuse")
+
+
+def calls_that_make_faults(path: Path) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in _MAKERS:
+                yield node
+
+
+def codes_in(path: Path) -> set[str]:
+    """The last text of each call: the code, as far as it is written there."""
+    found = set()
+    for call in calls_that_make_faults(path):
+        texts = [each.value for each in call.args if isinstance(each, ast.Constant)]
+        codes = [each for each in texts if isinstance(each, str) and re.fullmatch(r"\w+", each)]
+        found |= set(codes[-1:])
+    return found
+
+
+def test_every_code_is_upper_snake_case() -> None:
+    codes = {code for path in SOURCE.rglob("*.py") for code in codes_in(path)}
+    assert len(codes) > 40
+    assert {code for code in codes if not re.fullmatch(r"[A-Z]+(_[A-Z]+)*", code)} == set()
+
+
+def test_every_code_a_merchant_can_get_is_in_the_table() -> None:
+    codes = {
+        code
+        for folder in MERCHANTS_FOLDERS
+        for path in (SOURCE / folder).rglob("*.py")
+        for code in codes_in(path)
+    }
+    assert {"REQUIRED", "WRONG_ORDER", "IN_FUTURE"} <= codes
+    assert codes - FAULT_CODES.keys() == set()
+
+
+def test_what_the_shape_of_a_value_breaks_is_in_the_table() -> None:
+    wrong = {"firstName": "Adelheid", "price": "x", "channel": "FAX", "parts": [1, 1, 1, 1], "y": 0}
+    codes = {fault.code for fault in find_faults(wrong, Trip)}
+    assert codes == {
+        "TOO_LONG", "WRONG_FORMAT", "NOT_ALLOWED", "TOO_MANY", "WRONG_TYPE", "UNKNOWN_FIELD",
+    }  # fmt: skip
+    assert codes <= FAULT_CODES.keys()

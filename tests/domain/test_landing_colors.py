@@ -1,0 +1,48 @@
+"""A brand's colour is taken where it can be read, and only there."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.landing import colors
+from dunwell.landing.colors import NEUTRAL, choose_palette, measure_contrast
+
+_CSS = (Path(colors.__file__).parent / "landing.css").read_text()
+_COLORS = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
+
+
+def test_contrast_is_wcags() -> None:
+    assert measure_contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert measure_contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert measure_contrast("#ffffff", "#ffffff") == 1
+
+
+@given(_COLORS, _COLORS)
+def test_contrast_is_the_same_either_way(one: str, other: str) -> None:
+    assert measure_contrast(one, other) == measure_contrast(other, one)
+
+
+@given(_COLORS)
+def test_whatever_the_brand_all_can_be_read(color: str) -> None:
+    palette = choose_palette(color)
+
+    for ground in ("#ffffff", "#f3f5f7"):
+        assert measure_contrast(palette.brand, ground) >= 4.5
+        assert measure_contrast(palette.brand_deep, ground) >= 4.5
+
+
+@pytest.mark.parametrize("color", [None, "", "#ffe600", "#0b5d5", "#0B5D57x", "red", "url(x)"])
+def test_what_cannot_be_read_leaves_the_neutral_colours(color: str | None) -> None:
+    assert choose_palette(color) == NEUTRAL
+
+
+def test_a_dark_enough_brand_is_taken() -> None:
+    assert choose_palette("#0b5d57").brand == "#0b5d57"
+
+
+def test_the_stylesheets_colours_are_those_that_are_checked() -> None:
+    assert f"--brand: {NEUTRAL.brand};" in _CSS
+    assert f"--brand-deep: {NEUTRAL.brand_deep};" in _CSS
+    assert "--ground: #f3f5f7;" in _CSS

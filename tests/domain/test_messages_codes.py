@@ -1,0 +1,63 @@
+"""The code on a letter: derived, printed in groups, typed in any way."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.messages.codes import (
+    CODE_MASK,
+    LENGTH,
+    derive_code,
+    digest_code,
+    read_code,
+    render_code,
+)
+
+KEYS = KeyRing(b"k" * 32)
+OTHER_KEYS = KeyRing(b"o" * 32)
+
+
+@given(st.uuids())
+def test_a_code_is_read_back_from_what_is_printed(communication_id: UUID) -> None:
+    code = derive_code(KEYS, communication_id)
+    assert len(code) == LENGTH
+    assert set(code) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+    assert read_code(render_code(code)) == code
+    assert len(render_code(code)) == len(CODE_MASK)
+
+
+@given(st.uuids())
+def test_what_reads_alike_is_forgiven(communication_id: UUID) -> None:
+    code = derive_code(KEYS, communication_id)
+    typed = render_code(code).lower().replace("0", "o").replace("1", "l").replace("-", " - ")
+    assert read_code(f"  {typed}\n") == code
+    assert read_code(code.replace("1", "I").replace("0", "O")) == code
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ABCD-EFGH", "ABCD-EFGH-JKMU", "ABCD-EFGH-JKMN-P", "ÄBCDEFGHJKMN"]
+)
+def test_what_cannot_be_a_code_is_none(text: str) -> None:
+    assert read_code(text) is None
+
+
+@given(st.text(max_size=40))
+def test_reading_takes_any_text(text: str) -> None:
+    code = read_code(text)
+    assert code is None or read_code(code) == code
+
+
+def test_a_code_hangs_on_the_key_and_on_the_communication() -> None:
+    first, second = UUID(int=1), UUID(int=2)
+    codes = {derive_code(KEYS, first), derive_code(KEYS, second), derive_code(OTHER_KEYS, first)}
+    assert len(codes) == 3
+    assert derive_code(KEYS, first) == derive_code(KeyRing(b"k" * 32), first)
+
+
+def test_its_digest_is_keyed() -> None:
+    code = derive_code(KEYS, UUID(int=1))
+    assert digest_code(KEYS, code) != digest_code(OTHER_KEYS, code)
+    assert len(digest_code(KEYS, code)) == 32

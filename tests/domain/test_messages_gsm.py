@@ -1,0 +1,52 @@
+"""What an SMS costs, by known cases."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.messages.gsm import Parts, count_parts, write_plainly
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", Parts("GSM-7", 0, 1)),
+        ("a" * 160, Parts("GSM-7", 160, 1)),
+        ("a" * 161, Parts("GSM-7", 161, 2)),
+        ("a" * 306, Parts("GSM-7", 306, 2)),
+        ("a" * 307, Parts("GSM-7", 307, 3)),
+        ("ß" * 160, Parts("GSM-7", 160, 1)),
+        ("€", Parts("GSM-7", 2, 1)),
+        ("a" * 158 + "€", Parts("GSM-7", 160, 1)),
+        ("a" * 159 + "€", Parts("GSM-7", 161, 2)),
+        # Each part holds 76 euro signs and one septet that none fits into.
+        ("€" * 153, Parts("GSM-7", 306, 3)),
+        ("[]{}\\^~|", Parts("GSM-7", 16, 1)),
+        ("ł", Parts("UCS-2", 1, 1)),
+        ("ç", Parts("UCS-2", 1, 1)),
+        ("\N{NO-BREAK SPACE}", Parts("UCS-2", 1, 1)),
+        ("ł" * 70, Parts("UCS-2", 70, 1)),
+        ("ł" * 71, Parts("UCS-2", 71, 2)),
+        ("ł" * 134, Parts("UCS-2", 134, 2)),
+        ("a" * 159 + "ł", Parts("UCS-2", 160, 3)),
+        ("😀" * 35, Parts("UCS-2", 70, 1)),
+        # 33 of them fit a part of 67, as none is cut in two.
+        ("😀" * 67, Parts("UCS-2", 134, 3)),
+    ],
+)
+def test_known_cases(text: str, parts: Parts) -> None:
+    assert count_parts(text) == parts
+
+
+def test_what_typographers_like_is_written_plainly() -> None:
+    liked = "\u201e1.000,00\N{NO-BREAK SPACE}€\u201c \u2013 so\u00ad weit\u2026 O\u2019Hara"
+    assert write_plainly(liked) == '"1.000,00 €" - so weit... O\'Hara'
+    assert count_parts(write_plainly(liked)).alphabet == "GSM-7"
+
+
+@given(st.text(max_size=2000))
+def test_parts_grow_with_the_text_and_hold_it(text: str) -> None:
+    parts = count_parts(text)
+    assert parts.count >= count_parts(text[:-1]).count or parts.alphabet != "UCS-2"
+    room = 153 if parts.alphabet == "GSM-7" else 67
+    assert parts.count == 1 or parts.count * room >= parts.length

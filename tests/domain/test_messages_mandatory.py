@@ -1,0 +1,82 @@
+"""No message leaves without creditor, amount, reference, link and contact, whatever the channel."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.errors import Fault
+from dunwell.messages.checking import find_template_faults
+from dunwell.messages.mandatory import GIVEN_BY
+from dunwell.messages.placeholders import NAMES
+from tests.support.definitions import a_definition
+
+COMPLETE: dict[str, str] = {
+    "EMAIL": "{{ outstanding }} {{ claim.referenceNumber }} {{ landing.url }}",
+    "SMS": "{{ merchant.name }} {{ outstanding }} {{ landing.url }}",
+    "LETTER": "{{ outstanding }}",
+}
+
+
+def faults_of(channel: str, body: str, subject: str = "Open", **changes: Any) -> list[Fault]:
+    texts: dict[str, Any] = {"body": {"de": body}}
+    if channel != "SMS":
+        texts["subject"] = {"de": subject}
+    return find_template_faults(
+        a_definition(**{"templates": {"t": {channel: texts}}, "snippets": {}} | changes)
+    )
+
+
+@pytest.mark.parametrize("channel", COMPLETE)
+def test_a_complete_text_has_no_fault(channel: str) -> None:
+    assert faults_of(channel, COMPLETE[channel]) == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "name", "words"),
+    [
+        ("EMAIL", "outstanding",
+         "how much is to be paid; add {{ outstanding }} or {{ items }}."),
+        ("EMAIL", "claim.referenceNumber",
+         "which claim it is about; add {{ claim.referenceNumber }}."),
+        ("EMAIL", "landing.url", "where the debtor's page is; add {{ landing.url }}."),
+        ("SMS", "merchant.name",
+         "who the creditor is; add {{ merchant.name }} or {{ merchant.legalName }}."),
+        ("SMS", "outstanding", "how much is to be paid; add {{ outstanding }}."),
+        ("SMS", "landing.url", "where the debtor's page is; add {{ landing.url }}."),
+        ("LETTER", "outstanding",
+         "how much is to be paid; add {{ outstanding }} or {{ items }}."),
+    ],
+)  # fmt: skip
+def test_each_part_that_only_the_text_can_give_is_asked_for(
+    channel: str, name: str, words: str
+) -> None:
+    body = COMPLETE[channel].replace(f"{{{{ {name} }}}}", "Guten Tag")
+    assert faults_of(channel, body) == [
+        Fault(f"/templates/t/{channel}/body/de", f"The text does not say {words}", "MISSING_PART")
+    ]
+
+
+def test_every_missing_part_is_told_at_once_and_in_each_language() -> None:
+    texts = {"body": {"de": "Guten Tag", "en": COMPLETE["SMS"], "fr": "Bonjour"}}
+    faults = find_template_faults(a_definition(templates={"a/b": {"SMS": texts}}))
+    assert [fault.path for fault in faults] == [
+        *["/templates/a~1b/SMS/body/de"] * 3,
+        *["/templates/a~1b/SMS/body/fr"] * 3,
+    ]
+
+
+def test_a_subject_may_name_the_claim_but_neither_amount_nor_link() -> None:
+    reference = "{{ claim.referenceNumber }}"
+    assert faults_of("EMAIL", "{{ items }}\n\n{{ landing.url }}", subject=reference) == []
+    faults = faults_of("EMAIL", reference, subject="{{ outstanding }} {{ landing.url }}")
+    assert [fault.code for fault in faults] == ["MISSING_PART"] * 2
+
+
+def test_a_snippet_can_give_a_part() -> None:
+    body = "{{ outstanding }} {{ claim.referenceNumber }} {{ snippet.page }}"
+    snippets = {"page": {"de": "[Zur Seite]({{ landing.url }})"}}
+    assert faults_of("EMAIL", body, snippets=snippets) == []
+
+
+def test_what_gives_a_part_is_a_placeholder() -> None:
+    assert {name for names in GIVEN_BY.values() for name in names} <= set(NAMES)

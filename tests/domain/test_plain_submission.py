@@ -1,0 +1,42 @@
+"""A body that cannot hold control characters is read quicker, and not otherwise."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.intake.check_claims import Rejected, check_claims
+from dunwell.intake.plain_submission import decode_plain, is_plain
+from dunwell.intake.submission import ClaimSubmission
+from tests.support.claims import a_claim
+
+_TEXTS = ("referenceNumber", "debtorName", "debtorLastName", "companyName", "customerNumber")
+
+
+@given(st.dictionaries(st.sampled_from(_TEXTS), st.text(max_size=300)))
+def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) -> None:
+    body = msgspec.json.encode([a_claim("R-1") | texts])
+    if not is_plain(body):
+        return
+    try:
+        [full] = msgspec.json.decode(body, type=list[ClaimSubmission])
+    except msgspec.ValidationError as refusal:
+        with pytest.raises(msgspec.ValidationError, match=str(refusal).partition(" - ")[0]):
+            decode_plain(body)
+        return
+    [plain] = decode_plain(body)
+    assert isinstance(plain, ClaimSubmission)
+    assert msgspec.to_builtins(plain) == msgspec.to_builtins(full)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\t", "\n", "\x1f", "\x7f"])
+@pytest.mark.parametrize("place", ["debtorName", "address"])
+def test_a_control_character_is_refused_wherever_it_stands(character: str, place: str) -> None:
+    text = f"a{character}b"
+    value: Any = {"city": text} if place == "address" else text
+    [claim] = check_claims(msgspec.json.encode([a_claim(**{place: value})]))
+    assert isinstance(claim, Rejected)
+    [fault] = claim.error.faults
+    assert fault.path == ("/address/city" if place == "address" else "/debtorName")

@@ -1,0 +1,43 @@
+"""A template and facts become the text of an SMS."""
+
+from dunwell.messages.codes import CODE_MASK
+from dunwell.messages.facts import DebtorFacts, LandingFacts
+from dunwell.messages.gsm import Parts, count_parts
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.messages.sms import render_sms
+from dunwell.workflows.definition import SmsTemplate
+from tests.support.messages import some_facts
+
+_TEMPLATE = SmsTemplate(
+    body={
+        "de": "{{ merchant.name }}: {{ outstanding }}  offen.\n{{ landing.url }}\n{{ snippet.end }}"
+    }
+)
+
+
+def test_a_text_keeps_its_lines_and_costs_no_special_character() -> None:
+    text, parts = render_sms(_TEMPLATE, {"end": {"de": "Ihr Team"}}, "de", some_facts())
+    assert text == "Nordwind: 1.000,00 € offen.\nhttps://pay.example/q/abc\nIhr Team"
+    assert parts == Parts("GSM-7", len(text) + 1, 1)
+
+
+def test_the_parts_of_the_masked_text_are_those_of_what_is_sent() -> None:
+    template = SmsTemplate(body={"de": "{{ landing.url }} {{ landing.code }}" + "x" * 100})
+    masked = some_facts(landing=LandingFacts(f"https://p.example/q/{TOKEN_MASK}", CODE_MASK))
+    text, parts = render_sms(template, {}, "de", masked)
+    sent = text.replace(TOKEN_MASK, "a-Z_9" * 4 + "ab").replace(CODE_MASK, "ABCD-EFGH-JKMN")
+    assert count_parts(sent) == parts
+
+
+def test_a_debtors_name_is_plain_text_on_one_line() -> None:
+    debtor = DebtorFacts(last_name="A*b*\r\nc {{ today }}")
+    text, _ = render_sms(
+        SmsTemplate(body={"de": "{{ debtor.name }}!"}), {}, "de", some_facts(debtor=debtor)
+    )
+    assert text == "A*b* c {{ today }}!"
+
+
+def test_a_long_text_says_how_many_parts_it_takes() -> None:
+    template = SmsTemplate(body={"de": "x" * 1531})
+    _, parts = render_sms(template, {}, "de", some_facts())
+    assert parts.count == 11

@@ -1,0 +1,62 @@
+"""A fault of a submitted claim says in words what is expected, never as a pattern."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.intake.check_claims import Rejected, check_claims
+from tests.support.claims import a_claim
+
+
+def the_fault(**changes: Any) -> tuple[str, str, str]:
+    [result] = check_claims(msgspec.json.encode([a_claim(**changes)]))
+    assert isinstance(result, Rejected)
+    [fault] = result.error.faults
+    return fault.path, fault.code, fault.message
+
+
+def item(**changes: Any) -> dict[str, Any]:
+    return {"items": [{**a_claim()["items"][0], **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "words"),
+    [
+        ({"currency": "eur"}, "/currency", "an ISO 4217 code of three capitals, like EUR"),
+        ({"email": "Erika <e@example.org>"}, "/email",
+         "one e-mail address without a name, like erika@example.org"),
+        ({"mobileNumber": "0151"}, "/mobileNumber",
+         "a number in international format with a leading plus, like +4915112345678"),
+        ({"language": "de-DE"}, "/language",
+         "an ISO 639 code of two or three small letters, like de"),
+        ({"address": {"country": "Germany"}}, "/address/country",
+         "an ISO 3166-1 code of two capitals, like DE"),
+        ({"debtorName": "a\x00"}, "/debtorName", "a text without control characters"),
+        (item(value="102.40"), "/items/0/value",
+         "an amount in minor units as a string of 1 to 12 digits without leading zero"),
+        (item(reference="a\nb"), "/items/0/reference", "a text without control characters"),
+    ],
+)  # fmt: skip
+def test_a_pattern_is_told_in_words(changes: dict[str, Any], path: str, words: str) -> None:
+    assert the_fault(**changes) == (path, "WRONG_FORMAT", f"Expected {words}.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "code"),
+    [
+        ({"referenceNumber": " "}, "/referenceNumber", "EMPTY_TEXT"),
+        ({"debtorLastName": None}, "/debtorLastName", "REQUIRED"),
+        ({"currency": "ABC"}, "/currency", "UNKNOWN_CURRENCY"),
+        ({"language": "qqq"}, "/language", "UNKNOWN_LANGUAGE"),
+        ({"address": {"country": "XX"}}, "/address/country", "UNKNOWN_COUNTRY"),
+        ({"mobileNumber": "+9991234567"}, "/mobileNumber", "WRONG_PHONE_NUMBER"),
+        (item(type="DUNNING_FEE"), "/items", "PRIMARY_MISSING"),
+        (item(dueDate="2026-01-01"), "/items/0/dueDate", "WRONG_ORDER"),
+        ({"items": []}, "/items", "TOO_FEW"),
+    ],
+)
+def test_what_a_pattern_cannot_say_has_a_code_of_its_own(
+    changes: dict[str, Any], path: str, code: str
+) -> None:
+    assert the_fault(**changes)[:2] == (path, code)

@@ -1,0 +1,152 @@
+"""What goes along with a message: NONE, OPTIONAL, REQUIRED (CONTRACT 6)."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
+from tests.support.channels import REACHABLE, a_house_with_channels, sent_by, upload
+from tests.support.files import a_pdf, an_image
+from tests.support.house import House
+
+_CONTACTS = """
+SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY place
+"""
+_HISTORY = """
+SELECT step_id, outcome, reason FROM step_history WHERE merchant_id = $1 ORDER BY at, step_id
+"""
+_ATTACH = """
+INSERT INTO attachments (merchant_id, claim_id, attachment_id, ticket_id, position, created_at)
+SELECT $1, $2, gen_random_uuid(), $3, 0, now()
+"""
+_WEEK = timedelta(days=7)
+
+
+async def _create(house: House, **files: bytes) -> int:
+    tickets = [await upload(house, name, content) for name, content in files.items()]
+    attachments = [{"sourceType": "TICKET", "source": str(ticket)} for ticket in tickets]
+    changes: dict[str, Any] = {**REACHABLE, "attachments": attachments}
+    [claim_id] = await house.create(**changes)
+    return claim_id
+
+
+async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def _attach(house: House, claim_id: int, ticket: UUID) -> None:
+    await house.rows(_ATTACH, claim_id, ticket)
+
+
+@pytest.mark.parametrize(("policy", "count"), [("NONE", 0), ("OPTIONAL", 2), ("REQUIRED", 2)])
+async def test_an_email_takes_along_what_its_step_says(
+    resources: Resources, clock: MovableClock, policy: str, count: int
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments=policy)
+    await _create(house, Rechnung=a_pdf(), Foto=an_image("JPEG"))
+    await house.run()
+    [message] = house.channels[0].sent
+    files = [(file.name, file.content_type) for file in message.attachments]
+    wanted = [("Rechnung.pdf", "application/pdf"), ("Foto.jpg", "image/jpeg")]
+    assert files == wanted[:count]
+    assert all(file.content for file in message.attachments)
+
+
+async def test_a_letter_lists_its_enclosures_with_their_pages(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER", attachments="OPTIONAL")
+    await _create(house, Rechnung=a_pdf(3), Foto=an_image("PNG"))
+    await house.run()
+    [message] = house.channels[2].sent
+    assert message.body_text.endswith("\n\nAnlagen:\nRechnung (3 Seiten)\nFoto\n")
+    assert [file.name for file in message.attachments] == ["Rechnung.pdf", "Foto.png"]
+
+
+async def test_an_sms_carries_none(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house_with_channels(resources, clock, "SMS", attachments="REQUIRED")
+    await _create(house, Rechnung=a_pdf())
+    await house.run()
+    [message] = house.channels[1].sent
+    assert message.attachments == ()
+
+
+@pytest.mark.parametrize("channel", ["EMAIL", "LETTER"])
+async def test_optional_ones_that_are_not_there_stop_nothing(
+    resources: Resources, clock: MovableClock, channel: Channel
+) -> None:
+    house = await a_house_with_channels(resources, clock, channel, attachments="OPTIONAL")
+    await _create(house)
+    await house.run()
+    assert await sent_by(house) == {channel: 1}
+
+
+async def test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(
+        resources, clock, "EMAIL", ["SMS", "LETTER"], attachments="REQUIRED"
+    )
+    claim_id = await _create(house)
+    await house.run_until(clock.now() + _WEEK - timedelta(hours=1))
+    assert await sent_by(house) == {}
+    assert await _contacts(house) == [("EMAIL", "ATTACHMENT_MISSING", None)]
+    assert await house.events(claim_id) == []
+
+
+async def test_after_seven_days_the_step_has_failed_and_the_process_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(
+        resources, clock, "EMAIL", ["SMS", "LETTER"], attachments="REQUIRED"
+    )
+    claim_id = await _create(house)
+    await house.run_until(clock.now() + _WEEK)
+    assert await sent_by(house) == {}
+    assert await _contacts(house) == [("EMAIL", "FAILED", "ATTACHMENT_MISSING")]
+    history = [tuple(row) for row in await house.rows(_HISTORY)]
+    assert history[0] == (1, "FAILED", "ATTACHMENT_MISSING")
+    assert (await house.read(claim_id)).next_step_at == clock.now() + _WEEK
+
+
+async def test_one_attached_in_time_is_sent(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    claim_id = await _create(house)
+    await house.run()
+    await _attach(house, claim_id, await upload(house, "Rechnung", a_pdf()))
+    clock.advance(_WEEK)
+    await house.run()
+    [message] = house.channels[0].sent
+    assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
+    assert await _contacts(house) == [("EMAIL", "ACCEPTED", None)]
+
+
+async def test_a_paid_claim_waits_for_no_attachment(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    claim_id = await _create(house)
+    await house.run()
+    await house.pay(claim_id, 10240)
+    assert await _contacts(house) == [("EMAIL", "CANCELLED", None)]
+    await house.run_until(clock.now() + _WEEK)
+    assert await sent_by(house) == {}
+
+
+async def test_a_broken_off_message_is_repeated_with_the_same_files(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="OPTIONAL")
+    claim_id = await _create(house, Rechnung=a_pdf())
+    house.channels[0].answers.append(ConnectionResetError())
+    await house.run()
+    await _attach(house, claim_id, await upload(house, "Nachtrag", a_pdf()))
+    clock.advance(timedelta(seconds=31))
+    await house.run()
+    first, second = house.channels[0].sent
+    assert first == second
+    assert [file.name for file in second.attachments] == ["Rechnung.pdf"]

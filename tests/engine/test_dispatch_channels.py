@@ -1,0 +1,158 @@
+"""All three channels, on the real database: what each is given, and what is kept of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.files.storage import Storage
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.channel import Permanent
+from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
+from tests.support.channels import REACHABLE, TEMPLATE, a_house_with_channels, sent_by
+from tests.support.house import House
+
+_CONTENTS = "SELECT * FROM communication_contents WHERE merchant_id = $1"
+_CONTACTS = """
+SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY place
+"""
+_LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
+_CODES = "SELECT code_digest FROM debtor_codes WHERE merchant_id = $1"
+
+
+async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def test_an_sms_bears_the_link_and_what_is_kept_does_not(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "SMS")
+    await house.create(**REACHABLE)
+    await house.run()
+    [message] = house.channels[1].sent
+    token = derive_token(resources.keys, message.communication_id)
+    assert message.body_text == f"Nordwind: 102,40 €. http://127.0.0.1:8000/q/{token}"
+    assert (message.recipient, message.sender) == ("+4915112345678", "Nordwind")
+    assert (message.subject, message.document, message.attachments) == (None, None, ())
+    [kept] = await house.rows(_CONTENTS)
+    assert kept["body_text"] == message.body_text.replace(token, TOKEN_MASK)
+    assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
+
+
+async def test_only_a_letter_has_a_code(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house_with_channels(resources, clock, "SMS")
+    await house.create(**REACHABLE)
+    await house.run()
+    assert await house.rows(_CODES) == []
+
+
+async def test_a_letter_is_printed_for_its_address(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    [claim_id] = await house.create(**REACHABLE)
+    await house.run()
+    [message] = house.channels[2].sent
+    assert message.recipient == "Erika Mustermann\nHeidestraße 17\n51147 Köln"
+    assert message.subject == "Brief INV-1001"
+    assert message.document is not None
+    assert message.document.content.startswith(b"%PDF-1.7")
+    code = derive_code(resources.keys, message.communication_id)
+    assert f"Ihr Code: {render_code(code)}\n" in message.body_text
+    [event] = await house.events(claim_id)
+    assert event["claim"]["communication"]["channel"] == "LETTER"
+    digests = [row["code_digest"] for row in await house.rows(_CODES)]
+    assert digests == [digest_code(resources.keys, code)]
+
+
+async def test_nothing_kept_of_a_letter_bears_its_link_or_code(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    await house.create(**REACHABLE)
+    await house.run()
+    [message], [kept] = house.channels[2].sent, await house.rows(_CONTENTS)
+    assert TOKEN_MASK in kept["body_text"]
+    assert CODE_MASK in kept["body_text"]
+    assert message.document is not None
+    stored = await Storage.open(resources.settings.files_url).load(kept["document_key"])
+    assert message.document.content[:200] not in stored
+    assert b"%PDF" not in stored
+
+
+async def test_refusals_lead_through_all_channels(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS", "LETTER"])
+    [claim_id] = await house.create(**REACHABLE)
+    house.channels[0].answers.append(Permanent("mailbox gone"))
+    house.channels[1].answers.append(Permanent("no such number"))
+    await house.run()
+    assert await _contacts(house) == [
+        ("EMAIL", "FAILED", "mailbox gone"),
+        ("SMS", "FAILED", "no such number"),
+        ("LETTER", "ACCEPTED", None),
+    ]
+    assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
+
+
+async def test_an_sms_of_too_many_parts_is_refused_without_a_call(
+    resources: Resources, clock: MovableClock
+) -> None:
+    long = {**TEMPLATE, "SMS": {"body": dict.fromkeys(("de", "en"), "x" * 1531)}}
+    house = await a_house_with_channels(resources, clock, "SMS", ["LETTER"], template=long)
+    await house.create(**REACHABLE)
+    await house.run()
+    assert await sent_by(house) == {"LETTER": 1}
+    assert (await _contacts(house))[0] == (
+        "SMS", "FAILED", "The text takes 11 parts; an SMS has at most 10.",
+    )  # fmt: skip
+
+
+async def test_a_letter_that_was_broken_off_is_repeated_with_the_same_bytes(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    await house.create(**REACHABLE)
+    house.channels[2].answers.append(ConnectionResetError())
+    await house.run()
+    clock.advance(timedelta(days=1))
+    await house.run()
+    first, second = house.channels[2].sent
+    assert first == second
+
+
+async def test_a_letter_whose_file_is_away_is_tried_again_and_never_lost(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    await house.create(**REACHABLE)
+    house.channels[2].answers.append(ConnectionResetError())
+    await house.run()
+    [kept] = await house.rows(_CONTENTS)
+    await Storage.open(resources.settings.files_url).remove(kept["document_key"])
+    clock.advance(timedelta(seconds=31))
+    await house.run()
+    assert await _contacts(house) == [("LETTER", "PLANNED", None)]
+    clock.advance(timedelta(seconds=61))
+    await house.run()
+    assert await _contacts(house) == [("LETTER", "ACCEPTED", None)]
+    assert len(house.channels[2].sent) == 2
+
+
+@pytest.mark.parametrize("count", [40])
+async def test_letters_of_two_dispatchers_are_printed_once(
+    resources: Resources, clock: MovableClock, count: int
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(count)), **REACHABLE)
+    other = MessageDispatcher(resources, house.channels)
+    await house.run()
+    await other.run_set(house.merchant.merchant_id)
+    await other.close()
+    assert sorted(message.claim_id for message in house.channels[2].sent) == sorted(claim_ids)
+    documents = {each.document.content for each in house.channels[2].sent if each.document}
+    assert len(documents) == count

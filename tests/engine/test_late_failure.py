@@ -1,0 +1,104 @@
+"""Failures that channels report late: the next channel is tried, and the WAIT begins anew."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.configuration import ChannelSetup
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.merchants import CONFIGURATION
+
+DAY = timedelta(days=1)
+_CONTACTS = """
+SELECT step_id, place, channel, state, failure FROM communications
+WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+
+
+def two_channels() -> list[ScriptedChannel]:
+    return [ScriptedChannel(), ScriptedChannel(channel="SMS")]
+
+
+async def a_house_with_fallback(resources: Resources, clock: MovableClock) -> House:
+    """E-mail, then SMS."""
+    setups: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+    template = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": {"de": "x", "en": "x"}}}
+    steps = [{**DOCUMENT["steps"][0], "fallbacks": ["SMS"]}, *DOCUMENT["steps"][1:]]
+    definition = a_definition(steps=steps, templates={"reminder": template})
+    house = await a_house(
+        resources, clock, definition, configuration=configuration, channels=two_channels()
+    )
+    await house.create(mobileNumber="+4915112345678")
+    await house.run()
+    return house
+
+
+async def bounce(house: House) -> None:
+    [message] = house.channels[0].sent
+    async with house.work(SYSTEM) as work:
+        await report_failure(work, message.communication_id, "mailbox unknown")
+
+
+async def next_step_at(house: House) -> datetime | None:
+    [row] = await house.rows("SELECT due_at FROM claims WHERE merchant_id = $1")
+    due_at: datetime | None = row["due_at"]
+    return due_at
+
+
+async def test_a_bounce_starts_the_fallback_and_restarts_the_wait(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_fallback(resources, clock)
+    clock.advance(2 * DAY)
+    await bounce(house)
+    assert await next_step_at(house) is None
+    await house.run()
+    assert len(house.channels[1].sent) == 1
+    assert await next_step_at(house) == clock.now() + 7 * DAY
+    assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+        (1, 0, "EMAIL", "FAILED", "mailbox unknown"),
+        (1, 1, "SMS", "ACCEPTED", None),
+    ]
+
+
+async def test_the_same_bounce_twice_makes_one_fallback(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_fallback(resources, clock)
+    await bounce(house)
+    await house.run()
+    await bounce(house)
+    await house.run()
+    assert len(house.channels[1].sent) == 1
+
+
+async def test_a_bounce_after_later_steps_restarts_the_wait_it_falls_into(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_fallback(resources, clock)
+    clock.advance(7 * DAY)
+    await house.run()
+    clock.advance(3 * DAY + timedelta(hours=1))
+    await bounce(house)
+    await house.run()
+    assert await next_step_at(house) == clock.now() + 14 * DAY
+    [row] = await house.rows("SELECT count(*) FROM items WHERE merchant_id = $1")
+    assert row["count"] == 2
+
+
+async def test_a_bounce_of_a_paid_claim_contacts_nobody(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_fallback(resources, clock)
+    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    await house.pay(claim["claim_id"], 10240)
+    await bounce(house)
+    await house.run_until(clock.now() + 2 * DAY)
+    assert house.channels[1].sent == []

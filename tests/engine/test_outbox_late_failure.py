@@ -1,0 +1,58 @@
+"""An outbox recipient that fails later: accepted, reported, and the fallback is begun."""
+
+from pathlib import Path
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.channels.outbox.late_failures import report_late_failures
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.house import House
+from tests.support.messages import a_message
+
+_CONTACTS = """
+SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY place
+"""
+
+
+async def _a_house(resources: Resources, clock: MovableClock) -> House:
+    kinds = (OutboxEmail, OutboxSms, OutboxLetter)
+    data_dir = resources.settings.data_dir
+    channels = [kind(data_dir, is_development=True) for kind in kinds]
+    return await a_house_with_channels(
+        resources, clock, "EMAIL", ["SMS", "LETTER"], channels=channels
+    )
+
+
+def _endings(data_dir: Path) -> list[str]:
+    return sorted(path.suffix for path in (data_dir / "outbox").glob("[0-9]*/*/*"))
+
+
+async def test_each_failure_reported_later_begins_the_next_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await _a_house(resources, clock)
+    late = {"email": "erika+fail-later@example.org", "mobileNumber": "+4915112000003"}
+    [claim_id] = await house.create(**REACHABLE | late)
+    for reported in (1, 1, 0):
+        await house.run()
+        assert await report_late_failures(resources) == reported
+    reason = "The outbox was told to fail later."
+    assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+        ("EMAIL", "FAILED", reason), ("SMS", "FAILED", reason), ("LETTER", "ACCEPTED", None),
+    ]  # fmt: skip
+    events = await house.events(claim_id)
+    channels = [event["claim"]["communication"]["channel"] for event in events]
+    assert channels == ["EMAIL", "SMS", "LETTER"]
+    assert _endings(resources.settings.data_dir) == [".eml", ".json", ".json", ".pdf"]
+
+
+async def test_a_mark_waits_for_the_acceptance_and_outlives_no_contact(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await _a_house(resources, clock)
+    outbox = OutboxEmail(resources.settings.data_dir, is_development=True)
+    merchant_id = house.merchant.merchant_id
+    await outbox.send(a_message(merchant_id=merchant_id, recipient="a+fail-later@example.org"))
+    assert await report_late_failures(resources) == 1
+    assert await report_late_failures(resources) == 0

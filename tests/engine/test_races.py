@@ -1,0 +1,200 @@
+"""What happens to a claim while something else is under way with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.escalation.engine import Engine
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.messages.channel import Message, Outcome, Temporary
+from dunwell.sandbox.advance_clock import advance_clock
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from tests.support.claims import a_submission
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+
+DAY = timedelta(days=1)
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
+
+
+@dataclass
+class InterruptedChannel(ScriptedChannel):
+    """Something happens while the first message is at the channel."""
+
+    meanwhile: Callable[[], Awaitable[Any]] | None = None
+
+    async def send(self, message: Message) -> Outcome:
+        happening, self.meanwhile = self.meanwhile, None
+        if happening is not None:
+            await happening()
+        return await super().send(message)
+
+
+async def hold(house: House, claim_id: int, kind: HoldKind, days: int | None = None) -> None:
+    async with house.work() as work:
+        await open_hold(work, claim_id, kind, until=work.now + days * DAY if days else None)
+
+
+async def lift(house: House, claim_id: int, kind: HoldKind) -> None:
+    async with house.work() as work:
+        await lift_hold(work, claim_id, kind)
+
+
+async def due_at(house: House) -> list[Any]:
+    return [row["due_at"] for row in await house.rows(
+        "SELECT due_at FROM claims WHERE merchant_id = $1 ORDER BY claim_id")]  # fmt: skip
+
+
+async def test_a_hold_lifted_while_a_contact_is_planned_makes_nothing_due(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([Temporary(60)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    await house.run()
+    await hold(house, claim_id, HoldKind.PAUSE)
+    await lift(house, claim_id, HoldKind.PAUSE)
+    assert await due_at(house) == [None]
+    clock.advance(timedelta(seconds=60))
+    await house.run()
+    assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"]
+
+
+async def test_a_hold_of_a_claim_without_a_process_and_of_a_paid_one_can_end(
+    resources: Resources, clock: MovableClock
+) -> None:
+    unassigned = await a_house(resources, clock)
+    [claim_id] = await unassigned.create()
+    await hold(unassigned, claim_id, HoldKind.PAUSE)
+    await lift(unassigned, claim_id, HoldKind.PAUSE)
+    paid = await a_house(resources, clock, a_definition(), key="hansen")
+    [paid_id] = await paid.create()
+    await hold(paid, paid_id, HoldKind.PAUSE, days=1)
+    await paid.pay(paid_id, 10240)
+    clock.advance(2 * DAY)
+    assert await expire_holds(resources) == 1
+    assert await due_at(unassigned) + await due_at(paid) == [None, None]
+
+
+async def test_a_dispute_opened_while_another_hold_expires_still_holds(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    await hold(house, claim_id, HoldKind.PAYMENT_PENDING, days=1)
+    clock.advance(DAY)
+    async with house.work() as work:
+        await open_hold(work, claim_id, HoldKind.DISPUTE)
+        expiring = asyncio.create_task(expire_holds(resources))
+        await asyncio.wait([expiring], timeout=0.3)
+    await expiring
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [each.kind for each in (await house.read(claim_id)).holds] == [HoldKind.DISPUTE]
+
+
+async def test_one_merchants_broken_set_stops_no_other_merchant_and_no_other_claim(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition(steps=DOCUMENT["steps"][2:]))
+    bad, good = await house.create("A", "B")
+    async with house.work() as work:
+        # A fee of this step that is there already: the set cannot be stored.
+        await work.tx.execute(
+            "INSERT INTO items (merchant_id, claim_id, position, type, value_cents, run, step_id)"
+            " VALUES ($1, $2, 1, 'DUNNING_FEE', 250, 1, 3)",
+            house.merchant.merchant_id, bad,
+        )  # fmt: skip
+    settings = {**DOCUMENT["settings"], "feesNeedContact": False}
+    await house.publish(a_definition(steps=DOCUMENT["steps"][2:], settings=settings), "Fees")
+    async with house.work() as work:
+        versions = await work.tx.fetch(
+            "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Fees'",
+            work.merchant_id,
+        )
+        await assign_to_workflow(work, versions[0]["workflow_id"], [bad, good])
+        await work.tx.execute(
+            "UPDATE items SET run = 2 WHERE merchant_id = $1 AND step_id = 3", work.merchant_id
+        )
+    other = await a_house(resources, clock, a_definition(), key="hansen")
+    await other.create()
+    await Engine(resources).run_once()
+    assert [event["type"] for event in await house.events(good)] == [
+        "FEE_ADDED",
+        "CHECKPOINT_REACHED",
+    ]
+    assert (await house.read(bad)).next_step_at == clock.now() + timedelta(hours=1)
+    assert [row["state"] for row in await other.rows(_STATES)] == ["PLANNED"]
+
+
+async def test_paid_while_the_channel_is_away_contacts_nobody_and_lets_the_clock_move(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = InterruptedChannel([Temporary(60)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel], sandbox=True)
+    [claim_id] = await house.create()
+    channel.meanwhile = lambda: house.pay(claim_id, 10240)
+    async with house.work() as work:
+        merchant = work.merchant
+    await advance_clock(resources, [channel], merchant, SYSTEM, clock.now() + 30 * DAY)
+    assert len(channel.sent) == 1
+    assert [row["state"] for row in await house.rows(_STATES)] == ["CANCELLED"]
+    async with house.work() as work:
+        assert work.now == clock.now() + 30 * DAY
+
+
+async def test_assigned_anew_while_the_channel_is_away_sends_the_new_runs_contact_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = InterruptedChannel([Temporary(60)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    async with house.work() as work:
+        draft = await save_draft(work, "Other", a_definition(snippets={}))
+        other = await publish_draft(work, draft.workflow_id)
+
+    async def assign() -> None:
+        async with house.work() as work:
+            await assign_to_workflow(work, other.workflow_id, [claim_id])
+
+    channel.meanwhile = assign
+    await house.run_until(clock.now() + timedelta(hours=2))
+    assert [row["state"] for row in await house.rows(_STATES)] == ["CANCELLED", "ACCEPTED"]
+    assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
+
+
+async def test_the_same_references_in_opposite_orders_do_not_lock_each_other_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    references = [f"INV-{n:03}" for n in range(300)]
+
+    async def create(order: list[str]) -> int:
+        async with house.work() as work:
+            results = await create_claims(work, [a_submission(each) for each in order])
+        return sum(1 for result in results if result.claim_id is not None)
+
+    for round_number in range(3):
+        names = [f"{round_number}-{reference}" for reference in references]
+        assert sorted(await asyncio.gather(create(names), create(names[::-1]))) == [0, 300]
+
+
+async def test_an_absurd_due_date_starts_the_claim_at_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    settings = {**DOCUMENT["settings"], "processingStart": "DUE_DATE"}
+    house = await a_house(resources, clock, a_definition(settings=settings))
+    item = {"reference": "A", "type": "PRIMARY", "value": "1", "dueDate": "0001-01-01"}
+    await house.create(items=[item])
+    assert await due_at(house) == [clock.now()]

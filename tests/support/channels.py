@@ -1,0 +1,74 @@
+"""A merchant that contacts debtors by e-mail, SMS and letter, and claims with files."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.files.accept_upload import accept_upload
+from dunwell.files.inspection import Inspector
+from dunwell.files.prepare_upload import prepare_upload
+from dunwell.files.storage import Storage
+from dunwell.files.upload import NewUpload
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel, ChannelSetup
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.merchants import CONFIGURATION
+
+CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
+REACHABLE: dict[str, Any] = {"mobileNumber": "+4915112345678", "address": ADDRESS}
+_SMS = "{{ merchant.name }}: {{ outstanding }}. {{ landing.url }}{{ landing.code }}"
+TEMPLATE: dict[str, Any] = {
+    **DOCUMENT["templates"]["reminder"],
+    "SMS": {"body": dict.fromkeys(("de", "en"), _SMS)},
+    "LETTER": {
+        "subject": {"de": "Brief {{ claim.referenceNumber }}", "en": "Letter"},
+        "body": {"de": "Bitte zahlen Sie **{{ outstanding }}**.", "en": "{{ outstanding }}"},
+    },
+}
+
+
+def three_channels() -> list[ScriptedChannel]:
+    return [ScriptedChannel(channel=channel) for channel in CHANNELS]
+
+
+async def a_house_with_channels(
+    resources: Resources,
+    clock: MovableClock,
+    channel: Channel,
+    fallbacks: Sequence[Channel] = (),
+    **given: Any,
+) -> House:
+    """given: attachments of the step, template, and what a_house takes."""
+    attachments, template = given.pop("attachments", "NONE"), given.pop("template", TEMPLATE)
+    step = {
+        **DOCUMENT["steps"][0], "channel": channel, "fallbacks": list(fallbacks),
+        "attachments": attachments,
+    }  # fmt: skip
+    setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+    definition = a_definition(
+        steps=[step, *DOCUMENT["steps"][1:]], templates={"reminder": template}
+    )
+    given = {"configuration": configuration, "channels": three_channels()} | given
+    return await a_house(resources, clock, definition, **given)
+
+
+async def upload(house: House, name: str, content: bytes) -> UUID:
+    """The ticket of a file the merchant handed in."""
+    resources, merchant_id = house.resources, house.merchant.merchant_id
+    storage, inspector = Storage.open(resources.settings.files_url), Inspector(1)
+    ticket_id = resources.ids.new(resources.clock.now())
+    new = NewUpload(name, "file", content)
+    prepared = await prepare_upload(storage, inspector, merchant_id, ticket_id, new)
+    await inspector.close()
+    async with house.work() as work:
+        return await accept_upload(work, prepared)
+
+
+async def sent_by(house: House) -> dict[Channel, int]:
+    return {each.channel: len(each.sent) for each in house.channels if each.sent}

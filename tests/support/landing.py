@@ -1,0 +1,162 @@
+"""A debtor's browser without the browser: follows links, fills forms, keeps the cookie."""
+
+import itertools
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httpx
+from litestar import Litestar
+
+from dunwell.api.app import build_app
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.codes import derive_code, digest_code, render_code
+from dunwell.messages.links import derive_token, hash_token
+from dunwell.payments.provider import Providers
+from tests.support.payments import Till, a_till
+
+ORIGIN = "http://127.0.0.1:8000"
+COOKIE = "dunwell"
+# What a browser says of a form that one of our own pages sends.
+OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
+_step_ids = itertools.count(9000)
+_ACCESSES = """
+SELECT body::json AS body FROM events
+WHERE merchant_id = $1 AND type = 'DETAILS_ACCESSED'
+ORDER BY claim_id, sequence
+"""
+_SAVE_CONTACT = """
+INSERT INTO communications
+    (merchant_id, communication_id, claim_id, run, step_id, place, channel, state, not_before,
+     planned_at)
+VALUES ($1, $2, $3, 1, $4, 0, $5, 'ACCEPTED', $6, $6)
+"""
+_SAVE_LINK = """
+INSERT INTO debtor_links (merchant_id, token_hash, claim_id, communication_id, created_at)
+VALUES ($1, $2, $3, $4, $5)
+"""
+_SAVE_CODE = """
+INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
+VALUES ($1, $2, $3, $4, $5)
+"""
+
+
+@dataclass
+class Browser:
+    """One visitor: an address, a cookie jar, the page at hand."""
+
+    http: httpx.AsyncClient
+    page: httpx.Response | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def get(self, path: str, **given: Any) -> httpx.Response:
+        self.page = await self.http.get(path, **given)
+        return self.page
+
+    async def post(self, path: str, **fields: str) -> httpx.Response:
+        """A form of our own; nothing is added to the fields."""
+        self.page = await self.http.post(path, data=fields, headers=OWN_FORM)
+        return self.page
+
+    async def submit(self, path: str, **fields: str) -> httpx.Response:
+        """Send the form for `path` on the page at hand, hidden fields and all; follow the answer
+        within our own pages."""
+        assert self.page is not None
+        hidden = read_hidden(self.page.text, path)
+        answer = await self.post(path, **(hidden | fields))
+        while answer.status_code == 303 and answer.headers["Location"].startswith("/"):
+            answer = await self.get(answer.headers["Location"])
+        return answer
+
+    async def open(self, link: str) -> httpx.Response:
+        """The way a person goes: look at the link, press the button."""
+        await self.get(link)
+        answer = await self.post(link)
+        assert answer.status_code == 303, answer.text
+        return await self.get(answer.headers["Location"])
+
+    async def type_code(self, code: str) -> httpx.Response:
+        answer = await self.post("/q", code=code)
+        if answer.status_code == 303:
+            return await self.get(answer.headers["Location"])
+        return answer
+
+    @property
+    def cookie(self) -> str | None:
+        return self.http.cookies.get(COOKIE)
+
+
+@dataclass
+class Doorstep:
+    """A till, its debtor's pages, and visitors."""
+
+    till: Till
+    app: Litestar
+    browser: Browser
+
+    @property
+    def claim_id(self) -> int:
+        return self.till.claim_id
+
+    def visitor(self, address: str = "198.51.100.7") -> Browser:
+        """Another browser."""
+        transport = httpx.ASGITransport(cast("Any", self.app), client=(address, 40000))
+        return Browser(httpx.AsyncClient(transport=transport, base_url=ORIGIN))
+
+    async def give_link(self, channel: Channel = "EMAIL", claim_id: int | None = None) -> str:
+        """The address in a message of this channel."""
+        resources, till = self.till.resources, self.till
+        communication_id = resources.ids.new(till.now)
+        claim_id = claim_id or till.claim_id
+        await till.house.rows(
+            _SAVE_CONTACT, communication_id, claim_id, next(_step_ids), channel, till.now
+        )
+        token = derive_token(resources.keys, communication_id)
+        await till.house.rows(_SAVE_LINK, hash_token(token), claim_id, communication_id, till.now)
+        return f"/q/{token}"
+
+    async def give_code(self, claim_id: int | None = None) -> str:
+        """The code on a letter, as it is printed."""
+        keys, now = self.till.resources.keys, self.till.now
+        communication_id = self.till.resources.ids.new(now)
+        code = derive_code(keys, communication_id)
+        await self.till.house.rows(
+            _SAVE_CODE, digest_code(keys, code), claim_id or self.claim_id, communication_id, now
+        )
+        return render_code(code)
+
+    async def open(self, channel: Channel = "EMAIL") -> httpx.Response:
+        return await self.browser.open(await self.give_link(channel))
+
+    async def accesses(self) -> list[dict[str, Any]]:
+        """The claim.details of every DETAILS_ACCESSED."""
+        rows = await self.till.house.rows(_ACCESSES)
+        return [row["body"]["claim"]["details"] for row in rows]
+
+
+@asynccontextmanager
+async def a_doorstep(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> AsyncIterator[Doorstep]:
+    """given: what a_till takes, and `providers` beside its own."""
+    more: Providers = given.pop("providers", {})
+    till = await a_till(resources, clock, **given)
+    app = build_app(resources, [], build_landing_routes(resources, {**till.providers, **more}))
+    doorstep = Doorstep(till, app, cast("Browser", None))
+    doorstep.browser = doorstep.visitor("192.0.2.1")
+    yield doorstep
+    for close in app.on_shutdown:
+        await cast("Any", close)()
+
+
+def read_hidden(page: str, path: str) -> dict[str, str]:
+    """The hidden fields of the first form with this action."""
+    found = re.search(rf'<form[^>]*action="{re.escape(path)}".*?</form>', page, re.DOTALL)
+    assert found is not None, f"no form for {path}"
+    fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', found[0])
+    return dict(fields)

@@ -1,0 +1,83 @@
+"""A letter as the press prints it, and what outside programs read in it."""
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from dunwell.messages.facts import LandingFacts
+from dunwell.messages.letters.rendering import Post, RenderedLetter, render_letter
+from dunwell.workflows.definition import LetterTemplate
+from tests.support.messages import some_facts
+from tests.support.tools import run_tool
+
+TEMPLATE = LetterTemplate(
+    subject={"de": "Erinnerung {{ claim.referenceNumber }}"},
+    body={
+        "de": "Guten Tag {{ debtor.name }},\n\nbitte zahlen Sie **{{ outstanding }}**.\n\n"
+        "{{ items }}\n\nIhr Code ist {{ landing.code }}.\n\n{{ snippet.signature }}"
+    },
+)
+SNIPPETS = {"signature": {"de": "Ihr Team"}}
+LANDING = LandingFacts(
+    "https://pay.example/q/abcdefghijklmnopqrstuv", "ABCD-EFGH-JKMN", "pay.example"
+)
+ADDRESS = ("Ada Lovelace", "Heidestraße 17", "51147 Köln")
+_POINTS_PER_MM = 72 / 25.4
+_WORD = re.compile(
+    r'<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>'
+)
+
+
+def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> RenderedLetter:
+    """changes: address, enclosures, color, logo of the post; the rest goes to some_facts."""
+    names = ("address", "enclosures", "color", "logo")
+    given = {name: changes.pop(name) for name in names if name in changes}
+    post = Post(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
+    template = TEMPLATE
+    if body is not None:
+        template = LetterTemplate(subject=TEMPLATE.subject, body={"de": body})
+    facts = some_facts(**{"landing": LANDING} | changes)
+    return render_letter(template, SNIPPETS, language, facts, post)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word and its box, in millimetres from the sheet's upper left corner."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def is_within(self, left: float, top: float, width: float, height: float) -> bool:
+        """Whether any of it is."""
+        beside = self.right <= left or self.left >= left + width
+        return not beside and not (self.bottom <= top or self.top >= top + height)
+
+
+@dataclass(frozen=True)
+class PrintedLetter:
+    path: Path
+
+    def words(self, page: int = 1) -> list[Word]:
+        box = run_tool("pdftotext", "-bbox", "-f", str(page), "-l", str(page), str(self.path), "-")
+        return [
+            Word(unescape(text), *(float(value) / _POINTS_PER_MM for value in corners))
+            for *corners, text in _WORD.findall(box)
+        ]
+
+    def text(self) -> str:
+        return run_tool("pdftotext", "-layout", str(self.path), "-")
+
+    def codes(self) -> list[str]:
+        """What the QR codes hold, as a camera would read them."""
+        prefix = self.path.with_suffix("")
+        run_tool("pdftoppm", "-r", "200", "-png", str(self.path), str(prefix))
+        images = sorted(str(image) for image in self.path.parent.glob(f"{prefix.name}-*.png"))
+        found = run_tool("zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", *images)
+        # Payment codes have line breaks, and begin with BCD.
+        codes = re.split(r"\n(?=BCD\n|https?://)", found.strip("\n"))
+        return sorted(codes)

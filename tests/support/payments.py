@@ -1,0 +1,157 @@
+"""A provider that does as it is told, and merchants whose debtors can pay by it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.configuration import Payment, PaymentMethod
+from dunwell.payments.provider import (
+    Checkout,
+    CheckoutRequest,
+    CheckoutState,
+    Notice,
+    NoticeRefused,
+    Open,
+    ProviderAway,
+    Providers,
+    Succeeded,
+)
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.settle_payment import settle_payment
+from dunwell.payments.start_payment import StartedPayment, StartPayment, start_payment
+from dunwell.payments.sweep_requests import sweep_requests
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+PAYING = msgspec.structs.replace(
+    CONFIGURATION, payment=Payment(methods=(PaymentMethod("sandbox"),))
+)
+RETURN_URL = "http://127.0.0.1:8000/claim/pay/{request_id}"
+_STATES = "SELECT state FROM payment_requests WHERE merchant_id = $1 ORDER BY request_id"
+_EVENTS = "SELECT type FROM events WHERE merchant_id = $1 ORDER BY claim_id, sequence"
+
+
+class Died(BaseException):
+    """The process is gone at this point."""
+
+
+@dataclass
+class ScriptedProvider:
+    """Answers what it is told about every checkout, Open at first; keeps what it was asked."""
+
+    answer: CheckoutState = field(default_factory=Open)
+    # Of single checkouts.
+    answers: dict[str, CheckoutState] = field(default_factory=dict)
+    name: str = "sandbox"
+    moves_money: bool = False
+    is_away: bool = False
+    # What happens inside a call, before it answers.
+    during_start: Callable[[], Awaitable[None]] | None = None
+    during_fetch: Callable[[], Awaitable[None]] | None = None
+    started: list[CheckoutRequest] = field(default_factory=list)
+    fetched: list[str] = field(default_factory=list)
+
+    async def start(self, request: CheckoutRequest) -> Checkout:
+        self.started.append(request)
+        if self.is_away:
+            raise ProviderAway("The payment provider is away.")
+        if self.during_start is not None:
+            await self.during_start()
+        return Checkout(f"ref-{request.request_id}", f"https://pay.example/{request.request_id}")
+
+    async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
+        self.fetched.append(provider_reference)
+        if self.is_away:
+            raise ProviderAway("The payment provider is away.")
+        answer = self.answers.get(provider_reference, self.answer)
+        if self.during_fetch is not None:
+            await self.during_fetch()
+        return answer
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes) -> Notice:
+        raise NoticeRefused("Nothing sends notices here.")
+
+
+@dataclass
+class Till:
+    """A house, its provider, and one claim of 102.40 EUR that nobody has paid yet."""
+
+    house: House
+    provider: ScriptedProvider
+    claim_id: int
+
+    @property
+    def resources(self) -> Resources:
+        return self.house.resources
+
+    @property
+    def providers(self) -> Providers:
+        return {self.provider.name: self.provider}
+
+    @property
+    def merchant_id(self) -> int:
+        return self.house.merchant.merchant_id
+
+    async def start(self, cents: int = 10240, **changes: Any) -> StartedPayment:
+        wanted = StartPayment(changes.pop("provider", "sandbox"), cents, RETURN_URL, **changes)
+        return await start_payment(
+            self.resources, self.providers, self.house.merchant, DEBTOR, self.claim_id, wanted
+        )
+
+    async def settle(self, request_id: UUID) -> RequestState:
+        return await settle_payment(self.resources, self.providers, self.merchant_id, request_id)
+
+    async def sweep(self) -> int:
+        return await sweep_requests(self.resources, self.providers)
+
+    def pays(self, cents: int = 10240, currency: str = "EUR", number: str = "psp-1") -> None:
+        """From now on the provider says that so much was paid."""
+        self.provider.answer = Succeeded(number, cents, currency, self.now)
+
+    @property
+    def now(self) -> datetime:
+        return self.resources.clock.now()
+
+    async def end_claim(self, status: str) -> None:
+        await self.house.rows(
+            "UPDATE claims SET status = $2, due_at = NULL WHERE merchant_id = $1", status
+        )
+
+    async def states(self) -> list[str]:
+        return [row["state"] for row in await self.house.rows(_STATES)]
+
+    async def events(self) -> list[str]:
+        return [row["type"] for row in await self.house.rows(_EVENTS)]
+
+    async def count(self, table: str) -> int:
+        statement = f"SELECT count(*) AS count FROM {table} WHERE merchant_id = $1"
+        [row] = await self.house.rows(statement)
+        count: int = row["count"]
+        return count
+
+    async def audited(self, action: str) -> int:
+        rows = await self.house.rows(
+            "SELECT FROM audit_log WHERE merchant_id = $1 AND action = $2", action
+        )
+        return len(rows)
+
+
+async def a_till(resources: Resources, clock: MovableClock, **given: Any) -> Till:
+    """given: what a_house takes; provider; debtor, fields of the claim; definition,
+    None for a claim without a process."""
+    provider = given.pop("provider", None) or ScriptedProvider()
+    given.setdefault("configuration", PAYING)
+    definition = given.pop("definition", a_definition())
+    debtor = given.pop("debtor", {})
+    house = await a_house(resources, clock, definition, **given)
+    [claim_id] = await house.create(**debtor)
+    return Till(house, provider, claim_id)

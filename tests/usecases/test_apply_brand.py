@@ -1,0 +1,107 @@
+"""Brand, page and ways to pay in a merchant file: stored, told in words, and only if safe."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from dunwell.errors import ValidationError
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from tests.usecases.test_apply import Applying
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9" /></svg>'
+
+
+@pytest.fixture
+def applying(resources: Resources, tmp_path: Path) -> Applying:
+    applying = Applying(resources, tmp_path)
+    (tmp_path / "logo.svg").write_bytes(SVG)
+    applying.document |= {
+        "brand": {"logo": "logo.svg", "color": "#AB12CD"},
+        "landingPage": {"languages": ["en"]},
+    }
+    applying.document["payment"]["methods"] = [{"provider": "sandbox"}]
+    return applying
+
+
+def png(**options: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(buffer, "PNG", **options)
+    return buffer.getvalue()
+
+
+async def refuse(applying: Applying) -> list[tuple[str, str, str]]:
+    before = await applying.rows()
+    with pytest.raises(ValidationError) as refusal:
+        await applying.apply()
+    assert await applying.rows() == before
+    return [(fault.path, fault.code, fault.message) for fault in refusal.value.faults]
+
+
+async def test_brand_page_and_methods_are_stored(applying: Applying) -> None:
+    await applying.apply()
+    configuration = (await applying.merchant()).configuration
+    assert configuration.brand == Brand(Logo("image/svg+xml", SVG), "#ab12cd")
+    assert configuration.landing_page == LandingPage(("en",))
+    assert configuration.payment.methods == (PaymentMethod("sandbox"),)
+    assert configuration.payment.bank_account is not None
+    assert (await applying.apply()).changes == []
+
+
+async def test_another_logo_is_told_by_its_digest(applying: Applying) -> None:
+    await applying.apply()
+    other = SVG.replace(b"9 9", b"8 8")
+    (applying.path.parent / "logo.svg").write_bytes(other)
+    [change] = (await applying.apply()).changes
+    assert change.startswith('brand.logo changed: "image/svg+xml, 83 bytes, ')
+    brand = (await applying.merchant()).configuration.brand
+    assert brand == Brand(Logo("image/svg+xml", other), "#ab12cd")
+
+
+async def test_absent_keys_leave_what_stands_and_a_brand_is_stated_whole(
+    applying: Applying,
+) -> None:
+    await applying.apply()
+    del applying.document["landingPage"], applying.document["payment"]["methods"]
+    applying.document["brand"] = {"color": "#AB12CD"}
+    [change] = (await applying.apply()).changes
+    assert change == "brand.logo removed"
+    configuration = (await applying.merchant()).configuration
+    assert configuration.landing_page.languages == ("en",)
+    assert configuration.payment.methods == (PaymentMethod("sandbox"),)
+
+
+async def test_a_picture_is_looked_into(applying: Applying) -> None:
+    (applying.path.parent / "logo.svg").write_bytes(png())
+    await applying.apply()
+    brand = (await applying.merchant()).configuration.brand
+    assert brand.logo == Logo("image/png", png())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (SVG.replace(b"path", b"script"), "<script> is not taken"),
+        (png()[:40], "cannot be read as one"),
+        (b"GIF89a", "no type that is taken"),
+        (b"<!--" + b"x" * 51_200 + b"-->" + SVG, "larger than 50 KB"),
+        ((Path(__file__).parents[2] / "examples" / "invoice.pdf").read_bytes(), "It is a PDF"),
+    ],
+)
+async def test_an_image_that_is_not_safe_is_refused(
+    applying: Applying, content: bytes, words: str
+) -> None:
+    (applying.path.parent / "logo.svg").write_bytes(content)
+    [(path, code, message)] = await refuse(applying)
+    assert (path, code) == ("/brand/logo", "WRONG_IMAGE")
+    assert words in message
+
+
+async def test_an_image_that_is_not_there_is_refused(applying: Applying) -> None:
+    applying.document["brand"]["logo"] = "absent.svg"
+    assert await refuse(applying) == [
+        ("/brand/logo", "UNREADABLE", "absent.svg cannot be read: No such file or directory.")
+    ]

@@ -1,0 +1,148 @@
+"""Money that was taken back: to the cent, in every state, once."""
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.errors import NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.record_payment import RecordedPayment
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.reverse_payment import reverse_payment
+from tests.support.payments import Till, a_till
+
+
+@pytest.fixture
+async def till(resources: Resources, clock: MovableClock) -> Till:
+    return await a_till(resources, clock)
+
+
+async def reverse(till: Till, recorded: RecordedPayment) -> RecordedPayment:
+    async with till.house.work() as work:
+        return await reverse_payment(work, till.claim_id, recorded.payment.payment_id)
+
+
+async def balance_of(till: Till) -> tuple[int, int]:
+    """Outstanding and overpaid."""
+    balance = (await till.house.read(till.claim_id)).balance
+    return balance.outstanding_cents, balance.overpaid_cents
+
+
+async def test_a_collected_claim_returns_to_the_state_it_left_and_goes_on_now(
+    till: Till, clock: MovableClock
+) -> None:
+    paid = await till.house.pay(till.claim_id, 10240)
+    clock.advance(timedelta(days=3))
+    reversed_ = await reverse(till, paid)
+    assert (reversed_.status, reversed_.is_new) == (Status.CREATED, True)
+    assert reversed_.payment.reversed_at == clock.now()
+    assert await balance_of(till) == (10240, 0)
+    claim = await till.house.read(till.claim_id)
+    assert (claim.status, claim.next_step_at) == (Status.CREATED, clock.now())
+
+
+async def test_the_same_reversal_again_is_the_same_answer(till: Till, clock: MovableClock) -> None:
+    paid = await till.house.pay(till.claim_id, 10240)
+    first = await reverse(till, paid)
+    clock.advance(timedelta(days=1))
+    again = await reverse(till, paid)
+    assert again.payment == first.payment
+    assert (again.is_new, again.status, again.balance) == (False, first.status, first.balance)
+    assert await till.audited("payment.reverse") == 1
+
+
+async def test_many_reversals_at_once_are_one(till: Till) -> None:
+    paid = await till.house.pay(till.claim_id, 10240)
+    answers = await asyncio.gather(*(reverse(till, paid) for _ in range(8)))
+    assert sorted(each.is_new for each in answers) == [False] * 7 + [True]
+    assert await balance_of(till) == (10240, 0)
+    assert await till.audited("payment.reverse") == 1
+
+
+async def test_a_part_payment_is_owed_again_and_the_process_is_left_alone(
+    till: Till, clock: MovableClock
+) -> None:
+    paid = await till.house.pay(till.claim_id, 4000)
+    before = await till.house.read(till.claim_id)
+    clock.advance(timedelta(minutes=5))
+    assert (await reverse(till, paid)).status is Status.CREATED
+    assert await balance_of(till) == (10240, 0)
+    assert (await till.house.read(till.claim_id)).next_step_at == before.next_step_at
+
+
+async def test_what_another_payment_had_too_much_steps_in(till: Till) -> None:
+    first = await till.house.pay(till.claim_id, 10240, "tx-1")
+    await till.house.pay(till.claim_id, 10300, "tx-2")
+    assert await balance_of(till) == (0, 10300)
+    assert (await reverse(till, first)).status is Status.COLLECTED
+    assert await balance_of(till) == (0, 60)
+
+
+async def test_what_steps_in_may_not_be_enough(till: Till) -> None:
+    first = await till.house.pay(till.claim_id, 10240, "tx-1")
+    await till.house.pay(till.claim_id, 240, "tx-2")
+    assert (await reverse(till, first)).status is Status.CREATED
+    assert await balance_of(till) == (10000, 0)
+    again = await till.house.pay(till.claim_id, 10000, "tx-3")
+    assert (again.status, again.balance.overpaid_cents) == (Status.COLLECTED, 0)
+
+
+async def test_an_overpayment_alone_can_be_reversed(till: Till) -> None:
+    await till.house.pay(till.claim_id, 10240, "tx-1")
+    second = await till.house.pay(till.claim_id, 500, "tx-2")
+    assert (await reverse(till, second)).status is Status.COLLECTED
+    assert await balance_of(till) == (0, 0)
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_in_a_final_state_only_the_balance_changes(till: Till, status: str) -> None:
+    await till.end_claim(status)
+    paid = await till.house.pay(till.claim_id, 10240)
+    assert (await reverse(till, paid)).status is Status(status)
+    assert await balance_of(till) == (10240, 0)
+    assert (await till.house.read(till.claim_id)).next_step_at is None
+
+
+async def test_a_providers_payment_is_reversed_and_can_be_paid_again(till: Till) -> None:
+    first = await till.start()
+    till.pays(number="psp-1")
+    await till.settle(first.request_id)
+    [row] = await till.house.rows("SELECT payment_id FROM payments WHERE merchant_id = $1")
+    async with till.house.work() as work:
+        await reverse_payment(work, till.claim_id, row["payment_id"])
+    assert await till.settle(first.request_id) is RequestState.COMPLETED
+    assert await balance_of(till) == (10240, 0)
+    second = await till.start()
+    till.pays(number="psp-2")
+    await till.settle(second.request_id)
+    assert await balance_of(till) == (0, 0)
+    assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"] * 2
+
+
+async def test_absent_and_foreign_payments_are_not_found(
+    till: Till, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_till(resources, clock, key="hansen")
+    theirs = await other.house.pay(other.claim_id, 10240)
+    for claim_id, payment_id in (
+        (till.claim_id, uuid4()),
+        (till.claim_id, theirs.payment.payment_id),
+        (other.claim_id, theirs.payment.payment_id),
+    ):
+        async with till.house.work() as work:
+            with pytest.raises(NotFound):
+                await reverse_payment(work, claim_id, payment_id)
+    assert await balance_of(other) == (0, 0)
+
+
+async def test_a_claim_without_a_process_is_owed_again_and_nothing_is_due(
+    resources: Resources, clock: MovableClock
+) -> None:
+    till = await a_till(resources, clock, key="hansen", definition=None)
+    paid = await till.house.pay(till.claim_id, 10240)
+    assert (await reverse(till, paid)).status is Status.CREATED
+    assert (await till.house.read(till.claim_id)).next_step_at is None

@@ -1,0 +1,259 @@
+"""Booking what a provider says: once, exactly what was asked for, whoever asks and how often."""
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.states import Status
+from dunwell.errors import NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.find_request import find_latest_receipt, load_receipt
+from dunwell.payments.provider import Cancelled, Failed, Open, Pending, ProviderAway, Succeeded
+from dunwell.payments.request_states import RequestState
+from tests.support.payments import Till, a_till
+
+_PAYMENT = """
+SELECT amount_cents, currency, transaction_id, provider_name, paid_at, request_id
+FROM payments WHERE merchant_id = $1
+"""
+_CHECKS = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
+
+
+@pytest.fixture
+async def till(resources: Resources, clock: MovableClock) -> Till:
+    return await a_till(resources, clock)
+
+
+async def test_a_success_is_one_payment_and_collects_the_claim(
+    till: Till, clock: MovableClock
+) -> None:
+    started = await till.start()
+    till.pays()
+    clock.advance(timedelta(minutes=2))
+    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    [payment] = await till.house.rows(_PAYMENT)
+    paid_at = clock.now() - timedelta(minutes=2)
+    assert tuple(payment) == (10240, "EUR", "psp-1", "sandbox", paid_at, started.request_id)
+    assert (await till.house.read(till.claim_id)).status is Status.COLLECTED
+    [row] = await till.house.rows(_CHECKS)
+    assert row["next_check_at"] is None
+
+
+async def test_a_completed_payment_raises_its_event_to_the_letter(till: Till) -> None:
+    started = await till.start()
+    till.pays()
+    await till.settle(started.request_id)
+    event = (await till.house.events(till.claim_id))[-1]
+    assert (event["type"], event["source"]) == ("PAYMENT_COMPLETED", None)
+    assert event["claim"]["payment"] == {
+        "providerName": "sandbox",
+        "amount": 10240,
+        "currency": "EUR",
+        "transactionId": "psp-1",
+        "paymentRequestId": str(started.request_id),
+    }
+
+
+async def test_notice_sweep_and_return_at_once_are_one_payment_and_one_event(
+    till: Till, clock: MovableClock
+) -> None:
+    started = await till.start()
+    till.pays()
+    clock.advance(timedelta(minutes=1))
+    meeting = asyncio.Barrier(4)
+    till.provider.during_fetch = lambda: _meet(meeting)
+    async with asyncio.timeout(20):
+        settled = await asyncio.gather(
+            *(till.settle(started.request_id) for _ in range(3)), till.sweep()
+        )
+    assert settled == [RequestState.COMPLETED] * 3 + [1]
+    assert await till.count("payments") == 1
+    assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+    assert await till.audited("paymentRequest.mismatch") == 0
+
+
+async def _meet(meeting: asyncio.Barrier) -> None:
+    """All have the provider's answer before the first one books it."""
+    await meeting.wait()
+
+
+async def test_a_notice_that_comes_twice_changes_nothing_more(till: Till) -> None:
+    started = await till.start()
+    till.pays()
+    for _ in range(2):
+        assert await till.settle(started.request_id) is RequestState.COMPLETED
+    assert len(till.provider.fetched) == 1
+    assert (await till.count("payments"), await till.audited("payment.record")) == (1, 1)
+
+
+@pytest.mark.parametrize(("cents", "currency"), [(10239, "EUR"), (10241, "EUR"), (10240, "USD")])
+async def test_another_amount_or_currency_changes_nothing_and_is_audited(
+    till: Till, cents: int, currency: str
+) -> None:
+    started = await till.start()
+    till.pays(cents, currency)
+    assert await till.settle(started.request_id) is RequestState.OPEN
+    assert (await till.states(), await till.count("payments")) == (["OPEN"], 0)
+    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+    assert (await till.house.read(till.claim_id)).status is Status.CREATED
+    assert await till.audited("paymentRequest.mismatch") == 1
+
+
+async def test_a_provider_that_is_away_changes_nothing(till: Till) -> None:
+    started = await till.start()
+    till.provider.is_away = True
+    with pytest.raises(ProviderAway):
+        await till.settle(started.request_id)
+    assert (await till.states(), await till.count("payments")) == (["OPEN"], 0)
+
+
+@pytest.mark.parametrize("answer", [Failed(), Cancelled()])
+async def test_a_payment_that_did_not_come_about_ends_the_request_alone(
+    till: Till, answer: Failed | Cancelled
+) -> None:
+    started = await till.start()
+    till.provider.answer = answer
+    state = await till.settle(started.request_id)
+    assert str(state) == type(answer).__name__.upper()
+    assert (await till.count("payments"), await till.count("holds")) == (0, 0)
+    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+
+
+async def test_money_under_way_holds_the_claim_for_five_days_at_most(
+    till: Till, clock: MovableClock
+) -> None:
+    started = await till.start()
+    till.provider.answer = Pending()
+    assert await till.settle(started.request_id) is RequestState.PENDING
+    [hold] = (await till.house.read(till.claim_id)).holds
+    assert (hold.kind, hold.until) == (
+        HoldKind.PAYMENT_PENDING,
+        clock.now() + timedelta(days=5),
+    )
+
+
+@pytest.mark.parametrize("answer", [Failed(), Open()])
+async def test_the_hold_falls_when_the_money_turns_back_and_is_not_given_twice(
+    till: Till, answer: Failed | Open
+) -> None:
+    started = await till.start()
+    for each in (Pending(), answer):
+        till.provider.answer = each
+        await till.settle(started.request_id)
+    assert (await till.house.read(till.claim_id)).holds == []
+    till.provider.answer = Open()
+    again = await till.start()
+    till.provider.answer = Pending()
+    assert await till.settle(again.request_id) is RequestState.PENDING
+    # One in 30 days is what a debtor can have (CONTRACT 4).
+    assert (await till.house.read(till.claim_id)).holds == []
+    assert await till.count("holds") == 1
+
+
+async def test_an_answer_from_before_somebody_elses_does_not_undo_it(till: Till) -> None:
+    started = await till.start()
+
+    async def money_sets_out() -> None:
+        till.provider.during_fetch = None
+        till.provider.answer = Pending()
+        await till.settle(started.request_id)
+
+    till.provider.during_fetch = money_sets_out
+    assert await till.settle(started.request_id) is RequestState.PENDING
+    assert await till.states() == ["PENDING"]
+    assert len((await till.house.read(till.claim_id)).holds) == 1
+
+
+async def test_what_was_paid_elsewhere_meanwhile_makes_it_overpaid_never_lost(till: Till) -> None:
+    started = await till.start()
+    await till.house.pay(till.claim_id, 10240, "bank-1")
+    till.pays()
+    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    balance = (await till.house.read(till.claim_id)).balance
+    assert (balance.outstanding_cents, balance.overpaid_cents) == (0, 10240)
+    assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_money_for_an_ended_claim_is_booked_and_the_state_stays(
+    till: Till, status: str
+) -> None:
+    started = await till.start()
+    await till.end_claim(status)
+    till.pays()
+    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    claim = await till.house.read(till.claim_id)
+    assert (claim.status, claim.balance.outstanding_cents) == (Status(status), 0)
+
+
+async def test_a_transaction_the_merchant_has_recorded_already_is_one_payment(till: Till) -> None:
+    started = await till.start()
+    await till.house.pay(till.claim_id, 10240, "psp-1")
+    till.pays(number="psp-1")
+    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    [payment] = await till.house.rows(_PAYMENT)
+    assert payment["request_id"] == started.request_id
+    assert (await till.house.read(till.claim_id)).balance.overpaid_cents == 0
+    assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+
+
+async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(till: Till) -> None:
+    started = await till.start()
+    await till.house.pay(till.claim_id, 240, "psp-1")
+    till.pays(number="psp-1")
+    assert await till.settle(started.request_id) is RequestState.OPEN
+    assert (await till.count("payments"), await till.audited("paymentRequest.mismatch")) == (1, 1)
+
+
+async def test_nobodys_and_other_merchants_requests_are_absent(
+    till: Till, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_till(resources, clock, key="hansen")
+    started = await till.start()
+    for request_id in (started.request_id, uuid4()):
+        with pytest.raises(NotFound):
+            await other.settle(request_id)
+    assert (other.provider.fetched, till.provider.fetched) == ([], [])
+
+
+async def test_a_sandbox_merchants_payment_is_made_at_its_own_time(
+    resources: Resources, clock: MovableClock
+) -> None:
+    till = await a_till(resources, clock, sandbox=True)
+    started = await till.start()
+    standing = clock.now()
+    clock.advance(timedelta(days=2))
+    till.pays()
+    await till.settle(started.request_id)
+    [payment] = await till.house.rows(_PAYMENT)
+    assert payment["paid_at"] == standing
+    assert (await till.house.events(till.claim_id))[-1]["date"] == "2026-03-02T09:00:00Z"
+
+
+async def test_a_providers_clock_that_runs_ahead_makes_no_payment_in_the_future(
+    till: Till, clock: MovableClock
+) -> None:
+    started = await till.start()
+    till.provider.answer = Succeeded("psp-1", 10240, "EUR", clock.now() + timedelta(minutes=3))
+    await till.settle(started.request_id)
+    [payment] = await till.house.rows(_PAYMENT)
+    assert payment["paid_at"] == clock.now()
+
+
+async def test_the_receipt_tells_what_was_paid_and_what_is_left(till: Till) -> None:
+    started = await till.start()
+    async with till.house.work() as work:
+        before = await load_receipt(work, started.request_id)
+        assert await find_latest_receipt(work, till.claim_id) == before
+    assert (before.state, before.payment, before.outstanding_cents) == ("OPEN", None, 10240)
+    till.pays()
+    await till.settle(started.request_id)
+    async with till.house.work() as work:
+        after = await load_receipt(work, started.request_id)
+    assert after.payment is not None
+    assert (after.state, after.claim_id, after.amount_cents) == ("COMPLETED", till.claim_id, 10240)
+    assert (after.payment.transaction_id, after.outstanding_cents) == ("psp-1", 0)
