@@ -7,6 +7,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.api import Api, an_api
+from tests.support.landing import Doorstep, a_doorstep
 
 
 @pytest.fixture
@@ -20,3 +21,10 @@ async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Ap
     """The same, Nordwind being a sandbox merchant."""
     async with an_api(resources, clock, sandbox=True) as api:
         yield api
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """The debtor's pages, one claim of 102.40 EUR, and a browser that has opened nothing yet."""
+    async with a_doorstep(resources, clock) as doorstep:
+        yield doorstep

@@ -9,7 +9,8 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 def looks_of(days: int) -> list[timedelta]:
     """How long after its start a request is looked at, over so many days."""
-    now, looks = START, []
+    now = START
+    looks: list[timedelta] = []
     while now < START + timedelta(days=days):
         now = decide_next_check(START, len(looks), now)
         looks.append(now - START)

@@ -72,6 +72,8 @@ async def test_payments_and_messages_at_once_leave_each_contact_sent_or_cancelle
     await Engine(till.resources).run_once()
     dispatcher = MessageDispatcher(till.resources, till.house.channels)
     await asyncio.gather(dispatcher.run_once(), *(till.settle(each) for each in requests))
+    while not dispatcher.is_idle:
+        await dispatcher.run_once()
     await dispatcher.close()
     await till.house.run()
     sent = {message.communication_id for message in till.house.channels[0].sent}
@@ -143,7 +145,7 @@ async def test_after_a_reversal_a_cancelled_contact_is_made_under_its_own_id(
     assert (await till.house.read(till.claim_id)).status is Status.IN_PROCESS
 
 
-async def test_after_a_reversal_in_a_wait_the_next_step_runs_now(
+async def test_a_reversal_within_a_wait_lets_it_run_to_its_end(
     till: Till, clock: MovableClock
 ) -> None:
     await till.house.run()
@@ -151,8 +153,22 @@ async def test_after_a_reversal_in_a_wait_the_next_step_runs_now(
     clock.advance(DAY)
     await reverse_all(till)
     await till.house.run()
+    assert (await till.events())[-1] == "PAYMENT_COMPLETED"
+    clock.advance(6 * DAY)
+    await till.house.run()
     assert (await till.events())[-2:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
     assert len(till.house.channels[0].sent) == 1
+
+
+async def test_a_reversal_after_the_wait_runs_the_next_step_now(
+    till: Till, clock: MovableClock
+) -> None:
+    await till.house.run()
+    await pay(till)
+    clock.advance(10 * DAY)
+    await reverse_all(till)
+    await till.house.run()
+    assert (await till.events())[-2:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
 
 
 async def test_paid_reversed_paid_and_reversed_again_does_each_step_once(

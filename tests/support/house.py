@@ -88,10 +88,10 @@ class House:
             MessageDispatcher(self.resources, self.channels),
         )
         done = 1
-        while done:
+        while done or not dispatcher.is_idle:
             done = await expire_holds(self.resources)
             done += await engine.run_once()
-            done += await dispatcher.run_set(self.merchant.merchant_id)
+            done += await dispatcher.run_once()
         await dispatcher.close()
 
     async def run_until(self, instant: datetime) -> None:

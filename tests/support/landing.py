@@ -17,7 +17,6 @@ from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
 from dunwell.messages.links import derive_token, hash_token
-from dunwell.payments.provider import Providers
 from tests.support.payments import Till, a_till
 
 ORIGIN = "http://127.0.0.1:8000"
@@ -143,10 +142,10 @@ class Doorstep:
 async def a_doorstep(
     resources: Resources, clock: MovableClock, **given: Any
 ) -> AsyncIterator[Doorstep]:
-    """given: what a_till takes, and `providers` beside its own."""
-    more: Providers = given.pop("providers", {})
+    """given: what a_till takes, and hand_off_origins."""
+    origins: dict[str, str] = given.pop("hand_off_origins", {})
     till = await a_till(resources, clock, **given)
-    app = build_app(resources, [], build_landing_routes(resources, {**till.providers, **more}))
+    app = build_app(resources, [], build_landing_routes(resources, till.providers, origins))
     doorstep = Doorstep(till, app, cast("Browser", None))
     doorstep.browser = doorstep.visitor("192.0.2.1")
     yield doorstep

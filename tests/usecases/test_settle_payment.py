@@ -178,6 +178,23 @@ async def test_what_was_paid_elsewhere_meanwhile_makes_it_overpaid_never_lost(ti
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
+async def test_payments_by_both_ways_at_the_same_moment_pay_no_item_twice(till: Till) -> None:
+    claim_ids = await till.house.create(*(f"INV-4{n}" for n in range(20)))
+    tills = [Till(till.house, till.provider, claim_id) for claim_id in claim_ids]
+    requests = [(await each.start()).request_id for each in tills]
+    till.provider.answers = {
+        f"ref-{each}": Succeeded(f"psp-{each}", 10240, "EUR", till.now) for each in requests
+    }
+    await asyncio.gather(
+        *(till.settle(each) for each in requests),
+        *(till.house.pay(each, 10240, "bank-1") for each in claim_ids),
+    )
+    for claim_id in claim_ids:
+        claim = await till.house.read(claim_id)
+        assert [item.outstanding_cents for item in claim.items] == [0]
+        assert (claim.status, claim.balance.overpaid_cents) == (Status.COLLECTED, 10240)
+
+
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
 async def test_money_for_an_ended_claim_is_booked_and_the_state_stays(
     till: Till, status: str

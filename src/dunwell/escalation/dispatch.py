@@ -71,6 +71,11 @@ class MessageDispatcher:
         done = [merchant for merchant, task in self._running.items() if task.done()]
         return sum([self._running.pop(merchant).result() for merchant in done])
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way from an earlier round."""
+        return not self._running
+
     async def close(self) -> None:
         """Let what is under way finish."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)

@@ -23,10 +23,10 @@ SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
 FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::smallint[],
             $19::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
--- A claim that goes on after a reversal plans its step again: under the ids of contacts that never
--- left the house, and of those refused before a fallback that was then cancelled.
+-- A claim that goes on after a reversal plans its step again: under the id of a contact that was
+-- cancelled, and so never left the house.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
     tries = 0
-WHERE communications.state IN ('CANCELLED', 'FAILED')
+WHERE communications.state = 'CANCELLED'

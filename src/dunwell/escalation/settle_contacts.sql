@@ -39,4 +39,4 @@ ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
     tries = 0
-WHERE communications.state IN ('CANCELLED', 'FAILED')
+WHERE communications.state = 'CANCELLED'

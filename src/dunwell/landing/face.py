@@ -4,7 +4,8 @@ Every address answers every method with a page: a HEAD is answered as its GET, a
 does not take gets a page that leads on.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -12,12 +13,18 @@ from litestar import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
-from dunwell.errors import NotFound
+from dunwell.errors import NotFound, Unavailable
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
-from dunwell.landing.pages import Frame, Pages
-from dunwell.landing.problems import answer_problem, find_problem, log_crash, wrong_method
+from dunwell.landing.pages import Pages
+from dunwell.landing.problems import (
+    Problem,
+    answer_problem,
+    find_problem,
+    log_crash,
+    wrong_method,
+)
 from dunwell.landing.routes import assets, claim, entry, paying
 from dunwell.landing.visit import AnyRequest, Visit
 from dunwell.landing.wording import load_languages
@@ -44,9 +51,8 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {
     "/claim/notices": {"GET": claim.show_notices},
     "/claim/style/{name:str}": {"GET": assets.send_stylesheet},
     "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}": {"GET": assets.send_brand},
-    "/claim/{rest:path}": {"GET": _refuse_unknown, "POST": _refuse_unknown},
-    "/q/{token:str}/{rest:path}": {"GET": _refuse_unknown, "POST": _refuse_unknown},
 }
+_UNKNOWN: Mapping[str, Run] = {"GET": _refuse_unknown, "POST": _refuse_unknown}
 _METHODS = [HttpMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")]
 
 
@@ -57,7 +63,18 @@ def build_landing_routes(
     domain = urlsplit(resources.settings.public_url).netloc
     pages = Pages(load_languages(), domain, assets.name_stylesheet())
     desk = Desk(resources, providers, pages, hand_off_origins or {})
-    return [_build_handler(desk, path, runs) for path, runs in ROUTES.items()]
+    routes = {**dict.fromkeys(_list_gaps(), _UNKNOWN), **ROUTES}
+    return [_build_handler(desk, path, runs) for path, runs in routes.items()]
+
+
+def _list_gaps() -> Iterator[str]:
+    """The addresses between and below ours, which would otherwise be the whole application's to
+    refuse, in the words of its interface for programs."""
+    for path in ROUTES:
+        if not any(other.startswith(f"{path}/{{") for other in ROUTES):
+            yield f"{path}/{{rest:path}}"
+        parts = path.split("/")
+        yield from ("/".join(parts[:count]) for count in range(2, len(parts)))
 
 
 def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteHandler:
@@ -66,21 +83,32 @@ def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteH
         run = runs.get("GET" if visit.method == "HEAD" else visit.method)
         if run is None:
             allowed = ", ".join(sorted({*runs, "HEAD"}))
-            return answer_problem(desk.pages, desk.frame(visit), wrong_method(allowed))
+            return await _answer_refusal(desk, visit, wrong_method(allowed))
         try:
             return await run(desk, visit)
         except Exception as error:  # noqa: BLE001 - whatever it is, its reader gets a page
-            return _answer_failure(desk, visit, path, error)
+            return await _answer_failure(desk, visit, path, error)
 
     return HTTPRouteHandler(
         path, http_method=_METHODS, name=f"landing {path}", status_code=200, include_in_schema=False
     )(handle)
 
 
-def _answer_failure(desk: Desk, visit: Visit, route: str, error: Exception) -> Answer:
+async def _answer_failure(desk: Desk, visit: Visit, route: str, error: Exception) -> Answer:
     problem = find_problem(error)
+    if problem.status < 500:
+        return await _answer_refusal(desk, visit, problem)
     request_id = None
     if problem.status == 500:
         request_id = log_crash(desk.resources, visit, route, error)
-    frame: Frame = desk.frame(visit)
-    return answer_problem(desk.pages, frame, problem, request_id)
+    return answer_problem(desk.pages, desk.frame(visit), problem, request_id)
+
+
+async def _answer_refusal(desk: Desk, visit: Visit, problem: Problem) -> Answer:
+    """In a session, with its creditor and its language."""
+    frame = desk.frame(visit)
+    with suppress(Unavailable):
+        opened = await desk.find_opened(visit)
+        if opened is not None and desk.is_live(opened):
+            frame = desk.frame_opened(visit, opened)
+    return answer_problem(desk.pages, frame, problem)

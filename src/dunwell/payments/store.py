@@ -56,6 +56,7 @@ WITH paid AS (
 UPDATE claims
 SET status = $12, status_before_collected = $13,
     due_at = CASE WHEN $12 IN ('CREATED', 'IN_PROCESS') THEN due_at END,
+    resume_at = CASE WHEN $12 = 'COLLECTED' THEN coalesce(due_at, resume_at) END,
     updated_at = $9
 WHERE merchant_id = $1 AND claim_id = $3
 """
@@ -87,7 +88,7 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, a
 ON CONFLICT (merchant_id, claim_id, payment_id, item_id) DO UPDATE
 SET amount_cents = allocations.amount_cents + excluded.amount_cents
 """
-# A claim that was collected and owes again goes on at its next step now, unless a contact of its
+# A claim that was collected and owes again goes on at its next step when that was due, unless a contact of its
 # run is under way, whose answer lets it go on. By the unique key of communications.
 _REOPEN = """
 UPDATE claims c
@@ -96,7 +97,8 @@ SET status = c.status_before_collected, status_before_collected = NULL, updated_
         SELECT FROM communications m
         WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.run = c.run
           AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN'))
-        THEN $3::timestamptz END
+        THEN greatest(c.resume_at, $3::timestamptz) END,
+    resume_at = NULL
 WHERE c.merchant_id = $1 AND c.claim_id = $2 AND c.status = 'COLLECTED'
 RETURNING c.status
 """

@@ -6,8 +6,8 @@ limits on memory and time, and, once it runs, can open neither file nor socket.
 
 import base64
 import io
+import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pikepdf
@@ -17,11 +17,13 @@ from PIL import Image, UnidentifiedImageError
 
 from dunwell.kit.child import limit_memory, open_nothing_more, serve
 from dunwell.messages.letters.press import Done, Job
+from dunwell.messages.letters.sheet import Page, Picture, Transfer
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
 # Any of the eight masks may be used; weighing them all takes most of the time a symbol takes.
 _MASK = 2
+_DARK = re.compile(rb"\x01+")
 _REFUSED = (typst.TypstError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
 
 
@@ -32,6 +34,14 @@ def main() -> None:
     limit_memory(_MEMORY_BYTES)
     open_nothing_more()
     serve(press.answer, _CPU_SECONDS_PER_JOB)
+
+
+class _Drawn(msgspec.Struct):
+    """What of a sheet is drawn here; the layout reads the rest."""
+
+    logo: Picture | None
+    page: Page
+    transfer: Transfer | None
 
 
 class _Press:
@@ -55,63 +65,48 @@ class _Press:
         return msgspec.msgpack.encode(done)
 
     def _print(self, content: bytes) -> bytes:
-        sheet = msgspec.json.decode(content)
-        sheet["codes"] = _draw_codes(sheet)
-        sheet["logo"] = _draw_logo(sheet["logo"])
-        inputs = {"letter": msgspec.json.encode(sheet).decode()}
+        sheet = msgspec.json.decode(content, type=_Drawn)
+        pictures = {"logo": _draw_logo(sheet.logo), "page": _draw_code(sheet.page.url)}
+        if sheet.transfer is not None and sheet.transfer.payload is not None:
+            pictures["payment"] = _draw_code(sheet.transfer.payload)
+        inputs = {
+            "letter": content.decode(),
+            "pictures": msgspec.json.encode(pictures).decode(),
+        }
         pdf = self._compiler.compile(self._layout, format="pdf", sys_inputs=inputs, timestamp=0)
         assert isinstance(pdf, bytes)
         return pdf
 
 
-def _draw_codes(sheet: dict[str, Any]) -> dict[str, str]:
-    codes = {"page": _draw_code(sheet["page"]["url"])}
-    if sheet["transfer"] and sheet["transfer"]["payload"]:
-        codes["payment"] = _draw_code(sheet["transfer"]["payload"])
-    return codes
-
-
-def _draw_logo(logo: dict[str, str] | None) -> str | None:
+def _draw_logo(logo: Picture | None) -> str | None:
     """As an SVG, which is text, as all data of the layout is."""
     if logo is None:
         return None
-    content = base64.b64decode(logo["content"])
-    if logo["content_type"] == "image/svg+xml":
-        return content.decode()
-    with Image.open(io.BytesIO(content)) as image:
+    if logo.content_type == "image/svg+xml":
+        return logo.content.decode()
+    with Image.open(io.BytesIO(logo.content)) as image:
         width, height = image.size
+    encoded = base64.b64encode(logo.content).decode()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
         f'<image width="{width}" height="{height}" '
-        f'href="data:{logo["content_type"]};base64,{logo["content"]}"/></svg>'
+        f'href="data:{logo.content_type};base64,{encoded}"/></svg>'
     )
 
 
 def _draw_code(text: str) -> str:
-    """A QR code of level M as an SVG, one path of horizontal runs, without a margin."""
+    """A QR code of level M as an SVG without a margin: one path, a stroke for each dark run."""
     matrix = segno.make_qr(text.encode(), error="m", boost_error=False, mask=_MASK).matrix
     size = len(matrix)
-    path = "".join(
-        f"M{start} {y}h{length}v1h-{length}z"
+    strokes = [
+        f"M{run.start()} {y}.5h{run.end() - run.start()}"
         for y, row in enumerate(matrix)
-        for start, length in _find_runs(row)
-    )
+        for run in _DARK.finditer(row)
+    ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}">'
-        f'<path d="{path}"/></svg>'
+        f'<path stroke="#000" d="{"".join(strokes)}"/></svg>'
     )
-
-
-def _find_runs(row: bytearray) -> list[tuple[int, int]]:
-    """Where dark runs begin, and how long they are."""
-    runs, start = [], -1
-    for x, dark in enumerate([*row, 0]):
-        if dark and start < 0:
-            start = x
-        elif not dark and start >= 0:
-            runs.append((start, x - start))
-            start = -1
-    return runs
 
 
 def _count_pages(pdf: bytes) -> int:

@@ -10,6 +10,9 @@ DROP INDEX communications_planned;
 CREATE INDEX communications_planned ON communications (merchant_id, not_before)
     WHERE state IN ('PLANNED', 'ATTACHMENT_MISSING');
 
+-- When a collected claim's next step was due: a reversal lets it go on then, not at once.
+ALTER TABLE claims ADD COLUMN resume_at timestamptz;
+
 -- A letter's PDF is kept with the files, under this key, sealed: it bears the link and the code.
 ALTER TABLE communication_contents ADD COLUMN document_key text;
 -- The attachments that went along, in order: a message that is repeated is the same message.

@@ -1,0 +1,274 @@
+"""What the pages withstand: scanners, guessing, replay, foreign forms, hostile names and headers."""
+
+import asyncio
+import html
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+
+_SCANNERS: list[tuple[str, dict[str, str]]] = [
+    (method, headers)
+    for method in ("GET", "HEAD")
+    for headers in (
+        {"User-Agent": "Mozilla/5.0 (compatible; Barracuda Sentinel)"},
+        {"User-Agent": "Mozilla/5.0 (Windows NT 10.0) SafeLinks"},
+        {"Sec-Purpose": "prefetch"},
+        {"Purpose": "prefetch"},
+        {"X-Purpose": "preview"},
+        {"Sec-Purpose": "prefetch;prerender"},
+        {"User-Agent": "WhatsApp/2.23"},
+        {"User-Agent": "facebookexternalhit/1.1"},
+        {"Accept": "image/*"},
+        {"Range": "bytes=0-100"},
+    )
+]
+_EVIL = '<script>alert(1)</script>"\'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s'
+
+
+async def test_twenty_scanners_raise_nothing_and_see_the_creditor_only(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+
+    for method, headers in _SCANNERS:
+        answer = await doorstep.visitor().http.request(method, link, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers.get("Set-Cookie") is None
+        assert not re.search(r"102,40|INV-1001|Mustermann|E\.", answer.text)
+
+    assert len(_SCANNERS) == 20
+    assert await doorstep.accesses() == []
+    assert await doorstep.till.count("debtor_sessions") == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1:8001", "Sec-Fetch-Site": "same-origin"},
+    ],
+)
+async def test_a_foreign_form_opens_nothing(doorstep: Doorstep, headers: dict[str, str]) -> None:
+    link, code = await doorstep.give_link(), await doorstep.give_code()
+
+    answers = [
+        await doorstep.browser.http.post(link, headers=headers),
+        await doorstep.browser.http.post("/q", data={"code": code}, headers=headers),
+    ]
+
+    assert {answer.status_code for answer in answers} == {403}
+    assert await doorstep.till.count("debtor_sessions") == 0
+
+
+@pytest.mark.parametrize("path", ["/claim/pay", "/claim/end", "/claim/extend"])
+@pytest.mark.parametrize("token", [None, "", "x", "other"])
+async def test_a_form_without_its_sessions_token_does_nothing(
+    doorstep: Doorstep, path: str, token: str | None
+) -> None:
+    await doorstep.open()
+    page = await doorstep.browser.get("/claim/pay")
+    fields = read_hidden(page.text, "/claim/pay")
+    if token == "other":  # noqa: S105 - which token to send
+        stranger = doorstep.visitor()
+        theirs = await stranger.open(await doorstep.give_link())
+        fields["token"] = read_hidden(theirs.text, "/claim/end")["token"]
+    elif token is None:
+        del fields["token"]
+    else:
+        fields["token"] = token
+
+    answer = await doorstep.browser.post(path, **fields)
+
+    assert answer.status_code == 403
+    assert "Es wurde nichts geändert und nichts bezahlt." in answer.text
+    assert doorstep.till.provider.started == []
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/claim/pay", "/claim/end", "/claim/extend"])
+async def test_a_cross_site_form_with_the_right_token_does_nothing(
+    doorstep: Doorstep, path: str
+) -> None:
+    page = await doorstep.open()
+    fields = read_hidden(page.text, "/claim/end")
+
+    answer = await doorstep.browser.http.post(
+        path, data=fields, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+
+    assert answer.status_code == 403
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+
+
+async def test_a_session_cannot_be_fixed(doorstep: Doorstep) -> None:
+    planted = "A" * 43
+    link = await doorstep.give_link()
+
+    answer = await doorstep.visitor().http.post(
+        link, headers={**OWN_FORM, "Cookie": f"dunwell={planted}"}
+    )
+
+    assert f"dunwell={planted}" not in answer.headers["Set-Cookie"]
+    assert (await _try_cookie(doorstep, planted)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "A" * 43, "A" * 44, "' OR 1=1 --", "%00", "\xff", "A" * 20_000]
+)
+async def test_a_made_up_cookie_opens_nothing(doorstep: Doorstep, value: str) -> None:
+    await doorstep.open()
+    answer = await _try_cookie(doorstep, value)
+    assert answer.status_code == 403
+    assert "Nordwind" not in answer.text
+
+
+async def test_only_a_hash_of_the_cookie_is_stored(doorstep: Doorstep) -> None:
+    await doorstep.open()
+
+    rows = await doorstep.till.house.rows(
+        "SELECT row_to_json(s)::text AS row FROM debtor_sessions s WHERE merchant_id = $1"
+    )
+
+    cookie = doorstep.browser.cookie
+    assert cookie is not None
+    assert len(cookie) == 43
+    assert cookie not in rows[0]["row"]
+
+
+async def test_a_session_shows_its_own_claim_only(doorstep: Doorstep) -> None:
+    [other] = await doorstep.till.house.create("INV-OTHER")
+    await doorstep.open()
+
+    pages = [
+        await doorstep.browser.get(path)
+        for path in (
+            f"/claim?claim_id={other}", f"/claim?claimId={other}", f"/claim/{other}",
+            f"/claim/pay?claim_id={other}",
+        )
+    ]  # fmt: skip
+
+    assert not any("INV-OTHER" in page.text for page in pages)
+
+
+async def test_fifty_codes_at_once_are_five_tries(doorstep: Doorstep) -> None:
+    visitor = doorstep.visitor()
+
+    answers = await asyncio.gather(
+        *(visitor.http.post("/q", data={"code": f"{n:012}"}, headers=OWN_FORM) for n in range(50))
+    )
+
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(422), statuses.count(429)) == (5, 45)
+
+
+async def test_a_visitors_whole_ipv6_network_counts_as_one(doorstep: Doorstep) -> None:
+    statuses = [
+        (await doorstep.visitor(f"2001:db8:1:2::{n}").type_code(f"{n:012}")).status_code
+        for n in range(6)
+    ]
+    assert statuses == [422] * 5 + [429]
+    other = await doorstep.visitor("2001:db8:1:3::1").type_code("000000000000")
+    assert other.status_code == 422
+
+
+async def test_no_visitors_address_is_stored(doorstep: Doorstep) -> None:
+    await doorstep.visitor("203.0.113.9").type_code("0000-0000-0000")
+
+    async with doorstep.till.resources.database.connection() as connection:
+        [row] = await connection.fetch("SELECT * FROM code_attempts")
+
+    assert b"203.0.113.9" not in row["visitor_digest"]
+    assert len(row["visitor_digest"]) == 32
+
+
+async def test_guessing_from_many_addresses_raises_an_alarm(
+    doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = await _count_wrong(doorstep)
+
+    for number in range(100):
+        await doorstep.visitor(f"203.0.{number}.1").type_code(f"{number:012}")
+
+    assert await _count_wrong(doorstep) - before == 100
+    assert capsys.readouterr().out.count("codes are being guessed") == 1
+
+
+@pytest.mark.parametrize(
+    "lang", ["de%0d%0aSet-Cookie:%20a=b", "de\u2028", "../../x", "<b>", "de" * 5000]
+)
+async def test_a_language_cannot_end_a_header(doorstep: Doorstep, lang: str) -> None:
+    link = await doorstep.give_link()
+
+    answer = await doorstep.browser.http.post(f"{link}?lang={lang}", headers=OWN_FORM)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
+    assert "a=b" not in answer.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/q/%0d%0aX:%201", "/q/..%2f..%2fclaim", "/q/%00", "/q/" + "A" * 5000, "/q/%ff"]
+)
+async def test_a_garbled_token_is_a_dead_link(doorstep: Doorstep, path: str) -> None:
+    answer = await doorstep.browser.get(path)
+    assert answer.status_code in (404, 410)
+    assert "<h1>" in answer.text
+    assert "X" not in answer.headers
+
+
+async def test_names_are_shown_as_they_are(resources: Resources, clock: MovableClock) -> None:
+    debtor: dict[str, Any] = {
+        "debtorName": _EVIL, "debtorLastName": _EVIL, "companyName": _EVIL,
+        "items": [{"reference": _EVIL, "type": "PRIMARY", "value": "100"}],
+    }  # fmt: skip
+    async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
+        await doorstep.till.house.rows(
+            "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1", _EVIL
+        )
+        await doorstep.till.house.rows(
+            "UPDATE claims SET reference_number = $2 WHERE merchant_id = $1", _EVIL
+        )
+        link = await doorstep.give_link()
+        pages = [await doorstep.browser.get(link)]
+        pages.append(await doorstep.browser.type_code(await doorstep.give_code()))
+        pages += [await doorstep.browser.get(path) for path in ("/claim/pay", "/claim/notices")]
+
+    for page in pages:
+        assert page.status_code == 200
+        assert not re.search(r"<script|<img src=x|23333331", page.text)
+        assert _EVIL in html.unescape(page.text)
+
+
+async def test_over_https_the_cookie_is_bound_to_the_host(
+    resources: Resources, clock: MovableClock
+) -> None:
+    settings = replace(resources.settings, public_url="https://pay.example")
+    secure = replace(resources, settings=settings)
+    async with a_doorstep(secure, clock) as doorstep:
+        answer = await doorstep.browser.http.post(await doorstep.give_link(), headers=OWN_FORM)
+        given = answer.headers["Set-Cookie"]
+        cookie, *flags = given.split("; ")
+        page = await doorstep.visitor().get("/claim", headers={"Cookie": cookie})
+        plain = cookie.replace("__Host-", "")
+        unprefixed = await doorstep.visitor().get("/claim", headers={"Cookie": plain})
+
+    assert cookie.startswith("__Host-dunwell=")
+    assert sorted(flags) == ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]
+    assert (page.status_code, unprefixed.status_code) == (200, 403)
+
+
+async def _try_cookie(doorstep: Doorstep, value: str) -> Any:
+    header = b"dunwell=" + value.encode("latin-1")
+    return await doorstep.visitor().get("/claim", headers=[(b"Cookie", header)])
+
+
+async def _count_wrong(doorstep: Doorstep) -> float:
+    text = (await doorstep.browser.get("/metrics")).text
+    found = re.search(r"^dunwell_landing_wrong_codes_total (\S+)$", text, re.MULTILINE)
+    assert found is not None
+    return float(found[1])

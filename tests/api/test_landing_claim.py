@@ -1,0 +1,282 @@
+"""The claim page: what each level and each state shows, and how a session ends."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from tests.support.landing import Doorstep, a_doorstep, read_hidden
+from tests.support.merchants import CONFIGURATION
+from tests.support.payments import PAYING
+
+ITEMS = [
+    {"reference": "RE-1", "type": "PRIMARY", "value": "10240", "dueDate": "2026-02-10"},
+    {"reference": "Mahnung", "type": "DUNNING_FEE", "value": "250", "itemDate": "2026-02-24"},
+    {"reference": "Kosten", "type": "COLLECTION_FEE", "value": "4900", "itemDate": "2026-03-01"},
+]
+
+
+async def test_a_link_alone_shows_amount_reference_and_initials(doorstep: Doorstep) -> None:
+    page = await doorstep.open()
+
+    assert '<p class="amount"><bdi class="money">102,40\u00a0€</bdi></p>' in page.text
+    assert "<bdi>INV-1001</bdi>" in page.text
+    assert "<bdi>E.\u00a0M.</bdi>" in page.text
+    assert 'href="/claim/pay"' in page.text
+    assert [word for word in ("Mustermann", "Erika", "<table") if word in page.text] == []
+
+
+async def test_a_code_shows_every_item_with_amount_date_and_reason(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, debtor={"items": ITEMS}) as doorstep:
+        page = await doorstep.browser.type_code(await doorstep.give_code())
+
+    text = _read_text(page.text)
+    assert "Ursprünglicher Betrag RE-1 Fällig am 10. Februar 2026. 102,40 €" in text
+    assert (
+        "Mahngebühr Mahnung Für die Mahnung, weil der Betrag bei Fälligkeit nicht bezahlt war."
+        " Vom 24. Februar 2026. 2,50 €" in text
+    )
+    assert "Inkassokosten Kosten Für das Einziehen des Betrags" in text
+    assert "Noch zu zahlen 153,90 €" in text
+    assert "Mustermann" not in text
+
+
+async def test_the_page_keeps_its_order(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.type_code(await doorstep.give_code())
+
+    marks = [
+        'class="brand"', "<nav", "<h1>", 'class="amount"', "War fällig am", "Unser Zeichen",
+        'class="primary"', 'class="secondary"', 'href="#wrong"', 'id="amount"', 'id="cannot-pay"',
+        'id="wrong"', 'id="who"', 'id="help"', "#legal", "#privacy", "#accessibility",
+        'action="/claim/end"',
+    ]  # fmt: skip
+    places = [page.text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert page.text.count('class="primary"') == 1
+    assert re.search(r"<h1>[^<]*Nordwind", page.text)
+
+
+async def test_a_page_is_small_and_kept_by_nobody(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.type_code(await doorstep.give_code())
+    sheets = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
+    styles = [await doorstep.browser.get(sheet) for sheet in sheets]
+
+    heads = sum(len(str(answer.headers)) for answer in [page, *styles])
+    assert len(page.content) + sum(len(each.content) for each in styles) + heads <= 15_000
+    assert page.headers["Cache-Control"] == "no-store"
+    assert styles[0].headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+async def test_the_policy_allows_our_styles_pictures_and_forms_alone(doorstep: Doorstep) -> None:
+    page = await doorstep.open()
+
+    assert page.headers["Content-Security-Policy"] == (
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    )
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["X-Robots-Tag"].startswith("noindex")
+    assert not re.search(r"<script|style=|<style|https?://| on\w+=", page.text)
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_an_ended_claim_shows_no_amount_and_whom_to_ask(
+    doorstep: Doorstep, status: str
+) -> None:
+    await doorstep.open()
+    await doorstep.till.end_claim(status)
+
+    page = await doorstep.browser.get("/claim")
+
+    assert "abgeschlossen" in page.text
+    assert not re.search(r"\d,\d\d|€", page.text)
+    assert 'href="tel:+49401234560"' in page.text
+    assert "/claim/pay" not in page.text
+
+
+async def test_a_paid_claim_says_that_nothing_is_left(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await doorstep.till.house.pay(doorstep.claim_id, 11000)
+
+    page = await doorstep.browser.get("/claim")
+
+    text = _read_text(page.text)
+    assert "Nichts mehr zu zahlen 0,00 €" in text
+    assert "Sie haben 7,60 € mehr bezahlt, als offen war." in text
+    assert "/claim/pay" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "days", "said"),
+    [
+        ("PAUSE", 9, "Diese Forderung ruht bis zum 11. März 2026."),
+        ("DISPUTE", None, "Diese Forderung ruht."),
+    ],
+)
+async def test_a_held_claim_says_so_and_can_be_paid(
+    doorstep: Doorstep, kind: str, days: int | None, said: str
+) -> None:
+    await doorstep.open()
+    await _hold(doorstep, kind, days)
+
+    page = await doorstep.browser.get("/claim")
+
+    assert said in page.text
+    assert 'href="/claim/pay"' in page.text
+
+
+async def test_a_payment_under_way_offers_no_second_one(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await _hold(doorstep, "PAYMENT_PENDING", 5)
+
+    page = await doorstep.browser.get("/claim")
+
+    assert "Ihre Zahlung ist unterwegs." in page.text
+    assert "/claim/pay" not in page.text
+
+
+async def test_without_a_provider_the_bank_account_is_shown(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
+        page = await doorstep.open()
+
+    assert "DE02 1203 0000 0000 2020 51" in page.text
+    assert "/claim/pay" not in page.text
+
+
+async def test_the_reader_chooses_the_language_and_keeps_it(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    page = await doorstep.browser.open(f"{link}?lang=en")
+
+    assert 'lang="en"' in page.text
+    assert "€102.40" in page.text
+    assert 'href="/claim/pay?lang=en"' in page.text
+    assert (await doorstep.browser.get("/claim/pay?lang=en")).text.count("?lang=en") > 3
+
+
+async def test_a_merchants_languages_are_those_offered(
+    resources: Resources, clock: MovableClock
+) -> None:
+    only = msgspec.structs.replace(PAYING, landing_page=LandingPage(("en",)))
+    async with a_doorstep(resources, clock, configuration=only) as doorstep:
+        page = await doorstep.browser.open(f"{await doorstep.give_link()}?lang=de")
+
+    assert '<html lang="en"' in page.text
+    assert "<nav" not in page.text
+
+
+async def test_the_brand_comes_as_a_stylesheet_and_a_picture(
+    resources: Resources, clock: MovableClock
+) -> None:
+    brand = Brand(Logo("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'/>"), "#0b5d57")
+    configuration = msgspec.structs.replace(PAYING, brand=brand)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        page = await doorstep.open()
+        [folder] = re.findall(r'href="(/claim/brand/\d+/\d+)/brand.css"', page.text)
+        style = await doorstep.browser.get(f"{folder}/brand.css")
+        logo = await doorstep.browser.get(f"{folder}/logo")
+        absent = await doorstep.browser.get("/claim/brand/999999/1/logo")
+
+    assert f'<img src="{folder}/logo" alt="Nordwind">' in page.text
+    assert "--brand:#0b5d57" in style.text
+    assert (logo.content, logo.headers["Content-Type"]) == (brand.logo.content, "image/svg+xml")  # type: ignore[union-attr]
+    assert logo.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert absent.status_code == 404
+
+
+async def test_after_an_hour_the_page_says_so_and_shows_nothing(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await doorstep.open()
+    clock.advance(timedelta(minutes=59, seconds=59))
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+    clock.advance(timedelta(seconds=1))
+
+    page = await doorstep.browser.get("/claim")
+
+    assert page.status_code == 403
+    assert "Ihre Sitzung ist nach einer Stunde beendet" in page.text
+    assert "102,40" not in page.text
+    assert "INV-1001" not in page.text
+
+
+async def test_the_last_minutes_are_announced_and_can_be_extended(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await doorstep.open()
+    clock.advance(timedelta(minutes=56))
+    page = await doorstep.browser.get("/claim")
+    old = doorstep.browser.cookie
+    assert "Diese Seite schließt sich bald." in page.text
+
+    extended = await doorstep.browser.submit("/claim/extend")
+
+    assert "Diese Seite bleibt noch 60 Minuten offen." in extended.text
+    assert doorstep.browser.cookie != old
+    first, second = await doorstep.accesses()
+    assert first["sessionId"] != second["sessionId"]
+    assert second["communicationType"] == "EMAIL"
+    replay = await doorstep.visitor().get("/claim", headers={"Cookie": f"dunwell={old}"})
+    assert replay.status_code == 403
+
+
+async def test_a_session_is_ended_for_every_copy_of_its_cookie(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    cookie = doorstep.browser.cookie
+
+    page = await doorstep.browser.submit("/claim/end")
+
+    assert (page.url.path, page.status_code) == ("/claim/ended", 200)
+    assert doorstep.browser.cookie is None
+    replay = await doorstep.visitor().get("/claim", headers={"Cookie": f"dunwell={cookie}"})
+    assert replay.status_code == 403
+    assert "Nordwind" not in replay.text
+
+
+async def test_notices_stand_in_a_session_and_outside_of_one(doorstep: Doorstep) -> None:
+    outside = await doorstep.browser.get("/claim/notices")
+    await doorstep.open()
+    inside = await doorstep.browser.get("/claim/notices")
+
+    assert "Nordwind" not in outside.text
+    assert "Nordwind Schuhe GmbH" in inside.text
+    for mark in ('id="legal"', 'id="privacy"', 'id="accessibility"'):
+        assert mark in outside.text
+
+
+async def test_two_methods_are_offered_in_the_merchants_order(
+    resources: Resources, clock: MovableClock
+) -> None:
+    methods = (PaymentMethod("other"), PaymentMethod("sandbox"), PaymentMethod("absent"))
+    payment = msgspec.structs.replace(PAYING.payment, methods=methods)
+    configuration = msgspec.structs.replace(PAYING, payment=payment)
+    given: dict[str, Any] = {"configuration": configuration}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await doorstep.open()
+        page = await doorstep.browser.get("/claim/pay")
+
+    assert read_hidden(page.text, "/claim/pay")["provider"] == "sandbox"
+    assert "absent" not in page.text
+
+
+async def _hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
+    now = doorstep.till.now
+    await doorstep.till.house.rows(
+        "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind)"
+        " VALUES ($1, $2, $3, $4, $5, $6, 'SYSTEM')",
+        doorstep.claim_id, doorstep.till.resources.ids.new(now), kind, now,
+        None if days is None else now + timedelta(days=days),
+    )  # fmt: skip
+
+
+def _read_text(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\u00a0", " ").split())

@@ -1,0 +1,176 @@
+"""The ways in: what a link and a code show, open and tell the merchant."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.claim_link import give_claim_token
+from tests.support.landing import Doorstep, a_doorstep
+
+_SECRETS = ("102,40", "102.40", "INV-1001", "Mustermann", "Erika", "E.\u00a0M.")
+
+
+async def test_a_link_shows_the_creditor_and_one_button(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get(await doorstep.give_link())
+
+    assert page.status_code == 200
+    assert "<h1>Nordwind hat eine Nachricht für Sie</h1>" in page.text
+    assert page.text.count("<button") == 1
+    assert [secret for secret in _SECRETS if secret in page.text] == []
+
+
+async def test_how_to_check_that_it_is_real_stands_beside_the_button(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get(await doorstep.give_link())
+
+    assert "Ist das echt?" in page.text
+    assert "<strong>127.0.0.1:8000</strong>" in page.text
+    assert "Nordwind Schuhe GmbH" in page.text
+
+
+@pytest.mark.parametrize("channel", ["EMAIL", "SMS", "LETTER"])
+async def test_a_links_button_opens_the_claim_and_tells_the_merchant_once(
+    doorstep: Doorstep, channel: Any
+) -> None:
+    page = await doorstep.open(channel)
+    for _ in range(3):
+        await doorstep.browser.get("/claim")
+
+    assert page.status_code == 200
+    assert page.url.path == "/claim"
+    [details] = await doorstep.accesses()
+    assert details.pop("sessionId") == str(await _session_id(doorstep))
+    assert details == {"communicationType": channel, "channel": "LANDING_PAGE"}
+
+
+async def test_a_letters_code_opens_the_claim_without_a_communication_type(
+    doorstep: Doorstep,
+) -> None:
+    page = await doorstep.browser.type_code(await doorstep.give_code())
+
+    assert (page.status_code, page.url.path) == (200, "/claim")
+    [details] = await doorstep.accesses()
+    assert set(details) == {"channel", "sessionId"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [str.lower, lambda code: code.replace("-", ""), lambda code: f"  {code.replace('-', ' ')} "],
+)
+async def test_a_code_is_forgiven_its_form(doorstep: Doorstep, change: Any) -> None:
+    page = await doorstep.browser.type_code(change(await doorstep.give_code()))
+    assert page.url.path == "/claim"
+
+
+async def test_the_claims_own_link_belongs_to_no_communication(doorstep: Doorstep) -> None:
+    resources, till = doorstep.till.resources, doorstep.till
+    async with resources.database.transaction() as tx:
+        for _ in range(2):
+            token = await give_claim_token(
+                tx, resources.keys, till.merchant_id, doorstep.claim_id, till.now
+            )
+
+    page = await doorstep.browser.open(f"/q/{token}")
+
+    assert page.status_code == 200
+    assert await till.count("debtor_links") == 1
+    [details] = await doorstep.accesses()
+    assert set(details) == {"channel", "sessionId"}
+
+
+async def test_every_opening_is_a_session_and_an_event_of_its_own(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    await doorstep.browser.open(link)
+    first = doorstep.browser.cookie
+    await doorstep.browser.open(link)
+
+    accesses = await doorstep.accesses()
+    assert first != doorstep.browser.cookie
+    assert len({each["sessionId"] for each in accesses}) == 2
+    rows = await doorstep.till.house.rows(
+        "SELECT sequence FROM events WHERE merchant_id = $1 ORDER BY sequence"
+    )
+    assert [row["sequence"] for row in rows] == [1, 2]
+
+
+async def test_an_opening_is_audited_as_the_debtors(doorstep: Doorstep) -> None:
+    await doorstep.open()
+
+    [row] = await doorstep.till.house.rows(
+        "SELECT actor_kind, actor_id, subject, details FROM audit_log"
+        " WHERE merchant_id = $1 AND action = 'session.open'"
+    )
+    assert (row["actor_kind"], row["subject"]) == ("DEBTOR", f"claim:{doorstep.claim_id}")
+    assert row["actor_id"] == str(await _session_id(doorstep))
+    assert row["details"] == {"level": "LINK"}
+
+
+async def test_a_dead_link_says_the_same_whether_it_ever_was_one(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    await doorstep.till.house.rows("DELETE FROM debtor_links WHERE merchant_id = $1")
+
+    pages = [await doorstep.browser.get(path) for path in (link, "/q/never", "/q/" + "A" * 22)]
+    posted = await doorstep.browser.post(link)
+
+    assert {page.status_code for page in [*pages, posted]} == {410}
+    assert len({page.text for page in [*pages, posted]}) == 1
+    assert 'href="/q"' in posted.text
+    assert await doorstep.accesses() == []
+
+
+async def test_a_wrong_code_gets_one_neutral_error(doorstep: Doorstep) -> None:
+    pages = [await doorstep.browser.type_code(code) for code in ("0000-0000-0000", "x", "", "é" * 30)]
+
+    assert {page.status_code for page in pages} == {422}
+    assert len({page.text for page in pages}) == 1
+    assert 'role="alert"' in pages[0].text
+    assert doorstep.browser.cookie is None
+
+
+async def test_the_sixth_wrong_code_in_fifteen_minutes_is_not_looked_at(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    code = await doorstep.give_code()
+    for number in range(5):
+        wrong = await doorstep.browser.type_code(f"0000-0000-000{number}")
+        assert wrong.status_code == 422
+
+    locked = await doorstep.browser.type_code(code)
+
+    assert locked.status_code == 429
+    assert 0 < int(locked.headers["Retry-After"]) <= 16 * 60
+    assert (await doorstep.visitor("192.0.2.2").type_code(code)).status_code == 200
+    clock.advance(timedelta(seconds=int(locked.headers["Retry-After"])))
+    assert (await doorstep.browser.type_code(code)).status_code == 200
+
+
+async def test_a_slip_of_the_finger_is_no_guess(doorstep: Doorstep) -> None:
+    code = await doorstep.give_code()
+    for _ in range(8):
+        assert (await doorstep.browser.type_code(code[:-1])).status_code == 422
+    assert (await doorstep.browser.type_code(code)).status_code == 200
+
+
+async def test_a_sandbox_merchants_event_bears_its_own_clock(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, sandbox=True) as doorstep:
+        clock.advance(timedelta(days=40))
+        page = await doorstep.open()
+
+        assert page.status_code == 200
+        [row] = await doorstep.till.house.rows(
+            "SELECT body::json AS body FROM events WHERE merchant_id = $1"
+        )
+        assert row["body"]["date"] == "2026-03-02T09:00:00Z"
+
+
+async def _session_id(doorstep: Doorstep) -> UUID:
+    [row] = await doorstep.till.house.rows(
+        "SELECT session_id FROM debtor_sessions WHERE merchant_id = $1"
+    )
+    session_id: UUID = row["session_id"]
+    return session_id

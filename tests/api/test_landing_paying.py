@@ -1,0 +1,295 @@
+"""Paying on the page: check, hand-off, the way back, the receipt."""
+
+import asyncio
+import re
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.payments import ScriptedProvider
+
+_ELSEWHERE = "https://pay.example/"
+
+
+async def test_the_check_page_says_who_is_paid_how_much_and_where_one_goes(
+    doorstep: Doorstep,
+) -> None:
+    page = await _look_at_payment(doorstep)
+
+    text = _read_text(page.text)
+    assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
+    assert "Zum Bezahlen gehen Sie zu Sandbox . Danach kommen Sie hierher zurück." in text
+    assert doorstep.till.provider.started == []
+
+
+async def test_the_hand_off_leads_to_the_provider_and_tells_the_merchant(
+    doorstep: Doorstep,
+) -> None:
+    await _look_at_payment(doorstep)
+
+    answer = await doorstep.browser.submit("/claim/pay")
+
+    [asked] = doorstep.till.provider.started
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == f"{_ELSEWHERE}{asked.request_id}"
+    assert (asked.amount_cents, asked.currency, asked.language) == (10240, "EUR", "de")
+    assert asked.return_url == f"http://127.0.0.1:8000/claim/return/{asked.request_id}"
+    assert await doorstep.till.events() == ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"]
+
+
+async def test_the_way_back_keeps_the_readers_language(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await doorstep.browser.get("/claim/pay?lang=en")
+
+    await doorstep.browser.submit("/claim/pay?lang=en")
+
+    [asked] = doorstep.till.provider.started
+    assert asked.return_url.endswith(f"{asked.request_id}?lang=en")
+    assert asked.language == "en"
+
+
+async def test_a_double_submit_makes_one_request(doorstep: Doorstep) -> None:
+    page = await _look_at_payment(doorstep)
+    fields = read_hidden(page.text, "/claim/pay")
+
+    answers = await asyncio.gather(
+        *(
+            doorstep.browser.http.post("/claim/pay", data=fields, headers=OWN_FORM)
+            for _ in range(8)
+        )
+    )
+
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert await doorstep.till.states() == ["OPEN"]
+    assert (await doorstep.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+
+
+@pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "102,40"])
+async def test_an_amount_changed_in_the_form_pays_nothing(doorstep: Doorstep, shown: str) -> None:
+    await _look_at_payment(doorstep)
+
+    page = await doorstep.browser.submit("/claim/pay", shown=shown)
+
+    assert page.status_code == 200
+    assert "Der Betrag hat sich geändert" in page.text
+    assert "102,40" in page.text
+    assert doorstep.till.provider.started == []
+    assert await doorstep.till.states() == []
+
+
+async def test_an_added_amount_is_not_looked_at(doorstep: Doorstep) -> None:
+    await _look_at_payment(doorstep)
+
+    await doorstep.browser.submit("/claim/pay", amount="1", amount_cents="1", currency="JPY")
+
+    [asked] = doorstep.till.provider.started
+    assert (asked.amount_cents, asked.currency) == (10240, "EUR")
+
+
+async def test_a_payment_made_meanwhile_is_shown_before_anything_is_paid(
+    doorstep: Doorstep,
+) -> None:
+    await _look_at_payment(doorstep)
+    await doorstep.till.house.pay(doorstep.claim_id, 240)
+
+    page = await doorstep.browser.submit("/claim/pay")
+
+    assert "Der Betrag hat sich geändert" in page.text
+    assert "100,00" in page.text
+    again = await doorstep.browser.submit("/claim/pay")
+    assert again.status_code == 303
+    assert doorstep.till.provider.started[0].amount_cents == 10000
+
+
+async def test_a_claim_paid_meanwhile_is_not_paid_again(doorstep: Doorstep) -> None:
+    page = await _look_at_payment(doorstep)
+    fields = read_hidden(page.text, "/claim/pay")
+    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+
+    answer = await doorstep.browser.post("/claim/pay", **(fields | {"shown": "0"}))
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
+    assert doorstep.till.provider.started == []
+
+
+@pytest.mark.parametrize("provider", ["", "other", "../sandbox", "sandbox\r\nX: 1"])
+async def test_a_provider_that_is_not_offered_is_refused(
+    doorstep: Doorstep, provider: str
+) -> None:
+    await _look_at_payment(doorstep)
+
+    page = await doorstep.browser.submit("/claim/pay", provider=provider)
+
+    assert page.status_code == 400
+    assert await doorstep.till.states() == []
+
+
+async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Doorstep) -> None:
+    doorstep.till.provider.is_away = True
+    await _look_at_payment(doorstep)
+
+    page = await doorstep.browser.submit("/claim/pay")
+
+    assert page.status_code == 503
+    assert "Es wurde kein Geld abgebucht." in page.text
+    assert "PAYMENT_IN_PROGRESS" not in await doorstep.till.events()
+    doorstep.till.provider.is_away = False
+    assert (await doorstep.browser.submit("/claim/pay")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Open(), "Soweit wir wissen, wurde kein Geld abgebucht."),
+        (Pending(), "Ihre Zahlung ist unterwegs"),
+        (Failed(), "Es wurde kein Geld abgebucht."),
+        (Cancelled(), "Es wurde kein Geld abgebucht."),
+        (Expired(), "Es wurde kein Geld abgebucht."),
+    ],
+)
+async def test_coming_back_marks_nothing_as_paid(
+    doorstep: Doorstep, answer: Any, said: str
+) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.provider.answer = answer
+
+    page = await doorstep.browser.get(path)
+
+    assert (page.status_code, said in page.text) == (200, True)
+    assert await doorstep.till.count("payments") == 0
+    assert "PAYMENT_COMPLETED" not in await doorstep.till.events()
+    assert (await doorstep.browser.get(path.replace("return", "receipt"))).status_code == 404
+
+
+async def test_another_amount_at_the_provider_is_not_called_untaken(doorstep: Doorstep) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.provider.answer = Succeeded("psp-1", 1, "EUR", doorstep.till.now)
+
+    page = await doorstep.browser.get(path)
+
+    assert "Soweit wir wissen" in page.text
+    assert await doorstep.till.count("payments") == 0
+
+
+async def test_a_provider_that_is_away_leaves_the_way_back_open(doorstep: Doorstep) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.provider.is_away = True
+
+    page = await doorstep.browser.get(path)
+
+    assert page.status_code == 200
+    assert "Noch einmal nachsehen" in page.text
+
+
+async def test_from_paying_to_the_receipt(doorstep: Doorstep) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.pays()
+
+    back = await doorstep.browser.get(path)
+    receipt = await doorstep.browser.get(path.replace("return", "receipt"))
+    claim = await doorstep.browser.get("/claim")
+
+    assert "Wir haben Ihre Zahlung erhalten" in back.text
+    assert (
+        "Bezahlt 102,40 € An Nordwind Schuhe GmbH Für INV-1001 Am 2. März 2026, 10:00 MEZ"
+        " Bezahlt mit Sandbox Zahlungsnummer psp-1 Noch zu zahlen 0,00 €"
+        in _read_text(receipt.text)
+    )
+    assert "ist bezahlt" in claim.text
+    assert f'href="{path.replace("return", "receipt")}"' in claim.text
+    assert (await doorstep.till.events())[-1] == "PAYMENT_COMPLETED"
+    assert await doorstep.till.count("payments") == 1
+
+
+async def test_coming_back_often_pays_once(doorstep: Doorstep) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.pays()
+
+    pages = await asyncio.gather(*(doorstep.browser.http.get(path) for _ in range(6)))
+
+    assert {page.status_code for page in pages} == {200}
+    assert await doorstep.till.count("payments") == 1
+    assert (await doorstep.till.events()).count("PAYMENT_COMPLETED") == 1
+
+
+@pytest.mark.parametrize("kind", ["return", "receipt"])
+async def test_another_claims_payment_is_not_there(doorstep: Doorstep, kind: str) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.pays()
+    await doorstep.browser.get(path)
+    [other] = await doorstep.till.house.create("INV-2")
+    stranger = doorstep.visitor()
+    await stranger.open(await doorstep.give_link(claim_id=other))
+
+    foreign = await stranger.get(path.replace("return", kind))
+    absent = await stranger.get(f"/claim/{kind}/{uuid4()}")
+    garbled = await stranger.get(f"/claim/{kind}/1'--")
+
+    assert {foreign.status_code, absent.status_code, garbled.status_code} == {404}
+    assert foreign.text == absent.text == garbled.text
+
+
+async def test_without_a_session_the_way_back_shows_nothing_and_asks_nobody(
+    doorstep: Doorstep,
+) -> None:
+    path = await _hand_off(doorstep)
+    doorstep.till.pays()
+
+    page = await doorstep.visitor().get(path)
+
+    assert page.status_code == 403
+    assert doorstep.till.provider.fetched == []
+    assert await doorstep.till.count("payments") == 0
+
+
+async def test_a_foreign_provider_is_named_in_the_policy_where_the_form_stands(
+    resources: Resources, clock: MovableClock
+) -> None:
+    origins = {"sandbox": "https://pay.example"}
+    async with a_doorstep(resources, clock, hand_off_origins=origins) as doorstep:
+        check = await _look_at_payment(doorstep)
+        claim = await doorstep.browser.get("/claim")
+
+    assert "form-action 'self' https://pay.example;" in check.headers["Content-Security-Policy"]
+    assert "form-action 'self';" in claim.headers["Content-Security-Policy"]
+
+
+async def test_an_address_of_a_provider_that_is_none_is_not_sent_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    class Odd(ScriptedProvider):
+        async def start(self, request: Any) -> Any:
+            checkout = await super().start(request)
+            return type(checkout)(checkout.provider_reference, "https://x/\r\nSet-Cookie: a=b")
+
+    async with a_doorstep(resources, clock, provider=Odd()) as doorstep:
+        await _look_at_payment(doorstep)
+        answer = await doorstep.browser.submit("/claim/pay")
+
+    assert answer.status_code == 500
+    assert "Set-Cookie" not in answer.headers
+
+
+async def _look_at_payment(doorstep: Doorstep) -> httpx.Response:
+    await doorstep.open()
+    return await doorstep.browser.get("/claim/pay")
+
+
+async def _hand_off(doorstep: Doorstep) -> str:
+    """Go to the provider; the path one comes back to."""
+    await _look_at_payment(doorstep)
+    await doorstep.browser.submit("/claim/pay")
+    return doorstep.till.provider.started[0].return_url.removeprefix("http://127.0.0.1:8000")
+
+
+def _read_text(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\u00a0", " ").split())
+
+

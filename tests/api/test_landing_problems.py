@@ -1,0 +1,115 @@
+"""What goes wrong is a page too: what happened, what to do, never a fault's own words."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import httpx
+import pytest
+from litestar import Litestar
+
+from dunwell.kit.db import DatabaseAway
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import ROUTES, build_landing_routes
+from tests.support.landing import OWN_FORM, ORIGIN, Doorstep
+
+_FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
+
+
+class BrokenDatabase:
+    """Raises the same whenever it is asked for a connection."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        raise self._error
+        yield
+
+    transaction = connection
+
+
+@asynccontextmanager
+async def _pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
+    broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
+    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None)
+    transport = httpx.ASGITransport(cast("Any", app))
+    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+        yield http
+
+
+@pytest.mark.parametrize("path", [
+        "/claim/nothing", "/claim/a/b/c", "/q/a/b", "/claim/receipt", "/claim/receipt/x/y",
+        "/claim/brand/1", "/claim/pay/x",
+    ])
+async def test_an_unknown_address_is_a_page(doorstep: Doorstep, path: str) -> None:
+    page = await doorstep.browser.get(path, headers={"Accept-Language": "de"})
+    assert page.status_code == 404
+    assert "Diese Seite gibt es nicht" in page.text
+
+
+async def test_in_a_session_a_problem_keeps_the_creditor_at_hand(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    page = await doorstep.browser.get("/claim/nothing")
+    assert "Diese Seite gibt es nicht" in page.text
+    assert 'href="tel:+49401234560"' in page.text
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "POST"])
+async def test_a_wrong_method_is_a_page(doorstep: Doorstep, method: str) -> None:
+    page = await doorstep.browser.http.request(method, "/claim")
+    assert (page.status_code, page.headers["Allow"]) == (405, "GET, HEAD")
+    assert "<h1>" in page.text
+
+
+async def test_every_head_is_its_get_without_a_body(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    for path, runs in ROUTES.items():
+        if "{" not in path and "GET" in runs:
+            head, get = [await doorstep.browser.http.request(m, path) for m in ("HEAD", "GET")]
+            assert head.status_code == get.status_code, path
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (b"code=" + b"0" * 9000, _FORM, 413),
+        (b"&".join(b"a%d=1" % n for n in range(50)), _FORM, 400),
+        (b"code=\xff\xfe", _FORM, 400),
+        (b"code=%ff", _FORM, 400),
+        (b'{"code": "x"}', {**OWN_FORM, "Content-Type": "application/json"}, 400),
+        (b"--x", {**OWN_FORM, "Content-Type": "multipart/form-data; boundary=x"}, 400),
+    ],
+)
+async def test_a_form_that_is_none_is_a_page(
+    doorstep: Doorstep, content: bytes, headers: dict[str, str], status: int
+) -> None:
+    page = await doorstep.browser.http.post("/q", content=content, headers=headers)
+    assert page.status_code == status
+    assert "Nothing was changed." in page.text
+
+
+@pytest.mark.parametrize("path", ["/q/abc", "/claim"])
+async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str) -> None:
+    async with _pages_over(resources, DatabaseAway("away")) as http:
+        page = await http.get(path, headers={"Cookie": f"dunwell={'A' * 43}"})
+
+    assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
+    assert "We cannot answer at the moment" in page.text
+
+
+async def test_a_fault_of_ours_names_a_number_and_nothing_else(
+    resources: Resources, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with _pages_over(resources, RuntimeError("SELECT secret")) as http:
+        page = await http.get("/q/a-token-nobody-may-log")
+
+    logged = capsys.readouterr().out
+    assert page.status_code == 500
+    assert "secret" not in page.text
+    [number] = [word for word in logged.split() if word.startswith("request_id=")]
+    assert number.removeprefix("request_id=") in page.text
+    assert "a-token-nobody-may-log" not in logged.split("Traceback")[0]
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
