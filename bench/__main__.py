@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import contacts, create_many, create_one, deliveries, engine_steps, letters
+from bench import claim_page, contacts, create_many, create_one, deliveries, engine_steps, letters
 from bench.ground import Ground, open_ground
 from bench.line import Line
 from bench.machine import describe_machine
@@ -25,6 +25,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "engine": engine_steps.measure,
     "dispatcher": contacts.measure,
     "deliveries": deliveries.measure,
+    "claim-page": claim_page.measure,
     "letters": letters.measure,
 }
 

@@ -28,8 +28,8 @@ DOCUMENT: dict[str, Any] = {
                     "en": "Reminder {{ claim.referenceNumber }}",
                 },
                 "body": {
-                    "de": "Guten Tag {{ debtor.name }},\n\nbitte zahlen Sie **{{ outstanding }}**:\n"
-                    "{{ landing.url }}",
+                    "de": "Guten Tag {{ debtor.name }},\n\n"
+                    "bitte zahlen Sie **{{ outstanding }}**:\n{{ landing.url }}",
                     "en": "Dear {{ debtor.name }},\n\nplease pay **{{ outstanding }}**:\n"
                     "{{ landing.url }}",
                 },

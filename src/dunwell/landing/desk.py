@@ -10,7 +10,6 @@ from typing import Any
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
-from dunwell.landing.formats import Formats
 from dunwell.landing.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.pages import Frame, Pages, Shown
 from dunwell.landing.session import (
@@ -81,8 +80,7 @@ class Desk:
     def show(self, template: str, frame: Frame, opened: OpenedClaim, **values: Any) -> bytes:
         """A page about the opened claim."""
         timezone = opened.merchant.configuration.timezone
-        formats = Formats(frame.language, opened.facts.currency, timezone)
-        return self.pages.render(template, frame, facts=opened.facts, **formats.functions, **values)
+        return self.pages.render(template, frame, facts=opened.facts, timezone=timezone, **values)
 
     async def find_opened(self, visit: Visit) -> OpenedClaim | None:
         """What the visitor's cookie names, whether its session lasts or not."""
@@ -113,7 +111,7 @@ class Desk:
     def redirect(self, frame: Frame, path: str, *, cookie: str | None = None) -> Answer:
         """To a page of ours; `cookie`: the session's new value, "" to remove it."""
         header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
-        return answer_redirect(frame.link(path), cookie=header)
+        return answer_redirect(path + frame.query, cookie=header)
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
         known = self.pages.languages

@@ -14,6 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dunwell.landing.creditor import Creditor, describe_creditor
+from dunwell.landing.formats import build_filters
+from dunwell.landing.translating import TranslatedTemplates
 from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
 from dunwell.messages.formatting import render_line
@@ -21,9 +23,13 @@ from dunwell.messages.formatting import render_line
 TEMPLATES = Path(__file__).parent / "templates"
 _MOST_KEPT = 20_000
 _Kept = TypeVar("_Kept")
+_ICON = Markup(
+    '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
+)
+_CIRCLE = Markup('<circle cx="12" cy="12" r="10"/>')
 _ICONS = {
-    "done": '<circle cx="12" cy="12" r="10"/><path d="m7.5 12.5 3 3 6-7"/>',
-    "wait": '<circle cx="12" cy="12" r="10"/><path d="M12 6.5V12l3.5 2"/>',
+    "done": _ICON.format(_CIRCLE + Markup('<path d="m7.5 12.5 3 3 6-7"/>')),
+    "wait": _ICON.format(_CIRCLE + Markup('<path d="M12 6.5V12l3.5 2"/>')),
 }
 
 
@@ -49,10 +55,10 @@ class Frame:
     merchant: Merchant | None = None
     session: Shown | None = None
 
-    def link(self, path: str) -> str:
-        """An address of ours that keeps the choice of language."""
-        place, mark, fragment = path.partition("#")
-        return f"{place}?lang={self.chosen}{mark}{fragment}" if self.chosen else path
+    @property
+    def query(self) -> str:
+        """What our addresses end with, so that they keep the choice of language."""
+        return f"?lang={self.chosen}" if self.chosen else ""
 
 
 class Pages:
@@ -61,7 +67,7 @@ class Pages:
     def __init__(self, languages: Mapping[str, Language], domain: str, style: str) -> None:
         """domain: ours, as an address bar shows it. style: the stylesheet's address."""
         self.languages = languages
-        self._globals = {"domain": domain, "style": style, "icon": _render_icon}
+        self._globals = {"domain": domain, "style": style, "icons": _ICONS}
         self._environments = {
             code: self._build_environment(language) for code, language in languages.items()
         }
@@ -71,17 +77,14 @@ class Pages:
     def render(self, template: str, frame: Frame, **values: Any) -> bytes:
         """One page. values: what its template names."""
         found = self._environments[frame.language].get_template(template)
-        shared = {"creditor": self._describe_creditor(frame.merchant), "href": frame.link}
+        creditor = self._describe_creditor(frame.merchant)
         return found.render(
-            **shared,
+            creditor=creditor,
+            query=frame.query,
             session=frame.session,
-            part=partial(self._render_part, frame, shared),
-            form_token=partial(_render_form_token, frame.session),
+            part=partial(self._render_part, frame, creditor),
             **values,
         ).encode()
-
-    def translate(self, language: str, text: str) -> str:
-        return self.languages[language].words.gettext(text)
 
     def _describe_creditor(self, merchant: Merchant | None) -> Creditor | None:
         if merchant is None:
@@ -89,21 +92,22 @@ class Pages:
         key = (merchant.merchant_id, merchant.revision, merchant.name)
         return _keep(self._creditors, key, partial(describe_creditor, merchant))
 
-    def _render_part(self, frame: Frame, shared: Mapping[str, Any], name: str) -> Markup:
+    def _render_part(self, frame: Frame, creditor: Creditor | None, name: str) -> Markup:
         merchant = frame.merchant
         whose = (merchant.merchant_id, merchant.revision, merchant.name) if merchant else None
         key = (name, whose, frame.language, frame.offered, frame.chosen)
-        return _keep(self._parts, key, partial(self._render_new_part, frame, shared, name))
+        return _keep(self._parts, key, partial(self._render_new_part, frame, creditor, name))
 
-    def _render_new_part(self, frame: Frame, shared: Mapping[str, Any], name: str) -> Markup:
+    def _render_new_part(self, frame: Frame, creditor: Creditor | None, name: str) -> Markup:
         template = self._environments[frame.language].get_template(name)
         offered = [self.languages[code] for code in frame.offered]
-        return Markup(template.render(shared, offered=offered))  # noqa: S704 - escapes itself
+        rendered = template.render(creditor=creditor, query=frame.query, offered=offered)
+        return Markup(rendered)  # noqa: S704 - templates escape what they are given
 
     def _build_environment(self, language: Language) -> Environment:
         environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
-            extensions=["jinja2.ext.i18n"],
+            extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -111,7 +115,8 @@ class Pages:
             auto_reload=False,
         )
         environment.policies["ext.i18n.trimmed"] = True
-        environment.globals.update(self._globals, language=language, line=render_line)
+        environment.globals.update(self._globals, language=language, words=language.words)
+        environment.filters.update(build_filters(language.code), line=render_line)
         install: Any = environment
         install.install_gettext_translations(language.words, newstyle=True)
         return environment
@@ -126,15 +131,3 @@ def _keep(
             kept.clear()
         found = kept[key] = make()
     return found
-
-
-def _render_form_token(session: Shown | None) -> Markup:
-    assert session is not None
-    return Markup('<input type="hidden" name="token" value="{}">').format(session.form_token)
-
-
-def _render_icon(name: str) -> Markup:
-    return Markup(  # noqa: S704 - drawings of this module
-        '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">'
-        f"{_ICONS[name]}</svg>"
-    )

@@ -88,8 +88,8 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, a
 ON CONFLICT (merchant_id, claim_id, payment_id, item_id) DO UPDATE
 SET amount_cents = allocations.amount_cents + excluded.amount_cents
 """
-# A claim that was collected and owes again goes on at its next step when that was due, unless a contact of its
-# run is under way, whose answer lets it go on. By the unique key of communications.
+# A claim that was collected and owes again goes on at its next step when that was due, unless a
+# contact of its run is under way, whose answer lets it go on. By the unique key of communications.
 _REOPEN = """
 UPDATE claims c
 SET status = c.status_before_collected, status_before_collected = NULL, updated_at = $3,

@@ -38,7 +38,7 @@ async def hand_off(desk: Desk, visit: Visit) -> Answer:
         return _answer_check(desk, visit, opened, "CHANGED")
     frame = desk.frame_opened(visit, opened)
     public_url = desk.resources.settings.public_url
-    return_url = public_url + frame.link(f"/claim/return/{REQUEST_ID_MARK}")
+    return_url = f"{public_url}/claim/return/{REQUEST_ID_MARK}{frame.query}"
     wanted = StartPayment(form.get("provider", ""), amount_cents, return_url, frame.language)
     actor = Actor(ActorKind.DEBTOR, str(opened.session.session_id))
     try:

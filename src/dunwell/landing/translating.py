@@ -1,0 +1,41 @@
+"""Puts a language's words into the templates before they are compiled.
+
+Each language has templates of its own, so a text need not be looked up whenever a page is rendered.
+Texts with a plural stay with Jinja's own extension, which looks them up by their number.
+"""
+
+import re
+from gettext import NullTranslations
+
+from jinja2.environment import Environment
+from jinja2.ext import Extension
+
+_TEXT = re.compile(
+    r"\{% trans (?P<facts>[^%]*)%\}"
+    r"(?P<text>(?:(?!\{% (?:pluralize|endtrans) %\}).)*)\{% endtrans %\}",
+    re.DOTALL,
+)
+_FACT = re.compile(r"\{\{ (\w+) \}\}")
+_PLACE = re.compile(r"%\((\w+)\)s")
+
+
+class TranslatedTemplates(Extension):
+    """Reads `{% trans %}` blocks; the environment's `words` are the language's."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        del name, filename
+        words: NullTranslations = find_words(self.environment)
+        return _TEXT.sub(lambda found: _translate(words, found), source)
+
+
+def find_words(environment: Environment) -> NullTranslations:
+    words: NullTranslations = environment.globals["words"]  # type: ignore[assignment]
+    return words
+
+
+def _translate(words: NullTranslations, found: re.Match[str]) -> str:
+    """The text in the language, its facts in their places."""
+    facts, text = found["facts"].strip(), " ".join(found["text"].split())
+    translated = words.gettext(_FACT.sub(r"%(\1)s", text))
+    shown = _PLACE.sub(r"{{ \1 }}", translated)
+    return f"{{% with {facts} %}}{shown}{{% endwith %}}" if facts else shown
