@@ -122,7 +122,9 @@ async def test_a_dead_link_says_the_same_whether_it_ever_was_one(doorstep: Doors
 
 
 async def test_a_wrong_code_gets_one_neutral_error(doorstep: Doorstep) -> None:
-    pages = [await doorstep.browser.type_code(code) for code in ("0000-0000-0000", "x", "", "é" * 30)]
+    pages = [
+        await doorstep.browser.type_code(code) for code in ("0000-0000-0000", "x", "", "é" * 30)
+    ]
 
     assert {page.status_code for page in pages} == {422}
     assert len({page.text for page in pages}) == 1

@@ -59,10 +59,7 @@ async def test_a_double_submit_makes_one_request(doorstep: Doorstep) -> None:
     fields = read_hidden(page.text, "/claim/pay")
 
     answers = await asyncio.gather(
-        *(
-            doorstep.browser.http.post("/claim/pay", data=fields, headers=OWN_FORM)
-            for _ in range(8)
-        )
+        *(doorstep.browser.http.post("/claim/pay", data=fields, headers=OWN_FORM) for _ in range(8))
     )
 
     assert {answer.status_code for answer in answers} == {303}
@@ -120,9 +117,7 @@ async def test_a_claim_paid_meanwhile_is_not_paid_again(doorstep: Doorstep) -> N
 
 
 @pytest.mark.parametrize("provider", ["", "other", "../sandbox", "sandbox\r\nX: 1"])
-async def test_a_provider_that_is_not_offered_is_refused(
-    doorstep: Doorstep, provider: str
-) -> None:
+async def test_a_provider_that_is_not_offered_is_refused(doorstep: Doorstep, provider: str) -> None:
     await _look_at_payment(doorstep)
 
     page = await doorstep.browser.submit("/claim/pay", provider=provider)
@@ -291,5 +286,3 @@ async def _hand_off(doorstep: Doorstep) -> str:
 
 def _read_text(page: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\u00a0", " ").split())
-
-

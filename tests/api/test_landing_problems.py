@@ -12,7 +12,7 @@ from litestar import Litestar
 from dunwell.kit.db import DatabaseAway
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import ROUTES, build_landing_routes
-from tests.support.landing import OWN_FORM, ORIGIN, Doorstep
+from tests.support.landing import ORIGIN, OWN_FORM, Doorstep
 
 _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
 
@@ -40,10 +40,18 @@ async def _pages_over(resources: Resources, error: Exception) -> AsyncIterator[h
         yield http
 
 
-@pytest.mark.parametrize("path", [
-        "/claim/nothing", "/claim/a/b/c", "/q/a/b", "/claim/receipt", "/claim/receipt/x/y",
-        "/claim/brand/1", "/claim/pay/x",
-    ])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/claim/nothing",
+        "/claim/a/b/c",
+        "/q/a/b",
+        "/claim/receipt",
+        "/claim/receipt/x/y",
+        "/claim/brand/1",
+        "/claim/pay/x",
+    ],
+)
 async def test_an_unknown_address_is_a_page(doorstep: Doorstep, path: str) -> None:
     page = await doorstep.browser.get(path, headers={"Accept-Language": "de"})
     assert page.status_code == 404

@@ -35,7 +35,8 @@ class HtmlChecker:
 
 @asynccontextmanager
 async def an_html_checker() -> AsyncIterator[HtmlChecker]:
-    assert _PROGRAM.is_file(), f"{_PROGRAM} is missing; make e2e installs it"
+    # At the start, before anything else runs on the loop.
+    assert _PROGRAM.is_file(), f"{_PROGRAM} is missing; make e2e installs it"  # noqa: ASYNC240
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

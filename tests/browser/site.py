@@ -20,7 +20,8 @@ from tests.support.payments import PAYING, a_till
 
 _LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 220 48" width="220" height="48">
 <path d="M4 34c10-2 12-22 24-22 8 0 10 8 20 8-6 10-18 18-34 18-4 0-8-1-10-4z" fill="#0b5d57"/>
-<text x="62" y="33" font-family="sans-serif" font-size="25" font-weight="700" fill="#12332f">Nordwind</text>
+<text x="62" y="33" font-family="sans-serif" font-size="25" font-weight="700"
+ fill="#12332f">Nordwind</text>
 </svg>"""
 CONFIGURATION = msgspec.structs.replace(
     PAYING,
@@ -52,7 +53,7 @@ class Site(Doorstep):
     """`origin` is where the pages are."""
 
     origin: str = ""
-    clock: MovableClock = cast("MovableClock", None)
+    clock: MovableClock = cast("MovableClock", None)  # noqa: RUF009 - set before it is used
 
     async def link(self, **given: Any) -> str:
         return self.origin + await self.give_link(**given)

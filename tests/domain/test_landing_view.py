@@ -93,7 +93,9 @@ def test_what_is_owed_is_what_was_not_allocated() -> None:
         (("李", "小龍", "Firma"), "李.\u00a0小."),
     ],
 )
-def test_initials_tell_no_name(names: tuple[str | None, str | None, str | None], initials: str) -> None:
+def test_initials_tell_no_name(
+    names: tuple[str | None, str | None, str | None], initials: str
+) -> None:
     first, last, company = names
     facts = some_facts(first_name=first, last_name=last, company_name=company)
     assert render_initials(facts) == initials

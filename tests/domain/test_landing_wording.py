@@ -24,10 +24,10 @@ def _extract() -> Iterator[str | tuple[str, str]]:
     """Everything the templates say: a text, or one and its plural."""
     for path in TEMPLATES.glob("*.html"):
         with path.open("rb") as file:
-            for _, function, found, _ in babel_extract(
-                file, ("gettext", "ngettext"), [], _OPTIONS
-            ):
-                texts = [found] if isinstance(found, str) else [each for each in found if each]
+            for _, function, found, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
+                texts = (
+                    [found] if isinstance(found, str) else [each for each in found or () if each]
+                )
                 yield (texts[0], texts[1]) if function == "ngettext" else texts[0]
 
 
@@ -107,7 +107,7 @@ def test_the_language_is_the_readers_then_the_claims(
 
 
 def _texts(message: Message) -> list[str]:
-    return [message.string] if isinstance(message.string, str) else list(message.string)
+    return [message.string] if isinstance(message.string, str) else list(message.string or ())
 
 
 def _facts(text: str) -> list[str]:

@@ -114,6 +114,8 @@ class Desk:
         return answer_redirect(path + frame.query, cookie=header)
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
-        known = self.pages.languages
-        wanted = merchant.configuration.landing_page.languages if merchant else known
-        return tuple(code for code in known if code in wanted) or tuple(known)
+        known = self.pages.codes
+        if merchant is None or merchant.configuration.landing_page.languages == known:
+            return known
+        wanted = merchant.configuration.landing_page.languages
+        return tuple(code for code in known if code in wanted) or known

@@ -6,6 +6,7 @@ does not take gets a page that leads on.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -27,7 +28,7 @@ from dunwell.landing.problems import (
 )
 from dunwell.landing.routes import assets, claim, entry, paying
 from dunwell.landing.visit import AnyRequest, Visit
-from dunwell.landing.wording import load_languages
+from dunwell.landing.wording import CATALOGUES, load_languages
 from dunwell.payments.provider import Providers
 
 Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
@@ -57,11 +58,15 @@ _METHODS = [HttpMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH",
 
 
 def build_landing_routes(
-    resources: Resources, providers: Providers, hand_off_origins: Mapping[str, str] | None = None
+    resources: Resources,
+    providers: Providers,
+    hand_off_origins: Mapping[str, str] | None = None,
+    catalogues: Path = CATALOGUES,
 ) -> Sequence[HTTPRouteHandler]:
-    """hand_off_origins: of providers' own pages, by the provider's name (`Desk`)."""
+    """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
+    folder of the languages there are beside English."""
     domain = urlsplit(resources.settings.public_url).netloc
-    pages = Pages(load_languages(), domain, assets.name_stylesheet())
+    pages = Pages(load_languages(catalogues), domain, assets.name_stylesheet())
     desk = Desk(resources, providers, pages, hand_off_origins or {})
     routes = {**dict.fromkeys(_list_gaps(), _UNKNOWN), **ROUTES}
     return [_build_handler(desk, path, runs) for path, runs in routes.items()]

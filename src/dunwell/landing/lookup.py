@@ -4,8 +4,8 @@ Each answers with the merchant; everything behind it names that merchant.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -16,7 +16,7 @@ from dunwell.landing.session import Level, Session
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.configuration_cache import find_kept
-from dunwell.merchants.store import load_merchant, read_merchant
+from dunwell.merchants.store import load_merchant
 
 _LOAD_OPENED = files("dunwell.landing").joinpath("claim_page.sql").read_text()
 # Rides on debtor_links_token_hash_key, then on primary keys.
@@ -68,6 +68,33 @@ class OpenedClaim:
     facts: ClaimFacts
 
 
+class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
+    merchant_id: int
+    key: str
+    name: str
+    switched_to_workflows: bool
+    revision: int
+    sandbox_now: datetime | None
+
+
+class _SessionRow(msgspec.Struct, array_like=True, gc=False):
+    session_id: UUID
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    expires_at: datetime
+    ended_at: datetime | None
+
+
+class _Opened(msgspec.Struct, gc=False):
+    merchant: _MerchantRow
+    session: _SessionRow
+    facts: ClaimFacts
+
+
+_DECODER = msgspec.json.Decoder(_Opened)
+
+
 async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
     row = await tx.fetchrow(_FIND_LINK, token_hash)
     return None if row is None else await _read_way(tx, row, row["channel"], Level.LINK)
@@ -87,21 +114,33 @@ async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
 
 async def load_opened_claim(tx: Connection, session_hash: bytes) -> OpenedClaim | None:
     """The session, also when it has ended, and its claim."""
-    row = await tx.fetchrow(_LOAD_OPENED, session_hash)
-    if row is None:
+    document: str | None = await tx.fetchval(_LOAD_OPENED, session_hash)
+    if document is None:
         return None
-    merchant = await _find_merchant(tx, row)
-    return OpenedClaim(_read_session(row, session_hash), merchant, _read_facts(row))
+    opened = _DECODER.decode(document)
+    merchant = await _find_merchant(tx, opened.merchant)
+    return OpenedClaim(_join_session(opened, session_hash), merchant, opened.facts)
 
 
-async def _find_merchant(tx: Connection, row: Row) -> Merchant:
+async def _find_merchant(tx: Connection, row: _MerchantRow) -> Merchant:
     """With the configuration the process keeps, or read anew when there is another one."""
-    kept = find_kept(row["merchant_id"])
-    if kept.revision == row["revision"]:
-        return read_merchant(row, kept)
-    merchant = await load_merchant(tx, row["merchant_id"])
+    kept = find_kept(row.merchant_id)
+    if kept.configuration is not None and kept.revision == row.revision:
+        return Merchant(
+            row.merchant_id, row.key, row.name, row.switched_to_workflows, row.revision,
+            kept.configuration, row.sandbox_now,
+        )  # fmt: skip
+    merchant = await load_merchant(tx, row.merchant_id)
     assert merchant is not None
     return merchant
+
+
+def _join_session(opened: _Opened, session_hash: bytes) -> Session:
+    row = opened.session
+    return Session(
+        opened.merchant.merchant_id, session_hash, row.session_id, opened.facts.claim_id,
+        row.communication_id, row.channel, row.level, row.expires_at, row.ended_at,
+    )  # fmt: skip
 
 
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
@@ -124,13 +163,3 @@ def _read_session(row: Row, session_hash: bytes) -> Session:
         expires_at=row["expires_at"],
         ended_at=row["ended_at"],
     )
-
-
-def _read_facts(row: Row) -> ClaimFacts:
-    values: dict[str, Any] = {name: row[name] for name in _CLAIM_COLUMNS}
-    for name in ("items", "payments", "holds"):
-        values[name] = values[name] or []
-    return msgspec.convert(values, ClaimFacts)
-
-
-_CLAIM_COLUMNS = ClaimFacts.__struct_fields__

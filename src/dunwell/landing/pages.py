@@ -22,6 +22,8 @@ from dunwell.messages.formatting import render_line
 
 TEMPLATES = Path(__file__).parent / "templates"
 _MOST_KEPT = 20_000
+# Where a form's token is put in.
+_TOKENS_PLACE = "THE-TOKEN"
 _Kept = TypeVar("_Kept")
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
@@ -67,6 +69,7 @@ class Pages:
     def __init__(self, languages: Mapping[str, Language], domain: str, style: str) -> None:
         """domain: ours, as an address bar shows it. style: the stylesheet's address."""
         self.languages = languages
+        self.codes = tuple(languages)
         self._globals = {"domain": domain, "style": style, "icons": _ICONS}
         self._environments = {
             code: self._build_environment(language) for code, language in languages.items()
@@ -83,6 +86,7 @@ class Pages:
             query=frame.query,
             session=frame.session,
             part=partial(self._render_part, frame, creditor),
+            end=self._render_end(frame),
             **values,
         ).encode()
 
@@ -103,6 +107,21 @@ class Pages:
         offered = [self.languages[code] for code in frame.offered]
         rendered = template.render(creditor=creditor, query=frame.query, offered=offered)
         return Markup(rendered)  # noqa: S704 - templates escape what they are given
+
+    def _render_end(self, frame: Frame) -> Markup:
+        """The session's own forms, of which only the token is new with each."""
+        session = frame.session
+        minutes_left = session.minutes_left if session else None
+        key = ("_end.html", frame.language, frame.chosen, minutes_left)
+        kept = _keep(self._parts, key, partial(self._render_new_end, frame, minutes_left))
+        return kept.replace(_TOKENS_PLACE, session.form_token) if session else kept
+
+    def _render_new_end(self, frame: Frame, minutes_left: int | None) -> Markup:
+        template = self._environments[frame.language].get_template("_end.html")
+        rendered = template.render(
+            query=frame.query, minutes_left=minutes_left, form_token=_TOKENS_PLACE
+        )
+        return Markup(rendered)  # noqa: S704 - the same
 
     def _build_environment(self, language: Language) -> Environment:
         environment = Environment(

@@ -4,7 +4,6 @@ A form is taken from our own pages alone: by what the browser says of where it c
 session, by the token the form bears.
 """
 
-from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -56,14 +55,14 @@ class Visit:
 
     @property
     def accepted_languages(self) -> str:
-        return self._headers.get(b"accept-language", "")
+        return self._headers.get(b"accept-language", "")[:500]
 
     @property
     def client_host(self) -> str:
         client = self._request.scope["client"]
         return client[0] if client else ""
 
-    @cached_property
+    @property
     def chosen_language(self) -> str | None:
         query = self._request.scope["query_string"]
         if not query:

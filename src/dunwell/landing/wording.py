@@ -4,8 +4,9 @@ English stands in the templates; every other language is a gettext catalogue, co
 application is built. Adding a language is adding a catalogue.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -36,8 +37,9 @@ def load_languages(folder: Path = CATALOGUES) -> Mapping[str, Language]:
     return {code: _describe(code, words[code]) for code in sorted(words)}
 
 
+@lru_cache(maxsize=4096)
 def choose_language(
-    offered: Sequence[str], chosen: str | None, claims: str | None, accepted: str, merchants: str
+    offered: tuple[str, ...], chosen: str | None, claims: str | None, accepted: str, merchants: str
 ) -> str:
     """The reader's own choice, the claim's language, the browser's, the merchant's, English, any.
 
@@ -53,7 +55,7 @@ def choose_language(
 def _read_accepted(header: str) -> list[str]:
     """Language tags, the most wanted first; what cannot be read counts as unwanted."""
     wanted: list[tuple[float, int, str]] = []
-    for entry in header[:500].split(","):
+    for entry in header.split(","):
         tag, _, rest = entry.partition(";")
         quality = rest.strip().removeprefix("q=") or "1"
         weight = float(quality) if quality.replace(".", "", 1).isdecimal() else 0.0

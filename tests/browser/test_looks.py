@@ -1,0 +1,95 @@
+"""The pages under other brands and in other writing directions."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from litestar import Litestar
+from playwright.async_api import Browser
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from dunwell.merchants.configuration import Brand, LandingPage
+from tests.browser.judges import FITTING, keep_screenshot, list_violations, measure
+from tests.browser.site import CONFIGURATION, a_site
+from tests.support.api_server import a_server
+from tests.support.landing import Doorstep
+from tests.support.merchants import CONFIGURATION as BY_TRANSFER
+from tests.support.payments import a_till
+
+_HEBREW = """
+msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\nLanguage: he\\n"
+
+msgid "Your open amount with %(name)s"
+msgstr "הסכום הפתוח שלך אצל %(name)s"
+
+msgid "Still to pay"
+msgstr "נותר לתשלום"
+
+msgid "Pay now"
+msgstr "לתשלום עכשיו"
+
+msgid "I cannot pay all of it now"
+msgstr "איני יכול לשלם את הכול עכשיו"
+"""
+
+
+@pytest.mark.parametrize("color", ["#ffe600", "#7a1fa2", "#00857c", None])
+async def test_any_brand_can_be_read(
+    chromium: Browser, resources: Resources, clock: MovableClock, color: str | None
+) -> None:
+    configuration = msgspec.structs.replace(CONFIGURATION, brand=Brand(color=color))
+    async with a_site(resources, clock, configuration) as site:
+        page = await chromium.new_page(viewport={"width": 390, "height": 844})
+        await page.goto(await site.link())
+        async with page.expect_navigation():
+            await page.locator("main button").click()
+
+        found = await list_violations(page)
+        await keep_screenshot(page, f"brand-{(color or 'none').lstrip('#')}")
+        await page.close()
+
+    assert found == []
+
+
+async def test_without_a_provider_the_account_stands_in_the_button_s_place(
+    chromium: Browser, resources: Resources, clock: MovableClock
+) -> None:
+    async with a_site(resources, clock, BY_TRANSFER) as site:
+        page = await chromium.new_page(viewport={"width": 320, "height": 844})
+        await page.goto(await site.link())
+        async with page.expect_navigation():
+            await page.locator("main button").click()
+
+        measured, found = await measure(page), await list_violations(page)
+        await keep_screenshot(page, "claim-by-transfer")
+        await page.close()
+
+    assert (measured, found) == (FITTING, [])
+
+
+async def test_right_to_left_does_not_break(
+    chromium: Browser, resources: Resources, clock: MovableClock, tmp_path: Path
+) -> None:
+    (tmp_path / "he.po").write_text(_HEBREW)
+    both = msgspec.structs.replace(BY_TRANSFER, landing_page=LandingPage(("he", "en")))
+    till = await a_till(resources, clock, configuration=both, definition=None)
+    app = Litestar(
+        list(build_landing_routes(resources, till.providers, catalogues=tmp_path)),
+        openapi_config=None,
+    )
+    doorstep: Any = Doorstep(till, app, None)  # type: ignore[arg-type]
+    async with a_server(app) as origin:
+        page = await chromium.new_page(viewport={"width": 390, "height": 844})
+        await page.goto(f"{origin}{await doorstep.give_link()}?lang=he")
+        async with page.expect_navigation():
+            await page.locator("main button").click()
+        panel = await page.evaluate("getComputedStyle(document.querySelector('.panel')).direction")
+        measured, found = await measure(page), await list_violations(page)
+        await keep_screenshot(page, "claim-right-to-left")
+        await page.close()
+
+    assert (panel, measured, found) == ("rtl", FITTING, [])
