@@ -26,7 +26,7 @@ _MEASURE = """() => {
     })
     .map(e => e.outerHTML.slice(0, 120));
   const broken = [...document.querySelectorAll('bdi.money')]
-    .filter(e => e.getClientRects().length > 1)
+    .filter(e => new Set([...e.getClientRects()].map(box => Math.round(box.top))).size > 1)
     .map(e => e.outerHTML);
   return {
     scrolls: document.documentElement.scrollWidth > innerWidth, wide, small, broken,
