@@ -46,7 +46,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("--once", action="store_true", help="end after the story")
     arguments.add_argument("--port", type=int, default=8000)
-    arguments.add_argument("--data-dir", type=Path, default=Path("var"))
+    arguments.add_argument("--data-dir", type=Path, default=Path("var/demo"))
     given = arguments.parse_args()
     stage = Stage(given.data_dir.resolve(), given.port)
     server = start_dunwell(stage)
