@@ -13,6 +13,7 @@ ARGS ?=
 
 VENV := .venv
 VNU := var/vnu/node_modules/vnu-jar/build/dist/vnu.jar
+STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/index.js
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A lock names every file by its hash; nothing else is installed.
@@ -40,7 +41,7 @@ faults: $(VENV)/installed-dev
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
 
 # Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
-e2e: $(VENV)/installed-dev $(VNU)
+e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS)
 	$(BIN)/python -m pytest tests/browser $(ARGS)
 
 bench: $(VENV)/installed-bench
@@ -68,6 +69,11 @@ $(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
 # The Nu HTML checker.
 $(VNU):
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/vnu vnu-jar@26.9.27
+	@test -f $@ && touch $@
+
+# What receivers written in JavaScript verify webhooks with.
+$(STANDARD_WEBHOOKS):
+	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/standardwebhooks standardwebhooks@1.1.1
 	@test -f $@ && touch $@
 
 # Every version anew, within what the .in files ask for.

@@ -10,7 +10,7 @@ import pytest
 from dunwell.config import Settings, load_settings
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
+from dunwell.kit.db import Connection, Database
 from dunwell.kit.ids import RandomIds
 from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
@@ -18,6 +18,13 @@ from dunwell.kit.resources import Resources
 
 # The first merchant id of each test.
 _FIRST_MERCHANT_IDS = itertools.count(100, 100)
+
+# Those that many rows have been in are made anew: dead rows would slow down what comes after.
+_TABLES = """
+SELECT relname AS name, pg_relation_size(oid) > 4 * 1024 * 1024 AS is_big
+FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'alembic_version'
+"""
 
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -47,18 +54,24 @@ async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
 @pytest.fixture
 async def database(pool: Database) -> Database:
     """The database, every table empty. Ids go on counting: caches are keyed by them."""
-    async with pool.connection() as connection:
-        names = await connection.fetch(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-            " AND tablename <> 'alembic_version'"
-        )
-        tables = ", ".join(row["tablename"] for row in names)
-        await connection.execute(f"TRUNCATE {tables} CASCADE")
+    async with pool.transaction() as tx:
+        tables = await tx.fetch(_TABLES)
+        await _empty(tx, [row["name"] for row in tables], any(row["is_big"] for row in tables))
         # No merchant id is used twice in a process: caches are keyed by merchant and revision.
-        await connection.execute(
+        await tx.execute(
             f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_FIRST_MERCHANT_IDS)}"
         )
     return pool
+
+
+async def _empty(tx: Connection, names: list[str], is_big: bool) -> None:
+    """Few rows are deleted in a twentieth of the time that new files for all tables take."""
+    if is_big:
+        await tx.execute(f"TRUNCATE {', '.join(names)} CASCADE")
+        return
+    # No triggers, which keep what is published, and no foreign keys.
+    await tx.execute("SET LOCAL session_replication_role = replica")
+    await tx.execute("; ".join(f"DELETE FROM {name}" for name in names))
 
 
 @pytest.fixture

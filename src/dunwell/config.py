@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import date
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -44,6 +45,10 @@ class Settings:
     # The folder of PostgreSQL's programs; None: the installed package's.
     pg_bin: str | None
     log_level: str
+    # When the scenario endpoints became, or become, deprecated, and when they are retired: told in
+    # their answers. None: not announced.
+    scenarios_deprecated_on: date | None = None
+    scenarios_retired_on: date | None = None
 
     @property
     def is_development(self) -> bool:
@@ -68,12 +73,15 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         files_url=reader.text("FILES_URL", (data_dir / "files").as_uri()),
         pg_bin=reader.optional("PG_BIN"),
         log_level=reader.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info"),
+        scenarios_deprecated_on=reader.day("SCENARIOS_DEPRECATED_ON"),
+        scenarios_retired_on=reader.day("SCENARIOS_RETIRED_ON"),
     )
     faults = [
         *reader.faults,
         *_find_unknown(environment),
         *_find_unusable_addresses(settings),
         *_find_unsafe(settings),
+        *_find_disordered_dates(settings),
     ]
     if faults:
         raise SettingsFaulty(faults)
@@ -140,6 +148,17 @@ def _find_unusable_addresses(settings: Settings) -> list[str]:
     if _split(settings.files_url).scheme not in ("file", "s3"):
         faults.append("DUNWELL_FILES_URL: needs a file:///folder or an s3://bucket/prefix address.")
     return faults
+
+
+def _find_disordered_dates(settings: Settings) -> list[str]:
+    deprecated_on, retired_on = settings.scenarios_deprecated_on, settings.scenarios_retired_on
+    if retired_on is None or (deprecated_on is not None and deprecated_on <= retired_on):
+        return []
+    message = (
+        "DUNWELL_SCENARIOS_RETIRED_ON: clients are told of the deprecation first; set "
+        "DUNWELL_SCENARIOS_DEPRECATED_ON to the same or an earlier day."
+    )
+    return [message]
 
 
 def _find_unknown(environment: Mapping[str, str]) -> list[str]:
@@ -230,6 +249,17 @@ class _Reader:
             self.faults.append(f"{_PREFIX}{name}: {value!r} is no port; use 1 to 65535.")
             return default
         return int(value)
+
+    def day(self, name: str) -> date | None:
+        value = self.optional(name)
+        if value is None:
+            return None
+        with contextlib.suppress(ValueError):
+            day = date.fromisoformat(value)
+            if day.isoformat() == value:
+                return day
+        self.faults.append(f"{_PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
+        return None
 
     def secret_key(self, profile: str, data_dir: Path) -> bytes:
         value = self.optional("SECRET_KEY")

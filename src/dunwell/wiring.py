@@ -34,6 +34,8 @@ from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.messages.channel import ChannelAdapter
+from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
+from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.payments.provider import Providers
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
@@ -107,12 +109,14 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
+            Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
             Loop(
                 "payments",
                 lambda: sweep_requests(resources, providers),
                 idle_seconds=SWEEP_SECONDS,
             ),
             Loop("sandbox notices", notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
             Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
             Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
         ]

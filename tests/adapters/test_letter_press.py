@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.messages.facts import CreditorFacts, DebtorFacts, ItemFacts
+from dunwell.messages.facts import CreditorFacts, DebtorFacts, ItemFacts, LandingFacts
 from dunwell.messages.letters.press import Press
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from tests.support.files import a_pdf, an_image
@@ -136,6 +136,36 @@ async def test_the_same_sheet_is_the_same_bytes_from_any_child(press: Press) -> 
     assert await other.print_sheet(sheet) == first
     await other.close()
     assert await press.print_sheet(write_sheet(a_letter("x").sheet)) != first
+
+
+async def test_what_was_printed_before_leaves_no_trace(press: Press) -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
+    sheets = [
+        write_sheet(a_letter(body, **changes).sheet)
+        for body, changes in (
+            (None, {"logo": Picture("image/svg+xml", svg), "color": "#aa0000"}),
+            (None, {"creditor": replace(CREDITOR, bank_iban=None, legal_name="Südwind KG")}),
+            (_LONG, {"address": ["Grace Hopper", "Allee 1"], "landing": LandingFacts("x", "y")}),
+            (None, {"language": "en"}),
+        )
+    ]
+    in_turn = [await press.print_sheet(sheet) for sheet in [*sheets, *sheets]]
+    for sheet, *printed in zip(sheets, in_turn[:4], in_turn[4:], strict=True):
+        alone = Press(1)
+        expected = await alone.print_sheet(sheet)
+        await alone.close()
+        assert printed == [expected, expected]
+
+
+async def test_every_further_page_says_whose_letter_it_is_and_about_what(
+    print_letter: Print,
+) -> None:
+    letter = await print_letter(_LONG)
+    heads = [
+        [word.text for word in letter.words(page) if word.is_within(0, 0, 210, 25)]
+        for page in (1, 2)
+    ]
+    assert heads == [["Nordwind"], ["Nordwind", "Schuhe", "GmbH", "R-1"]]
 
 
 async def test_the_pdf_is_sound_and_tagged(print_letter: Print) -> None:

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from dunwell.messages.letters.press import Press, Unprintable
-from dunwell.messages.letters.sheet import write_sheet
+from dunwell.messages.letters.sheet import Picture, write_sheet
 from tests.support.letters import a_letter
 
 _SHEET = write_sheet(a_letter().sheet)
@@ -62,11 +62,18 @@ async def test_a_child_killed_in_mid_letter_costs_no_letter(press: Press) -> Non
 
 
 async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(press: Press) -> None:
-    with pytest.raises(Unprintable):
-        await press.print_sheet(_SHEET.replace(b'"color":null', b'"color":"blue"'))
-    with pytest.raises(Unprintable):
-        await press.print_sheet(b"{}")
+    await press.print_sheet(_SHEET)
+    children = _children()
+    no_text = Picture("image/svg+xml", b"\xff")
+    for refused in (
+        _SHEET.replace(b'"color":null', b'"color":"blue"'),
+        b"{}",
+        write_sheet(a_letter(logo=no_text).sheet),
+    ):
+        with pytest.raises(Unprintable):
+            await press.print_sheet(refused)
     assert (await press.print_sheet(_SHEET)).startswith(b"%PDF-")
+    assert _children() == children
 
 
 async def test_a_letter_that_takes_too_long_is_refused() -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.api import Api, an_api
@@ -51,9 +53,8 @@ async def test_claims_are_assigned_in_the_order_given_whatever_the_shape(
 
 
 async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Api) -> None:
-    await api.house.rows("DELETE FROM assignment_rules WHERE merchant_id = $1")
-    async with api.resources.database.connection() as connection:
-        await connection.execute("UPDATE merchants SET revision = revision + 1")
+    async with api.house.work() as work:
+        await publish_rules(work, RuleSet())
     [claim_id] = await api.nordwind.create("A-1")
     [theirs] = await api.hansen.create("B-1")
 

@@ -73,7 +73,7 @@ async def test_another_media_type_is_refused(api: Api, content_type: str) -> Non
 
 async def test_unknown_addresses_and_wrong_methods_answer_in_the_envelope(api: Api) -> None:
     unknown = await api.nordwind.get("/nothing")
-    wrong = await api.nordwind.get("/claims")
+    wrong = await api.nordwind.get("/uploads")
 
     assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "NotFound")
     assert (wrong.status_code, wrong.json()["error"]["type"]) == (405, "MethodNotAllowed")

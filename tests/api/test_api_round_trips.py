@@ -1,5 +1,6 @@
 """What a request costs: the statements it sends to the database."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -19,7 +20,8 @@ from tests.support.claims import a_claim
 async def single(
     settings: Settings, database: Database, clock: MovableClock
 ) -> AsyncIterator[tuple[Api, list[str]]]:
-    """The application over one connection, and the statements that connection sends."""
+    """The application over one connection, and the statements that connection sends: told of each
+    a turn of the loop later."""
     assert settings.database_url is not None
     one = await Database.open(settings.database_url, size=1)
     own = Resources(settings, one, clock, RandomIds(), KeyRing(settings.secret_key))
@@ -38,9 +40,11 @@ async def single(
 async def test_creating_a_claim_takes_two_statements(single: tuple[Api, list[str]]) -> None:
     api, sent = single
     await api.nordwind.post("/claims", [a_claim("A-1")])
+    await asyncio.sleep(0)
     sent.clear()
 
     answer = await api.nordwind.post("/claims", [a_claim("A-2")])
+    await asyncio.sleep(0)
 
     assert answer.json()["result"][0]["error"] is None
     assert len(sent) == 2, sent
@@ -51,8 +55,10 @@ async def test_creating_a_claim_takes_two_statements(single: tuple[Api, list[str
 async def test_an_admitted_request_takes_one(single: tuple[Api, list[str]]) -> None:
     api, sent = single
     await api.nordwind.get("/test-clock")
+    await asyncio.sleep(0)
     sent.clear()
 
     await api.nordwind.get("/test-clock")
+    await asyncio.sleep(0)
 
     assert len(sent) == 1, sent

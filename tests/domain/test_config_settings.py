@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,35 @@ def test_shown_settings_hold_no_secret() -> None:
     assert shown["DUNWELL_PUBLIC_URL"] == "https://claims.example"
     assert "geheim" not in str(shown)
     assert "geheim" not in repr(load_settings(PRODUCTION))
+
+
+def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
+    days = {
+        "DUNWELL_SCENARIOS_DEPRECATED_ON": "2026-06-01",
+        "DUNWELL_SCENARIOS_RETIRED_ON": "2027-01-31",
+    }
+    settings = load_settings({**PRODUCTION, **days})
+    assert (settings.scenarios_deprecated_on, settings.scenarios_retired_on) == (
+        date(2026, 6, 1), date(2027, 1, 31),
+    )  # fmt: skip
+    assert days.items() <= render_settings(settings).items()
+    assert render_settings(load_settings(PRODUCTION))["DUNWELL_SCENARIOS_RETIRED_ON"] == ""
+
+
+@pytest.mark.parametrize(
+    ("deprecated_on", "retired_on", "fault"),
+    [
+        ("2026-06-31", "", "DUNWELL_SCENARIOS_DEPRECATED_ON"),
+        ("20260601", "", "DUNWELL_SCENARIOS_DEPRECATED_ON"),
+        ("2026-06-02", "2026-06-01", "DUNWELL_SCENARIOS_RETIRED_ON"),
+        ("", "2026-06-01", "DUNWELL_SCENARIOS_RETIRED_ON"),
+    ],
+)
+def test_days_that_cannot_be_or_are_told_too_late_are_faults(
+    deprecated_on: str, retired_on: str, fault: str
+) -> None:
+    days = {
+        "DUNWELL_SCENARIOS_DEPRECATED_ON": deprecated_on,
+        "DUNWELL_SCENARIOS_RETIRED_ON": retired_on,
+    }
+    assert find_faults({**PRODUCTION, **days}) == [fault]

@@ -16,10 +16,12 @@ from dunwell.events.payloads import (
     archived,
     checkpoint_reached,
     details_accessed,
+    disputed,
     escalated,
     fee_added,
     payment_completed,
     payment_in_progress,
+    payment_modality_state_change,
 )
 from dunwell.merchants.configuration import Channel
 
@@ -104,6 +106,15 @@ def test_a_completed_payment_names_the_providers_transaction() -> None:
     assert json.loads(event.body) == without_source(a_body("PAYMENT_COMPLETED", payment=payment))
 
 
+@pytest.mark.parametrize("kind", ["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"])
+@pytest.mark.parametrize("state", ["REQUESTED", "APPROVED", "REJECTED"])
+def test_a_modality_is_named_with_its_type_and_state(kind: str, state: str) -> None:
+    event = payment_modality_state_change(HEAD, kind, state, SESSION_ID)
+    modality = {"type": kind, "state": state, "modalityId": str(SESSION_ID)}
+    body = a_body("PAYMENT_MODALITY_STATE_CHANGE", paymentModality=modality)
+    assert json.loads(event.body) == without_source(body)
+
+
 @pytest.mark.parametrize("channel", ["EMAIL", "SMS", "LETTER", None])
 def test_an_access_names_its_channel_only_when_it_can_be_traced(channel: Channel | None) -> None:
     event = details_accessed(HEAD, SESSION_ID, channel)
@@ -111,6 +122,22 @@ def test_an_access_names_its_channel_only_when_it_can_be_traced(channel: Channel
     if channel is not None:
         details["communicationType"] = channel
     assert json.loads(event.body) == without_source(a_body("DETAILS_ACCESSED", details=details))
+
+
+def test_a_dispute_names_its_reason() -> None:
+    reason = {"type": "DEFECTIVE", "disputeId": "0195f3a0-0000-7000-8000-000000000002"}
+    event = disputed(HEAD, "DEFECTIVE", REFERENCE)
+    assert json.loads(event.body) == without_source(a_body("DISPUTED", disputeReason=reason))
+
+
+def test_a_dispute_for_another_reason_has_its_words() -> None:
+    reason = {
+        "type": "OTHER",
+        "message": "ten too much",
+        "disputeId": "0195f3a0-0000-7000-8000-000000000002",
+    }
+    event = disputed(HEAD, "OTHER", REFERENCE, "ten too much")
+    assert json.loads(event.body) == without_source(a_body("DISPUTED", disputeReason=reason))
 
 
 def test_the_customer_number_is_there_only_when_it_was_given() -> None:

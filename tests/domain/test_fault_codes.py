@@ -11,7 +11,10 @@ from tests.domain.test_shape import Trip
 
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
-MERCHANTS_FOLDERS = ("api", "claims", "files", "intake", "kit", "payments", "sandbox")
+MERCHANTS_FOLDERS = (
+    "api", "claims", "disputes", "escalation", "events", "files", "intake", "kit", "payments",
+    "sandbox",
+)  # fmt: skip
 _MAKERS = ("Fault", "_fault", "_refuse")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.errors import UnsupportedMediaType
-from dunwell.files.content import MAX_PAGES, find_content_type
+from dunwell.files.content import MAX_PAGES, clean_file
 from dunwell.files.content_types import check_claimed_type
 from tests.support.files import a_pdf, a_png_bomb, a_protected_pdf, an_image
 
@@ -19,7 +19,7 @@ from tests.support.files import a_pdf, a_png_bomb, a_protected_pdf, an_image
     ],
 )
 def test_the_four_types_are_found(content: bytes, content_type: str) -> None:
-    assert find_content_type(content) == content_type
+    assert clean_file(content).content_type == content_type
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_the_four_types_are_found(content: bytes, content_type: str) -> None:
 )  # fmt: skip
 def test_everything_else_is_refused(content: bytes) -> None:
     with pytest.raises(UnsupportedMediaType) as caught:
-        find_content_type(content)
+        clean_file(content)
     assert caught.value.details == {
         "allowed": ["application/pdf", "image/jpeg", "image/png", "image/webp"]
     }
@@ -53,20 +53,20 @@ def test_everything_else_is_refused(content: bytes) -> None:
 
 def test_a_protected_pdf_is_refused_and_says_why() -> None:
     with pytest.raises(UnsupportedMediaType, match="password"):
-        find_content_type(a_protected_pdf())
+        clean_file(a_protected_pdf())
 
 
 def test_a_pdf_may_have_so_many_pages_and_no_more() -> None:
-    assert find_content_type(a_pdf(MAX_PAGES)) == "application/pdf"
+    assert clean_file(a_pdf(MAX_PAGES)).content_type == "application/pdf"
     with pytest.raises(UnsupportedMediaType, match="501 pages"):
-        find_content_type(a_pdf(MAX_PAGES + 1))
+        clean_file(a_pdf(MAX_PAGES + 1))
 
 
 def test_an_image_that_unpacks_to_too_many_pixels_is_refused_unread() -> None:
     bomb = a_png_bomb(8000, 8000)
     assert len(bomb) < 20_000
     with pytest.raises(UnsupportedMediaType, match="60,000,000 pixels"):
-        find_content_type(bomb)
+        clean_file(bomb)
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.PDF", "a", "Rechnung Nr. 12", ".pdf", "a.txt.pdf"])

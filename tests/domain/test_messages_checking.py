@@ -104,13 +104,40 @@ def test_a_subject_takes_no_table() -> None:
         ("<b>now</b>", "HTML_IN_TEXT"),
         ("{{ items }}", "MISPLACED_ITEMS"),
         ("a" * 1_531, "TOO_LONG"),
-        ("Š" * 671, "TOO_LONG"),
+        ("Danke 🙂", "OUTSIDE_GSM"),
+        ("Code: {{ landing.code }}", "CODE_OUTSIDE_LETTER"),
     ],
 )
 def test_an_sms_is_plain_text(text: str, code: str) -> None:
     sms = {"body": {"de": f"{PARTS}\n\n{text}"}}
     faults = find_template_faults(a_definition(templates={"t": {"SMS": sms}}))
     assert [(fault.path, fault.code) for fault in faults] == [("/templates/t/SMS/body/de", code)]
+
+
+def test_characters_outside_the_alphabet_are_named() -> None:
+    sms = {"body": {"de": f"{PARTS} Danke 🙂 \u2013 \u201cIhr\u201d Team ✓"}}
+    (fault,) = find_template_faults(a_definition(templates={"t": {"SMS": sms}}))
+    assert fault.message == (
+        'An SMS with "🙂" (U+1F642), "✓" (U+2713) costs more than twice as much; write it without.'
+    )
+
+
+def test_a_language_that_needs_other_letters_may_use_them_within_the_length() -> None:
+    texts = {"cs": f"{PARTS} Děkujeme"}
+    template = {"t": {"SMS": {"body": texts}}}
+    assert find_template_faults(a_definition(templates=template)) == []
+    texts["cs"] = PARTS + "Š" * 671
+    (fault,) = find_template_faults(a_definition(templates=template))
+    assert fault.code == "TOO_LONG"
+
+
+def test_a_code_stands_on_letters_alone() -> None:
+    body = {"de": f"{PARTS} {{{{ landing.code }}}}"}
+    mail = {"subject": {"de": "A"}, "body": body}
+    faults = find_template_faults(a_definition(templates={"t": {"EMAIL": mail, "LETTER": mail}}))
+    assert [(fault.path, fault.code) for fault in faults] == [
+        ("/templates/t/EMAIL/body/de", "CODE_OUTSIDE_LETTER")
+    ]
 
 
 @pytest.mark.parametrize("text", ["2 * 3 * 4", "a_b_c", "Zeile eins\nZeile zwei", "Rest: 5 %"])

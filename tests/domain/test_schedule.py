@@ -96,6 +96,16 @@ def test_a_guard_that_fails_skips_and_names_the_property() -> None:
     assert isinstance(decision.outcomes[1], Archived)
 
 
+def test_a_guard_sees_the_fees_of_the_same_moment() -> None:
+    fee, contact = DOCUMENT["steps"][2], DOCUMENT["steps"][0]
+    guard = {"outstanding": {"min": "5250"}, "total": {"min": "5250"}, "itemType": "DUNNING_FEE"}
+    steps = [fee, {**contact, "id": 7, "when": guard}]
+    process = make_process(a_definition(steps=steps), "Europe/Berlin")
+    fee_added, planned = decide(process, Position(3, NOW), the_facts(), NOW).outcomes
+    assert isinstance(fee_added, FeeAdded)
+    assert isinstance(planned, ContactPlanned)
+
+
 def test_a_contact_missed_through_a_standstill_is_left_out_if_the_policy_says_so() -> None:
     settings = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
     process = make_process(a_definition(settings=settings), "Europe/Berlin")

@@ -186,6 +186,7 @@ def test_a_template_has_a_channel_and_a_subject_is_one_line() -> None:
         ({"has": ["phone"]}, "/has/0", "NOT_ALLOWED"),
         ({"has": ["email", "email"]}, "/has/1", "REPEATED"),
         ({"city": {}}, "/city", "EMPTY_CONDITION"),
+        ({"city": {"equals": "Hamburg", "startsWith": "Ber"}}, "/city", "NEVER_TRUE"),
         ({"customFields": {}}, "/customFields", "EMPTY_CONDITION"),
         ({"outstandng": {}}, "/outstandng", "UNKNOWN_FIELD"),
     ],

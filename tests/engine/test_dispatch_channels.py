@@ -11,7 +11,7 @@ from dunwell.kit.resources import Resources
 from dunwell.messages.channel import Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
-from tests.support.channels import REACHABLE, TEMPLATE, a_house_with_channels, sent_by
+from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.house import House
 
 _CONTENTS = "SELECT * FROM communication_contents WHERE merchant_id = $1"
@@ -148,7 +148,7 @@ async def test_letters_of_two_dispatchers_are_printed_once(
     resources: Resources, clock: MovableClock, count: int
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
-    claim_ids = await house.create(*(f"INV-{n}" for n in range(count)), **REACHABLE)
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(count)), address=ADDRESS)
     other = MessageDispatcher(resources, house.channels)
     await house.run()
     await other.run_set(house.merchant.merchant_id)

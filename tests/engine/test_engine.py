@@ -135,7 +135,9 @@ async def test_one_undecidable_claim_does_not_stop_the_others(
     house = await a_house(resources, clock, a_definition())
     bad, good = await house.create("INV-1", "INV-2")
     await house.rows(
-        "UPDATE claims SET next_step_id = 99 WHERE merchant_id = $1 AND claim_id = $2", bad
+        "UPDATE claims SET next_step_id = 99, status = 'IN_PROCESS'"
+        " WHERE merchant_id = $1 AND claim_id = $2",
+        bad,
     )
     await house.run()
     assert [message.claim_id for message in house.channels[0].sent] == [good]

@@ -5,11 +5,15 @@ from typing import Any
 
 import msgspec
 
+from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
+from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.payments.reverse_payment import reverse_payment
+from tests.support.channels import a_house_with_channels
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION
@@ -43,7 +47,9 @@ async def a_house_with_fallback(resources: Resources, clock: MovableClock) -> Ho
 async def bounce(house: House) -> None:
     [message] = house.channels[0].sent
     async with house.work(SYSTEM) as work:
-        await report_failure(work, message.communication_id, "mailbox unknown")
+        await report_failure(
+            work, house.resources.keys, message.communication_id, "mailbox unknown"
+        )
 
 
 async def next_step_at(house: House) -> datetime | None:
@@ -102,3 +108,21 @@ async def test_a_bounce_of_a_paid_claim_contacts_nobody(
     await bounce(house)
     await house.run_until(clock.now() + 2 * DAY)
     assert house.channels[1].sent == []
+
+
+async def test_a_bounce_takes_a_place_whose_contact_was_cancelled(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """The SMS was planned while there was no e-mail address, and cancelled by a payment."""
+    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])
+    [claim_id] = await house.create(email=None, mobileNumber="+4915112345678")
+    await Engine(resources).run_once()
+    payment = (await house.pay(claim_id, 10240)).payment
+    async with house.work() as work:
+        await reverse_payment(work, claim_id, payment.payment_id)
+        await change_contact_data(work, claim_id, {"email": "erika@example.org"})
+    await house.run()
+    await bounce(house)
+    await house.run()
+    assert len(house.channels[1].sent) == 1
+    assert await next_step_at(house) == clock.now() + 7 * DAY

@@ -86,3 +86,18 @@ async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
     cursor = (await load(nordwind, limit=1)).next_cursor
     with pytest.raises(ValidationError):
         await load(hansen, cursor)
+
+
+async def test_pages_are_in_the_order_of_numbers_not_of_their_text(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    events = [(await outbox.raise_events())[0] for _ in range(3)]
+    for event, written_by in zip(events, ("8", "9", "10"), strict=True):
+        await outbox.rows(
+            "UPDATE events SET written_by = $2::text::xid8"
+            " WHERE merchant_id = $1 AND event_id = $3",
+            written_by, event.event_id,
+        )  # fmt: skip
+    first = await load(outbox, limit=2)
+    assert first.bodies + (await load(outbox, first.next_cursor)).bodies == [
+        event.body for event in events
+    ]

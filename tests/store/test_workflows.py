@@ -116,6 +116,18 @@ async def test_the_database_refuses_to_change_a_published_version(
     assert await _definitions(resources.database) == [FIRST]
 
 
+async def test_the_database_refuses_to_delete_a_published_version_and_its_workflow(
+    resources: Resources,
+) -> None:
+    async with resources.database.transaction() as tx:
+        await publish(await begin(tx, resources), FIRST)
+    for table in ("workflow_versions", "workflows"):
+        with pytest.raises(asyncpg.RaiseError, match="published and cannot be deleted"):
+            async with resources.database.transaction() as tx:
+                await tx.execute(f"DELETE FROM {table}")
+    assert await _definitions(resources.database) == [FIRST]
+
+
 async def _definitions(database: Database) -> list[Definition]:
     async with database.connection() as connection:
         rows = await connection.fetch("SELECT merchant_id, workflow_id FROM workflows")

@@ -22,10 +22,14 @@ from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.channel import Accepted, Message, Outcome
+from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.rollout.save_scenario import save_scenario
+from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_current
 from dunwell.workflows.versions import Version
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant
@@ -69,14 +73,26 @@ class House:
             yield Work(tx, merchant, actor, now, self.resources.ids)
 
     async def publish(self, definition: Definition, name: str = "Standard") -> Version:
+        """The current version, now the default; of a merchant on scenarios, a scenario's."""
         async with self.work() as work:
-            draft = await save_draft(work, name, definition)
-            version = await publish_draft(work, draft.workflow_id)
+            version = await _publish(work, name, definition)
             await publish_rules(work, RuleSet(default=version.workflow_id))
         return version
 
+    async def switch(self) -> SwitchReport:
+        async with self.work() as work:
+            return await switch_to_workflows(work)
+
     async def create(self, *references: str, **changes: Any) -> list[int]:
-        claims = [a_submission(reference, **changes) for reference in references or ["INV-1001"]]
+        """Of several claims each has a debtor of its own, unless `changes` say who it is."""
+        if len(references) > 1 and "email" not in changes:
+            people = [{"email": f"{each.lower()}@example.org"} for each in references]
+        else:
+            people = [{}] * max(1, len(references))
+        claims = [
+            a_submission(reference, **person, **changes)
+            for reference, person in zip(references or ["INV-1001"], people, strict=True)
+        ]
         async with self.work() as work:
             results = await create_claims(work, claims)
         return [result.claim_id for result in results if result.claim_id is not None]
@@ -89,7 +105,8 @@ class House:
         )
         done = 1
         while done or not dispatcher.is_idle:
-            done = await expire_holds(self.resources)
+            done = await sweep_modalities(self.resources)
+            done += await expire_holds(self.resources)
             done += await engine.run_once()
             done += await dispatcher.run_once()
         await dispatcher.close()
@@ -122,6 +139,16 @@ class House:
         """Rows of a statement whose $1 is the merchant."""
         async with self.resources.database.connection() as connection:
             return list(await connection.fetch(statement, self.merchant.merchant_id, *values))
+
+
+async def _publish(work: Work, name: str, definition: Definition) -> Version:
+    if work.merchant.switched_to_workflows:
+        draft = await save_draft(work, name, definition)
+        return await publish_draft(work, draft.workflow_id)
+    saved = await save_scenario(work, name, definition)
+    version = await load_current(work.tx, work.merchant_id, saved.workflow_id)
+    assert version is not None
+    return version
 
 
 async def a_house(

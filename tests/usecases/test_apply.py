@@ -1,5 +1,6 @@
 """Applying a merchant file: creates, changes only what differs, plans without touching anything."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dunwell.merchants.account import Merchant
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply import apply_file
+from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.report import ApplyReport
 from tests.support.definitions import a_document
 from tests.support.house import House
@@ -55,6 +57,13 @@ class Applying:
         return await apply_file(
             self.resources, self.path, available_adapters=ADAPTERS,
             available_providers=PROVIDERS, **options,
+        )  # fmt: skip
+
+    async def plan(self, *, publish: bool = False) -> ApplyReport:
+        self.path.write_text(yaml.safe_dump(self.document, allow_unicode=True))
+        return await plan_file(
+            self.resources, self.path, publish=publish, available_adapters=ADAPTERS,
+            available_providers=PROVIDERS,
         )  # fmt: skip
 
     async def merchant(self) -> Merchant:
@@ -127,10 +136,11 @@ async def test_the_same_file_twice_changes_nothing(applying: Applying) -> None:
 
 async def test_a_plan_says_all_and_changes_nothing(applying: Applying) -> None:
     before = await applying.rows()
-    plan = await applying.apply(plan=True)
+    plan = await applying.plan()
     assert (plan.merchant_id, plan.credentials, plan.webhooks) == (None, [], [])
     assert await applying.rows() == before
-    assert plan.changes == (await applying.apply()).changes
+    said = [line.replace("would be published", "published") for line in plan.changes]
+    assert said == (await applying.apply()).changes
 
 
 async def test_only_what_differs_is_changed_and_told(applying: Applying) -> None:
@@ -192,7 +202,8 @@ async def test_every_change_has_its_audit_row(applying: Applying) -> None:
     await applying.apply()
     audited = (await applying.rows())["audit_log"]
     assert sorted(row["action"] for row in audited) == [
-        "assignment_rules.publish", "credential.create", "endpoint.add", "merchant.create",
+        "assignment_rules.publish", "assignment_rules.save_draft", "credential.create",
+        "endpoint.add", "merchant.create",
         "workflow.publish", "workflow.save_draft",
     ]  # fmt: skip
     assert {row["actor_kind"] for row in audited} == {"OPERATOR"}
@@ -222,12 +233,13 @@ async def test_publishing_says_which_running_claims_it_reaches(
     house = House(applying.resources, clock, await applying.merchant(), [])
     await house.create("A", "B")
     applying.definition["steps"][2]["value"] = "300"
-    plan = await applying.apply(plan=True, publish=True)
-    assert plan.changes[0] == (
-        'workflow "Standard" published as v1.1 (minor):'
-        " 2 claims in process take it over, 0 claims stay on the version of before"
-    )
-    assert (await applying.apply(publish=True)).changes == plan.changes
+    plan = await applying.plan(publish=True)
+    reach = " 2 claims in process take it over, 0 claims stay on the version of before"
+    assert plan.changes[0] == f'workflow "Standard" would be published as v1.1 (minor):{reach}'
+    applied = (await applying.apply(publish=True)).changes
+    assert applied == [
+        f'workflow "Standard" published as v1.1 (minor):{reach}', *plan.changes[1:-1],
+    ]  # fmt: skip
     applying.definition["steps"][1]["days"] = 8
     assert (await applying.apply(publish=True)).changes[0] == (
         'workflow "Standard" published as v2.0 (major):'
@@ -268,3 +280,44 @@ async def test_a_refused_file_changes_nothing(applying: Applying) -> None:
         await applying.apply()
     assert [fault.path for fault in refusal.value.faults] == ["/assignmentRules/default"]
     assert await applying.rows() == before
+
+
+async def test_a_plan_says_how_next_contacts_change(
+    applying: Applying, clock: MovableClock
+) -> None:
+    await applying.apply()
+    house = House(applying.resources, clock, await applying.merchant(), [])
+    await house.create("A", "B")
+    clock.move_to(clock.now() + timedelta(hours=10))
+    applying.definition["steps"][0]["send"] = "IMMEDIATE"
+    before = await applying.rows()
+    plan = await applying.plan()
+    first = (
+        'workflow "Standard" would be saved as draft; --publish makes it v1.1 (minor):'
+        " 2 claims in process take it over, 0 claims stay on the version of before"
+    )
+    assert plan.changes == [
+        first,
+        'workflow "Standard": step 1.send changed: "CONTACT_HOURS" -> "IMMEDIATE"',
+        'workflow "Standard": next contacts of 2 claims: 2 changed (time 2)',
+    ]
+    [preview] = plan.as_json()["previews"]
+    assert (preview["before"], preview["after"], preview["verdict"]) == ("v1.0", "v1.1", "MINOR")
+    assert (preview["claimsReached"], preview["claimsStaying"]) == (2, 0)
+    assert preview["nextContacts"]["kinds"]["CHANGED"] == 2
+    assert [each["referenceNumber"] for each in preview["nextContacts"]["listed"]] == ["A", "B"]
+    assert await applying.rows() == before
+
+
+async def test_a_plan_of_a_major_version_says_that_contacts_stay(
+    applying: Applying, clock: MovableClock
+) -> None:
+    await applying.apply()
+    await House(applying.resources, clock, await applying.merchant(), []).create("A")
+    applying.definition["steps"][1]["days"] = 8
+    plan = await applying.plan(publish=True)
+    assert len(plan.changes) == 2
+    [preview] = plan.as_json()["previews"]
+    assert (preview["verdict"], preview["claimsReached"], preview["claimsStaying"]) == (
+        "MAJOR", 0, 1,
+    )  # fmt: skip

@@ -34,14 +34,14 @@ def faults_of(folder: Path, *, is_development: bool = True, **changes: Any) -> l
 async def test_every_fault_is_reported_at_once_and_nothing_is_stored(
     resources: Resources, tmp_path: Path
 ) -> None:
-    document = {**FILE, "timezone": "Berlin", "webhoks": [], "guards": {}}
+    document = {**FILE, "timezone": "Berlin", "webhoks": [], "retentionDays": 90}
     document["workflows"] = [{"name": "A", "definition": {**a_document(), "steps": []}}]
     with pytest.raises(ValidationError) as refusal:
         await apply_file(resources, write(tmp_path, document), available_adapters=ADAPTERS)
     assert {(fault.path, fault.code) for fault in refusal.value.faults} == {
         ("/timezone", "UNKNOWN_TIMEZONE"),
         ("/webhoks", "UNKNOWN_FIELD"),
-        ("/guards", "NOT_AVAILABLE"),
+        ("/retentionDays", "NOT_AVAILABLE"),
         ("/workflows/0/definition/steps", "TOO_FEW"),
     }
     async with resources.database.connection() as connection:
@@ -112,7 +112,7 @@ def methods(*providers: str) -> dict[str, Any]:
         ({"workflows": FILE["workflows"] * 2}, "/workflows/1/name", "REPEATED"),
         ({"switchedToWorkflows": False}, "/workflows", "NOT_SWITCHED"),
         ({"assignmentRules": {"default": None, "rules": [{"name": "r"}]}},
-         "/assignmentRules/rules", "NOT_AVAILABLE"),
+         "/assignmentRules/rules/0/target", "REQUIRED"),
     ],
 )  # fmt: skip
 def test_each_fault_of_a_file(

@@ -9,6 +9,8 @@ import pytest
 
 from dunwell.assignment.assign_to_workflow import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.store import load_rules
 from dunwell.errors import NotFound
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
@@ -31,11 +33,10 @@ OTHER = a_definition(
 async def with_other(house: House) -> Version:
     """A second workflow; the default stays."""
     async with house.work() as work:
-        default = await work.tx.fetchval("SELECT document FROM assignment_rules")
+        rules = await load_rules(work.tx, work.merchant_id)
     other = await house.publish(OTHER, "Other")
     async with house.work() as work:
-        await work.tx.execute("UPDATE assignment_rules SET document = $1", default)
-        await work.tx.execute("UPDATE merchants SET revision = revision + 1")
+        await publish_rules(work, rules)
     return other
 
 

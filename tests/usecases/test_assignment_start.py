@@ -8,8 +8,8 @@ from dunwell.assignment.outcome import Assignment
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.start_assignment import start_assignment
-from dunwell.assignment.targets import load_default_target
-from dunwell.errors import InvalidState, NotFound
+from dunwell.assignment.targets import load_rulebook
+from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.definitions import a_definition
@@ -83,7 +83,7 @@ async def test_an_ended_claim_and_an_absent_one_are_refused(
     assert await runs(house) == [1]
 
 
-async def test_the_target_kept_is_dropped_when_rules_or_workflows_change(
+async def test_what_is_kept_is_dropped_when_rules_or_workflows_change(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -96,9 +96,9 @@ async def test_the_target_kept_is_dropped_when_rules_or_workflows_change(
             async with house.work() as work:
                 await publish_rules(work, RuleSet())
         async with house.work() as work:
-            target = await load_default_target(work.tx, work.merchant)
-        found.append(target and target.name)
-    assert found == ["v1.0", "v1.1", None]
+            rulebook = await load_rulebook(work.tx, work.merchant)
+        found.append([version.name for version in rulebook.versions.values()])
+    assert found == [["v1.0"], ["v1.1"], []]
 
 
 async def test_a_default_of_another_merchant_is_refused(
@@ -107,7 +107,7 @@ async def test_a_default_of_another_merchant_is_refused(
     house = await a_house(resources, clock)
     other = await a_house(resources, clock, key="hansen")
     theirs = await other.publish(a_definition())
-    with pytest.raises(NotFound):
+    with pytest.raises(ValidationError):
         async with house.work() as work:
             await publish_rules(work, RuleSet(default=theirs.workflow_id))
     assert await house.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []

@@ -36,8 +36,18 @@ def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[st
 
 def test_help_lists_every_word(dunwell: CommandLine) -> None:
     done = dunwell.run("--help")
-    words = ["up", "web", "worker", "migrate", "apply", "credential", "webhook", "doctor"]
-    words += ["config"]
+    words = ["up", "web", "worker", "migrate", "apply", "workflow", "rules", "scenario"]
+    words += [
+        "switch",
+        "credential",
+        "webhook",
+        "explain",
+        "suppression",
+        "communications",
+        "verify-ledger",
+        "doctor",
+        "config",
+    ]
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.split("Commands:\n")[1].splitlines()] == words
 

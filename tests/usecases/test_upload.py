@@ -11,6 +11,7 @@ import pytest
 
 from dunwell.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
 from dunwell.files.accept_upload import accept_upload
+from dunwell.files.content import clean_file
 from dunwell.files.inspection import Inspector
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import ContentMissing, Storage, upload_key
@@ -24,7 +25,7 @@ from tests.support.files import a_pdf, an_image
 from tests.support.merchants import a_merchant
 
 _TICKET = UUID("01900000-0000-7000-8000-000000000001")
-_PDF = a_pdf()
+_PDF = clean_file(a_pdf()).content
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ It opens nothing; what it needs is given, and other faces' routes are mounted be
 from collections.abc import Sequence
 from typing import Any
 
-from litestar import HttpMethod, Litestar, Request, Response
+from litestar import HttpMethod, Litestar, MediaType, Request, Response
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, ControllerRouterHandler
 
 from dunwell.api.answer import Answer
 from dunwell.api.call import Tools
-from dunwell.api.catalogue import ENDPOINTS
+from dunwell.api.catalogue import ENDPOINTS, OPERATIONS
 from dunwell.api.figures import Figures
 from dunwell.api.operating import build_operating_routes
 from dunwell.api.operation import Endpoint, Operation
@@ -44,7 +44,8 @@ def build_app(
     tools = Tools(resources, channels, Storage.open(resources.settings.files_url), inspector)
     figures = Figures()
     server = Server(tools, figures)
-    routes: list[Any] = [_route(server, endpoint) for endpoint in ENDPOINTS]
+    routes: list[Any] = [_options_route(path) for path in {each.path: None for each in OPERATIONS}]
+    routes += [_route(server, endpoint) for endpoint in ENDPOINTS]
     routes += [_token_route(tools, figures), *build_operating_routes(resources, figures)]
     routes += build_reference_routes(resources.settings.public_url)
     return Litestar(
@@ -66,6 +67,20 @@ def _route(server: Server, endpoint: Endpoint) -> HTTPRouteHandler:
     return _build_handler(endpoint.operation)(handle)
 
 
+def _options_route(path: str) -> HTTPRouteHandler:
+    """Says what an address takes. Litestar's own answer forgets methods that are added to it later,
+    hence these come first."""
+    methods: list[str] = [each.method for each in OPERATIONS if each.path == path]
+    headers = {"Allow": ", ".join(sorted([*methods, "OPTIONS"]))}
+
+    async def handle() -> Response[None]:
+        return Response(None, headers=headers, media_type=MediaType.TEXT)
+
+    return HTTPRouteHandler(
+        _template(path), http_method=HttpMethod.OPTIONS, name=f"options {path}", status_code=204
+    )(handle)
+
+
 def _token_route(tools: Tools, figures: Figures) -> HTTPRouteHandler:
     async def handle(request: Request[Any, Any, Any]) -> ASGIApp:
         return await serve_token(tools, figures, request)
@@ -76,11 +91,15 @@ def _token_route(tools: Tools, figures: Figures) -> HTTPRouteHandler:
 def _build_handler(operation: Operation) -> HTTPRouteHandler:
     """Litestar tells numbers from texts in paths; here every id is a text, to be read strictly."""
     return HTTPRouteHandler(
-        BASE_PATH + operation.path.replace("}", ":str}"),
+        _template(operation.path),
         http_method=HttpMethod(operation.method),
         name=operation.operation_id,
         status_code=200,
     )
+
+
+def _template(path: str) -> str:
+    return BASE_PATH + path.replace("}", ":str}")
 
 
 def _build_exception_handler(resources: Resources) -> Any:

@@ -1,13 +1,40 @@
 """Every operation of the API, in the order of the reference, and the endpoints that serve them."""
 
-from dunwell.api.routes import claims, events, payments, processes, sandbox, uploads
+from dunwell.api.routes import (
+    attachment_content,
+    attachments,
+    claim_changes,
+    claim_items,
+    claim_reading,
+    claims,
+    communications,
+    disputes,
+    events,
+    explanation,
+    modalities,
+    payments,
+    processes,
+    sandbox,
+    scenarios,
+    uploads,
+)
 from dunwell.api.routes.token import OBTAIN_TOKEN
 
 ENDPOINTS = (
     *uploads.ENDPOINTS,
     *claims.ENDPOINTS,
+    *claim_reading.ENDPOINTS,
+    *claim_changes.ENDPOINTS,
+    *claim_items.ENDPOINTS,
+    *attachments.ENDPOINTS,
+    *attachment_content.ENDPOINTS,
+    *explanation.ENDPOINTS,
+    *communications.ENDPOINTS,
     *payments.ENDPOINTS,
+    *disputes.ENDPOINTS,
+    *modalities.ENDPOINTS,
     *processes.ENDPOINTS,
+    *scenarios.ENDPOINTS,
     *events.ENDPOINTS,
     *sandbox.ENDPOINTS,
 )
@@ -18,10 +45,15 @@ OPERATIONS = (OBTAIN_TOKEN, *(endpoint.operation for endpoint in ENDPOINTS))
 TAGS = {
     "Authentication": "A token for an hour, from a client id and secret the operator gave you.",
     "Uploads": "Files that debtors can download with their claim.",
-    "Claims": "Hand claims over, and see where each stands.",
+    "Claims": "Hand claims over, see where each stands, change and end them.",
+    "Communications": "What debtors were sent, word for word.",
+    "Attachments": "The files of a claim: add, replace, download and delete them.",
     "Payments": "Tell the service what was paid elsewhere.",
+    "Disputes": "What debtors object to, and your answer.",
+    "Payment modalities": "Answer debtors who ask for a payment plan or a deferment.",
     "Workflows": "The processes claims can be assigned to.",
     "Assignments": "Which process a claim runs.",
+    "Scenarios": "Legacy: what workflows are called until the merchant is switched to them.",
     "Events": "What happened to your claims, as the webhooks tell it.",
     "Sandbox": "A sandbox merchant's clock moves when you say so.",
 }

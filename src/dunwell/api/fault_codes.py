@@ -20,6 +20,8 @@ FAULT_CODES = {
     "EMPTY_TEXT": "The text is blank.",
     "EMPTY_FILE": "The file has no content.",
     "PRIMARY_MISSING": "No item is of type PRIMARY.",
+    "UNKNOWN_ITEM": "The claim has no such item.",
+    "UNKNOWN_ENDPOINT": "The merchant has no such webhook endpoint.",
     "UNKNOWN_CURRENCY": "The code is no currency of ISO 4217.",
     "UNKNOWN_LANGUAGE": "The code is no language of ISO 639.",
     "UNKNOWN_COUNTRY": "The code is no country of ISO 3166-1.",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dunwell.api.call import Call
 from dunwell.errors import Refusal
 
-Method = Literal["GET", "POST"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,10 @@ class Body:
     shape: Any
     example: Any
     description: str = ""
+    # Names the same content may be sent under too.
+    further_media_types: tuple[str, ...] = ()
+    # Else a request without a body is one with `{}`.
+    is_required: bool = True
     # Further media type parts a form needs said (OpenAPI `encoding`).
     encoding: dict[str, Any] = field(default_factory=dict)
 
@@ -59,7 +63,11 @@ class Operation:
     # Whether the contract names it, or it is ours.
     is_addition: bool = False
     has_envelope: bool = True
+    # Of an answer that is a file: what it can be. Its refusals come in the envelope.
+    file_types: tuple[str, ...] = ()
     needs_token: bool = True
+    # Answers say when it will be retired, once settings name the dates.
+    is_legacy: bool = False
 
     @property
     def takes_key(self) -> bool:

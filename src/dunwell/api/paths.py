@@ -25,11 +25,53 @@ def read_claim_id(text: str) -> int:
     return int(text)
 
 
+def read_item_id(text: str) -> int:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
+        raise NotFound(f"There is no item {text[:64]}.")
+    return int(text)
+
+
 def read_payment_id(text: str) -> UUID:
     """Raises NotFound; whether the claim has it is found out later, and told alike."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment {text[:64]}.")
     return UUID(text)
+
+
+def read_modality_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment modality {text[:64]}.")
+    return UUID(text)
+
+
+def read_dispute_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no dispute {text[:64]}.")
+    return UUID(text)
+
+
+def read_reference(text: str) -> UUID:
+    """A communication's. Raises NotFound in the words used for one that does not exist."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no communication {text[:64]}.")
+    return UUID(text)
+
+
+def read_attachment_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no attachment {text[:64]}.")
+    return UUID(text)
+
+
+def read_scenario_id(text: str) -> int:
+    """Raises NotFound in the words used for a scenario that does not exist."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
+        raise NotFound(f"There is no scenario {text[:64]}.")
+    return int(text)
 
 
 def read_workflow_id(text: str) -> UUID | None:

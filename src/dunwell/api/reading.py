@@ -1,6 +1,6 @@
 """Reads a request's body as it streams in, and refuses it as soon as it is too large."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -60,17 +60,25 @@ async def stream_body(request: AnyRequest, limit: int) -> AsyncIterator[bytes]:
             yield chunk
 
 
-async def read_json_bytes(request: AnyRequest) -> bytes:
+def has_body(request: AnyRequest) -> bool:
+    """Whether the request announces one."""
+    if read_header(request, b"transfer-encoding") is not None:
+        return True
+    return (read_header(request, b"content-length") or "0") != "0"
+
+
+async def read_json_bytes(request: AnyRequest, further_media_types: Sequence[str] = ()) -> bytes:
     """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge."""
-    check_media_type(request, "application/json")
+    check_media_type(request, "application/json", *further_media_types)
     return b"".join([chunk async for chunk in stream_body(request, MAX_JSON_BYTES)])
 
 
-def check_media_type(request: AnyRequest, wanted: str) -> None:
+def check_media_type(request: AnyRequest, *wanted: str) -> None:
     given = read_header(request, b"content-type") or ""
-    if given.partition(";")[0].strip().lower() != wanted:
+    if given.partition(";")[0].strip().lower() not in wanted:
         raise UnsupportedMediaType(
-            f"The body must be sent as {wanted}; set the Content-Type header.", allowed=[wanted]
+            f"The body must be sent as {' or '.join(wanted)}; set the Content-Type header.",
+            allowed=list(wanted),
         )
 
 

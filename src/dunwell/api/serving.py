@@ -7,6 +7,7 @@
 """
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from litestar.types import ASGIApp
@@ -19,10 +20,11 @@ from dunwell.api.gate import Gate
 from dunwell.api.multipart import MEDIA_TYPE, read_parts
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
-from dunwell.api.reading import AnyRequest, read_json_bytes
+from dunwell.api.reading import AnyRequest, has_body, read_json_bytes
 from dunwell.api.refusing import answer_crash, answer_refusal
 from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, read_key
 from dunwell.api.request_id import request_id_of
+from dunwell.api.retiring import list_retirement_headers
 from dunwell.errors import PayloadTooLarge, Refusal
 
 
@@ -34,12 +36,15 @@ class Server:
         self._database = tools.resources.database
         self._gate = Gate(tools)
         self._figures = figures
+        self._retirement = list_retirement_headers(tools.resources.settings)
 
     async def serve(self, endpoint: Endpoint, request: AnyRequest) -> ASGIApp:
         """Answer one request; never raises but when it is cancelled."""
         started = time.perf_counter()
         answer = await self._answer(endpoint, request)
         self._figures.count(endpoint.operation, answer.status, time.perf_counter() - started)
+        if endpoint.operation.is_legacy and self._retirement:
+            return replace(answer, headers=answer.headers + self._retirement)
         return answer
 
     async def _answer(self, endpoint: Endpoint, request: AnyRequest) -> Answer:
@@ -67,8 +72,10 @@ class Server:
             return call
         if body.media_type == MEDIA_TYPE:
             call.parts = await read_parts(request)
+        elif not body.is_required and not has_body(request):
+            call.body = b"{}"
         else:
-            call.body = await read_json_bytes(request)
+            call.body = await read_json_bytes(request, body.further_media_types)
         return call
 
     async def _perform(self, endpoint: Endpoint, request: AnyRequest, call: Call) -> Answer:
@@ -124,4 +131,6 @@ async def _run(endpoint: Endpoint, call: Call) -> Answer:
     result: Any = await endpoint.run(call)
     if isinstance(result, Refusal):
         return answer_refusal(result)
+    if isinstance(result, Answer):
+        return result
     return Answer(200, encode_result(result))

@@ -14,7 +14,7 @@ from dunwell.assignment.store import lock_claims
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.workflows.store import load_assignability, load_current
+from dunwell.workflows.store import hold_workflows, load_current
 from dunwell.workflows.versions import Version
 
 _NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to a scenario."
@@ -31,12 +31,22 @@ async def assign_to_workflow(
     if not work.merchant.switched_to_workflows:
         failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
         return AssignmentOutcome(failures=failures)
-    assignability = await load_assignability(work.tx, work.merchant_id, workflow_id)
-    if assignability is None:
-        raise NotFound(f"There is no workflow {workflow_id}.")
+    return await put_on_process(work, workflow_id, wanted)
+
+
+async def put_on_process(
+    work: Work, workflow_id: UUID, claim_ids: Sequence[int], *, word: str = "workflow"
+) -> AssignmentOutcome:
+    """The same under whatever name the merchant knows the process by, no id twice."""
+    # Workflows before claims.
+    held = await hold_workflows(work.tx, work.merchant_id, [workflow_id])
+    if workflow_id not in held:
+        raise NotFound(f"There is no {word} {workflow_id}.")
+    wanted = list(claim_ids)
     found = await lock_claims(work.tx, work.merchant_id, wanted)
     version = await load_current(work.tx, work.merchant_id, workflow_id)
-    target = _describe_target(work, workflow_id, version, is_enabled=assignability[1])
+    is_enabled = held[workflow_id][1]
+    target = _describe_target(work, workflow_id, version, is_enabled=is_enabled, word=word)
     decision = decide_assignment(wanted, found, target)
     if version is not None and decision.to_start:
         await start_runs(work, version, decision.to_start)
@@ -51,11 +61,11 @@ async def assign_to_workflow(
 
 
 def _describe_target(
-    work: Work, workflow_id: UUID, version: Version | None, *, is_enabled: bool
+    work: Work, workflow_id: UUID, version: Version | None, *, is_enabled: bool, word: str
 ) -> Target:
     own = work.merchant.configuration.currency
     if version is None:
         return Target(workflow_id, own, "The workflow was never published; publish it first.")
     currency = version.definition.settings.currency or own
-    obstacle = None if is_enabled else "The workflow is deactivated; activate it first."
-    return Target(workflow_id, currency, obstacle)
+    obstacle = None if is_enabled else f"The {word} is deactivated; activate it first."
+    return Target(workflow_id, currency, obstacle, word)

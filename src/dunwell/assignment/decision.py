@@ -27,6 +27,8 @@ class Target:
     # The only currency it takes.
     currency: str
     obstacle: str | None = None
+    # What the merchant calls it.
+    word: str = "workflow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +64,6 @@ def _find_obstacle(claim: AssignableClaim | None, target: Target) -> str | None:
     if target.obstacle is not None:
         return target.obstacle
     if claim.currency != target.currency:
-        return f"The workflow takes claims in {target.currency}; this one is in {claim.currency}."
+        takes = f"The {target.word} takes claims in {target.currency}"
+        return f"{takes}; this one is in {claim.currency}."
     return None

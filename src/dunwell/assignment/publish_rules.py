@@ -1,29 +1,49 @@
 """Publish a merchant's assignment rules; claims created from then on follow them."""
 
+from collections.abc import Iterator, Mapping
 from uuid import UUID
 
-from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.store import save_rules
-from dunwell.errors import NotFound
+from dunwell.assignment.document import list_names, write_rules
+from dunwell.assignment.rules import RuleSet, list_targets
+from dunwell.assignment.store import TargetRow, load_targets, save_rules
+from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import lock_merchant, raise_revision
-from dunwell.workflows.store import load_assignability
+from dunwell.workflows.store import hold_workflows
 
 
-async def publish_rules(work: Work, rules: RuleSet) -> None:
-    """Raises NotFound: the default is none of the merchant's workflows."""
+async def publish_rules(work: Work, rules: RuleSet) -> int:
+    """Store the rules as the next version; answers its number.
+
+    Raises ValidationError, with every workflow that is absent, deleted or was never published.
+    """
     await lock_merchant(work.tx, work.merchant_id)
-    target = rules.default
-    if target is not None and not await _exists(work, target):
-        raise NotFound(f"There is no workflow {target}.")
+    # Nothing they point to is deleted meanwhile.
+    await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
+    targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
+    faults = list(_find_target_faults(rules, targets))
+    if faults:
+        raise ValidationError(faults)
     version = await save_rules(work.tx, work.merchant_id, rules, work.now)
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "assignment_rules.publish", f"assignment_rules:{version}",
-        default=None if target is None else str(target),
+        rules=len(rules.rules), default=None if rules.default is None else str(rules.default),
     )  # fmt: skip
+    return version
 
 
-async def _exists(work: Work, workflow_id: UUID) -> bool:
-    return await load_assignability(work.tx, work.merchant_id, workflow_id) is not None
+def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:
+    """Pointers are those of the rules as people write them."""
+    by_name = {str(each): targets.get(each) for each in list_targets(rules)}
+    for path, workflow_id in list_names(write_rules(rules, {})):
+        target = by_name[workflow_id]
+        if target is None:
+            yield Fault(path, f"There is no workflow {workflow_id}.", "UNKNOWN_WORKFLOW")
+        elif target.is_deleted:
+            message = f'The workflow "{target.name}" is deleted; name another.'
+            yield Fault(path, message, "UNKNOWN_WORKFLOW")
+        elif target.major is None:
+            message = f'The workflow "{target.name}" was never published; publish it first.'
+            yield Fault(path, message, "NEVER_PUBLISHED")

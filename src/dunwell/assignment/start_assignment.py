@@ -1,13 +1,17 @@
 """Assign one claim by the rules (spec, Start assignment; CONTRACT 5)."""
 
 from dunwell.assignment.decision import ENDED
+from dunwell.assignment.facts import load_claim_facts
+from dunwell.assignment.matching import Match, match_rules
 from dunwell.assignment.outcome import Assignment
+from dunwell.assignment.rules import list_targets
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
-from dunwell.assignment.targets import accepts_currency, load_default_target
+from dunwell.assignment.targets import Rulebook, find_today, load_rulebook
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.workflows.store import hold_workflows
 
 
 async def start_assignment(work: Work, claim_id: int) -> Assignment:
@@ -15,6 +19,9 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
 
     No workflow in the answer: no rule matches. Raises NotFound and InvalidState (ended).
     """
+    rulebook = await load_rulebook(work.tx, work.merchant)
+    # Workflows before claims; what is deleted since the rules were read is nobody's target.
+    held = await hold_workflows(work.tx, work.merchant_id, list_targets(rulebook.rules))
     claim = (await lock_claims(work.tx, work.merchant_id, [claim_id])).get(claim_id)
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
@@ -22,12 +29,21 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
         raise InvalidState("The claim has ended; it cannot be assigned.", state=claim.status)
     if claim.workflow_id is not None:
         return Assignment(claim_id, claim.workflow_id)
-    version = await load_default_target(work.tx, work.merchant)
-    if version is None or not accepts_currency(version, work.merchant, claim.currency):
+    match = await _match(work, rulebook.only(held), claim_id)
+    if match.workflow_id is None:
         return Assignment(claim_id, None)
-    await start_runs(work, version, [claim])
+    version = rulebook.versions[match.workflow_id]
+    await start_runs(work, version, [claim], rules_version=rulebook.version)
     await save_audit(
         work, "claim.assign", f"claim:{claim_id}",
         workflowId=str(version.workflow_id), version=version.name,
+        rulesVersion=rulebook.version, rule=match.rule,
     )  # fmt: skip
     return Assignment(claim_id, version.workflow_id)
+
+
+async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> Match:
+    """Of the claim as it stands, which the caller has locked."""
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, find_today(work))
+    assert facts is not None, "locked in this transaction"
+    return match_rules(rulebook.rules, facts.conditions, facts.currency, rulebook.targets, claim_id)

@@ -10,8 +10,14 @@ from dunwell.merchants.account import Work
 from dunwell.workflows.versions import Version
 
 
-async def start_runs(work: Work, version: Version, claims: Sequence[AssignableClaim]) -> None:
-    """The caller has locked the claims and decided that they can be assigned."""
+async def start_runs(
+    work: Work, version: Version, claims: Sequence[AssignableClaim],
+    *, rules_version: int | None = None,
+) -> None:  # fmt: skip
+    """The caller has locked the claims and decided that they can be assigned.
+
+    `rules_version`: of the rules that chose the process; none: it was asked for by name.
+    """
     moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
     if moved:
         await cancel_contacts(work.tx, work.merchant_id, moved, work.now)
@@ -24,4 +30,6 @@ async def start_runs(work: Work, version: Version, claims: Sequence[AssignableCl
         for claim in claims
     ]
     if starts:
-        await save_new_runs(work.tx, work.merchant_id, version, starts, work.now)
+        await save_new_runs(
+            work.tx, work.merchant_id, version, starts, work.now, rules_version=rules_version
+        )

@@ -1,21 +1,30 @@
 """The SQL of assignment: rules, and the claims they are applied to. Rows in, values out."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
 from dunwell.assignment.decision import AssignableClaim
 from dunwell.assignment.rules import RuleSet
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, Row
 from dunwell.workflows.versions import Version
 
 _LOAD_RULES = """
-SELECT document
+SELECT version, document, published_at
 FROM assignment_rules
 WHERE merchant_id = $1
 ORDER BY version DESC
 LIMIT 1
+"""
+
+# By primary key.
+_LOAD_RULES_VERSION = """
+SELECT document
+FROM assignment_rules
+WHERE merchant_id = $1 AND version = $2
 """
 
 # The caller holds the merchant's row, so versions have no gaps and no races.
@@ -25,6 +34,45 @@ SELECT $1, COALESCE(MAX(version), 0) + 1, $2, $3
 FROM assignment_rules
 WHERE merchant_id = $1
 RETURNING version
+"""
+
+_LOAD_DRAFT = """
+SELECT document, saved_at
+FROM assignment_rule_drafts
+WHERE merchant_id = $1
+"""
+
+_SAVE_DRAFT = """
+INSERT INTO assignment_rule_drafts (merchant_id, document, saved_at)
+VALUES ($1, $2, $3)
+ON CONFLICT (merchant_id) DO UPDATE
+SET document = EXCLUDED.document, saved_at = EXCLUDED.saved_at
+"""
+
+_DELETE_DRAFT = """
+DELETE FROM assignment_rule_drafts
+WHERE merchant_id = $1
+RETURNING merchant_id
+"""
+
+# Each workflow with the newest major that can be started. Rides on the primary key of workflows and
+# the key workflow_versions (merchant_id, workflow_id, major, minor), backwards.
+_LOAD_TARGETS = """
+SELECT workflow.workflow_id, workflow.name, workflow.assignment_enabled,
+    workflow.deleted_at IS NOT NULL AS is_deleted, newest.major
+FROM workflows AS workflow
+LEFT JOIN LATERAL (
+    SELECT major
+    FROM workflow_versions
+    WHERE merchant_id = workflow.merchant_id
+        AND workflow_id = workflow.workflow_id
+        AND state <> 'DRAFT'
+    ORDER BY major DESC
+    LIMIT 1
+) AS newest ON true
+WHERE workflow.merchant_id = $1
+    AND ($2::uuid[] IS NULL OR workflow.workflow_id = ANY($2::uuid[]))
+ORDER BY workflow.created_at, workflow.workflow_id
 """
 
 # Locks in the order of ids, as everything does that locks several claims. Rides on the primary
@@ -53,7 +101,8 @@ SET workflow_id = $4,
     run = run + 1,
     next_step_id = $6,
     due_at = started.due_at,
-    updated_at = $7
+    updated_at = $7,
+    rules_version = $8
 FROM UNNEST($2::bigint[], $3::timestamptz[]) AS started (claim_id, due_at)
 WHERE claims.merchant_id = $1 AND claims.claim_id = started.claim_id
 """
@@ -63,15 +112,81 @@ WHERE claims.merchant_id = $1 AND claims.claim_id = started.claim_id
 _FIRST_IMPOSSIBLE_ID = 2**63
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedRules:
+    """The newest version of a merchant's rules. Versions count from 1."""
+
+    version: int
+    rules: RuleSet
+    published_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RulesDraft:
+    rules: RuleSet
+    saved_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """A workflow as rules see it; no major: it was never published."""
+
+    workflow_id: UUID
+    name: str
+    assignment_enabled: bool
+    is_deleted: bool
+    major: int | None
+
+
+async def load_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
+    """None: none were ever published."""
+    row = await tx.fetchrow(_LOAD_RULES, merchant_id)
+    if row is None:
+        return None
+    return PublishedRules(row["version"], _read(row), row["published_at"])
+
+
 async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
-    document = await tx.fetchval(_LOAD_RULES, merchant_id)
-    return RuleSet() if document is None else msgspec.convert(document, RuleSet)
+    """The published rules; no rules and no default when there are none."""
+    published = await load_published_rules(tx, merchant_id)
+    return RuleSet() if published is None else published.rules
+
+
+async def load_rules_version(tx: Connection, merchant_id: int, version: int) -> RuleSet:
+    """Published rules never change and are never deleted."""
+    row = await tx.fetchrow(_LOAD_RULES_VERSION, merchant_id, version)
+    assert row is not None
+    return _read(row)
+
+
+async def load_rules_draft(tx: Connection, merchant_id: int) -> RulesDraft | None:
+    row = await tx.fetchrow(_LOAD_DRAFT, merchant_id)
+    return None if row is None else RulesDraft(_read(row), row["saved_at"])
 
 
 async def save_rules(tx: Connection, merchant_id: int, rules: RuleSet, now: datetime) -> int:
     """Store the rules as the newest version; answers its number."""
     version: int = await tx.fetchval(_SAVE_RULES, merchant_id, msgspec.to_builtins(rules), now)
     return version
+
+
+async def save_draft(tx: Connection, merchant_id: int, rules: RuleSet, now: datetime) -> None:
+    """Store the merchant's one draft of rules in place of any before."""
+    await tx.execute(_SAVE_DRAFT, merchant_id, msgspec.to_builtins(rules), now)
+
+
+async def delete_draft(tx: Connection, merchant_id: int) -> bool:
+    """False: there was none."""
+    return await tx.fetchval(_DELETE_DRAFT, merchant_id) is not None
+
+
+async def load_targets(
+    tx: Connection, merchant_id: int, workflow_ids: Collection[UUID] | None = None
+) -> dict[UUID, TargetRow]:
+    """The workflows of these ids, deleted ones included; none given: all of the merchant's."""
+    wanted = None if workflow_ids is None else list(workflow_ids)
+    rows = await tx.fetch(_LOAD_TARGETS, merchant_id, wanted)
+    return {row["workflow_id"]: TargetRow(**row) for row in rows}
 
 
 async def lock_claims(
@@ -85,11 +200,15 @@ async def lock_claims(
 
 async def save_new_runs(
     tx: Connection, merchant_id: int, version: Version, starts: Sequence[tuple[int, datetime]],
-    now: datetime,
+    now: datetime, *, rules_version: int | None,
 ) -> None:  # fmt: skip
     """Put claims, which the caller has locked, before the first step of `version`."""
     await tx.execute(
         _START_RUNS, merchant_id,
         [claim_id for claim_id, _ in starts], [due_at for _, due_at in starts],
-        version.workflow_id, version.major, version.definition.steps[0].id, now,
+        version.workflow_id, version.major, version.definition.steps[0].id, now, rules_version,
     )  # fmt: skip
+
+
+def _read(row: Row) -> RuleSet:
+    return msgspec.convert(row["document"], RuleSet)

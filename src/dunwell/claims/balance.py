@@ -25,6 +25,8 @@ class Item:
     due_on: date | None = None
     reference: str | None = None
     item_on: date | None = None
+    # The item a fee was added for.
+    fee_of: int | None = None
 
     @property
     def outstanding_cents(self) -> int:

@@ -3,16 +3,53 @@
 The answer names every property that fails, so that "why was this step skipped?" has an answer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from operator import attrgetter
+from typing import Any, Protocol
 
 from dunwell.workflows.definition import Bounds, Condition, TextTest
 
 
+class Facts(Protocol):
+    """What conditions may ask about a claim on a day in the merchant's zone."""
+
+    @property
+    def outstanding_cents(self) -> int: ...
+    @property
+    def total_cents(self) -> int: ...
+    @property
+    def age(self) -> int | None:
+        """The debtor's full years."""
+
+    @property
+    def primary_age_days(self) -> int | None:
+        """Days since the first PRIMARY item's due date, or its item date."""
+
+    @property
+    def item_types(self) -> Collection[str]: ...
+    @property
+    def language(self) -> str | None: ...
+    @property
+    def country(self) -> str | None: ...
+    @property
+    def city(self) -> str | None: ...
+    @property
+    def postal_code(self) -> str | None: ...
+    @property
+    def email(self) -> str | None: ...
+    @property
+    def mobile_number(self) -> str | None: ...
+    @property
+    def has_address(self) -> bool: ...
+    @property
+    def custom_fields(self) -> Mapping[str, str]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionFacts:
-    """What conditions may ask about a claim on a day in the merchant's zone."""
+    """`Facts` that were loaded, as a value."""
 
     outstanding_cents: int
     total_cents: int
@@ -31,46 +68,70 @@ class ConditionFacts:
 
     @property
     def age(self) -> int | None:
-        """The debtor's full years."""
-        born = self.date_of_birth
-        if born is None:
-            return None
-        had_birthday = (self.today.month, self.today.day) >= (born.month, born.day)
-        return self.today.year - born.year - (0 if had_birthday else 1)
+        return count_years(self.date_of_birth, self.today)
 
     @property
     def primary_age_days(self) -> int | None:
-        """Days since the first PRIMARY item's due date, or its item date."""
         first = self.first_primary_on
         return None if first is None else (self.today - first).days
 
 
-def find_unmet(condition: Condition | None, facts: ConditionFacts) -> list[str]:
-    """The properties whose tests fail, by their names on the wire; none: it holds."""
+def count_years(born: date | None, today: date) -> int | None:
+    if born is None:
+        return None
+    had_birthday = (today.month, today.day) >= (born.month, born.day)
+    return today.year - born.year - (0 if had_birthday else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property of the grammar: what its test looks like, and when it holds."""
+
+    # On the wire.
+    name: str
+    # Of `Condition`.
+    attribute: str
+    holds: Callable[[Any, Facts], bool]
+    # For the table in the operator's guide.
+    takes: str
+    meaning: str
+
+
+def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
+    """The properties a condition tests, each with its test; none: it always holds."""
     if condition is None:
-        return []
-    return [name for name, test in _TESTS.items() if not test(condition, facts)]
+        return ()
+    pairs = zip(PROPERTIES, _read_tests(condition), strict=True)
+    return tuple((each, test) for each, test in pairs if test is not None)
 
 
-def _within(bounds: Bounds | None, value: int | None) -> bool:
-    if bounds is None:
-        return True
+def find_unmet(condition: Condition | None, facts: Facts) -> list[str]:
+    """The properties whose tests fail, by their names on the wire; none: it holds."""
+    return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
+
+
+def is_within(bounds: Bounds, value: int | None) -> bool:
+    """An unknown value is within no bounds."""
     if value is None:
         return False
-    low = int(bounds.min) if bounds.min is not None else None
-    high = int(bounds.max) if bounds.max is not None else None
+    low, high = read_bounds(bounds)
     return (low is None or low <= value) and (high is None or value <= high)
 
 
-def _is_one_of(wanted: str | list[str] | None, value: str | None) -> bool:
-    if wanted is None:
-        return True
-    return value in ([wanted] if isinstance(wanted, str) else wanted)
+def read_bounds(bounds: Bounds) -> tuple[int | None, int | None]:
+    """Both inclusive; none: open."""
+    return (
+        None if bounds.min is None else int(bounds.min),
+        None if bounds.max is None else int(bounds.max),
+    )
 
 
-def _reads(test: TextTest | None, value: str | None) -> bool:
-    if test is None:
-        return True
+def list_values(wanted: str | list[str]) -> list[str]:
+    return [wanted] if isinstance(wanted, str) else wanted
+
+
+def reads(test: TextTest, value: str | None) -> bool:
+    """Whether a text passes; an absent one passes no test."""
     if value is None:
         return False
     return (
@@ -80,39 +141,94 @@ def _reads(test: TextTest | None, value: str | None) -> bool:
     )
 
 
-def _has_all(condition: Condition, facts: ConditionFacts) -> bool:
+def _has_all(wanted: list[str], facts: Facts) -> bool:
     present = {
         "email": facts.email is not None,
         "mobileNumber": facts.mobile_number is not None,
         "address": facts.has_address,
     }
-    return all(present[name] for name in condition.has or [])
+    return all(present[name] for name in wanted)
 
 
-def _has_item_type(condition: Condition, facts: ConditionFacts) -> bool:
-    wanted = condition.item_type
-    if wanted is None:
-        return True
-    return any(_is_one_of(wanted, item_type) for item_type in facts.item_types)
+def _has_item_type(wanted: str | list[str], facts: Facts) -> bool:
+    return any(each in facts.item_types for each in list_values(wanted))
 
 
-def _has_custom_fields(condition: Condition, facts: ConditionFacts) -> bool:
-    wanted = condition.custom_fields or {}
+def _has_fields(wanted: Mapping[str, str], facts: Facts) -> bool:
     return all(facts.custom_fields.get(name) == value for name, value in wanted.items())
 
 
-_TESTS: dict[str, Callable[[Condition, ConditionFacts], bool]] = {
-    "outstanding": lambda c, f: _within(c.outstanding, f.outstanding_cents),
-    "total": lambda c, f: _within(c.total, f.total_cents),
-    "age": lambda c, f: _within(c.age, f.age),
-    "primaryAgeDays": lambda c, f: _within(c.primary_age_days, f.primary_age_days),
-    "country": lambda c, f: _is_one_of(c.country, f.country),
-    "language": lambda c, f: _is_one_of(c.language, f.language),
-    "itemType": _has_item_type,
-    "has": _has_all,
-    "email": lambda c, f: _reads(c.email, f.email),
-    "mobileNumber": lambda c, f: _reads(c.mobile_number, f.mobile_number),
-    "city": lambda c, f: _reads(c.city, f.city),
-    "postalCode": lambda c, f: _reads(c.postal_code, f.postal_code),
-    "customFields": _has_custom_fields,
-}
+_MONEY = '{min?, max?}, amounts in minor units as strings: {min: "5000"}'
+_NUMBER = "{min?, max?}, whole numbers: {min: 18}"
+_TEXT = "{equals?, startsWith?, endsWith?}"
+_ONE_OR_LIST = "one or a list: DE or [DE, AT]"
+
+PROPERTIES = (
+    Property(
+        "outstanding", "outstanding",
+        lambda test, facts: is_within(test, facts.outstanding_cents),
+        _MONEY, "what is still owed is at least min and at most max",
+    ),
+    Property(
+        "total", "total",
+        lambda test, facts: is_within(test, facts.total_cents),
+        _MONEY, "the sum of all items, paid or not, is at least min and at most max",
+    ),
+    Property(
+        "age", "age",
+        lambda test, facts: is_within(test, facts.age),
+        _NUMBER, "the debtor's age in full years is within; without a date of birth it is not",
+    ),
+    Property(
+        "primaryAgeDays", "primary_age_days",
+        lambda test, facts: is_within(test, facts.primary_age_days),
+        _NUMBER,
+        "so many days have passed since the first PRIMARY item's due date, or its item date; "
+        "without either it does not hold",
+    ),
+    Property(
+        "country", "country",
+        lambda test, facts: facts.country in list_values(test),
+        _ONE_OR_LIST, "the debtor's address is in one of these countries",
+    ),
+    Property(
+        "language", "language",
+        lambda test, facts: facts.language in list_values(test),
+        "one or a list: de or [de, en]", "the claim names one of these languages",
+    ),
+    Property(
+        "itemType", "item_type", _has_item_type,
+        "one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
+        "an item of one of these types is there",
+    ),
+    Property(
+        "has", "has", _has_all,
+        "a list of email, mobileNumber, address",
+        "all of these are there; an address has street and city",
+    ),
+    Property(
+        "email", "email",
+        lambda test, facts: reads(test, facts.email),
+        _TEXT, "the e-mail address reads so, letter by letter; without one it does not hold",
+    ),
+    Property(
+        "mobileNumber", "mobile_number",
+        lambda test, facts: reads(test, facts.mobile_number),
+        _TEXT, "the mobile number, as in +4915112345678, reads so",
+    ),
+    Property(
+        "city", "city",
+        lambda test, facts: reads(test, facts.city),
+        _TEXT, "the city of the address reads so; Hamburg is not hamburg",
+    ),
+    Property(
+        "postalCode", "postal_code",
+        lambda test, facts: reads(test, facts.postal_code),
+        _TEXT, "the postal code of the address reads so",
+    ),
+    Property(
+        "customFields", "custom_fields", _has_fields,
+        "{name: value, ...}", "each of these fields has exactly this value",
+    ),
+)  # fmt: skip
+_read_tests = attrgetter(*(each.attribute for each in PROPERTIES))

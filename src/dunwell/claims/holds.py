@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.actor import ActorKind
@@ -33,6 +34,9 @@ class Hold:
     until: datetime | None
     lifted_at: datetime | None
     actor_kind: ActorKind
+    reason: str | None = None
+    # None: not stored yet.
+    hold_id: UUID | None = None
 
     def stands(self, now: datetime) -> bool:
         return self.lifted_at is None and (self.until is None or now < self.until)

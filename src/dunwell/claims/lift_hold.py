@@ -1,4 +1,6 @@
-"""Lifts a claim's holds of one kind; the process goes on when the last of all falls."""
+"""Lifts a claim's holds of one kind, or one of them; the process goes on when the last falls."""
+
+from uuid import UUID
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.store import lift_standing_holds, lock_claim
@@ -7,9 +9,11 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
 
-async def lift_hold(work: Work, claim_id: int, kind: HoldKind) -> None:
-    """Raises NotFound. Lifting what does not stand changes nothing."""
+async def lift_hold(
+    work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
+) -> None:
+    """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
-    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now)
+    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now, hold_id=hold_id)
     await save_audit(work, "hold.lift", f"claim:{claim_id}", kind=kind)

@@ -1,6 +1,7 @@
 """Opens a hold: the claim's process stops until the last hold falls (CONTRACT 4)."""
 
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.claims.states import ACTIVE, Status
@@ -17,8 +18,9 @@ async def open_hold(
     *,
     until: datetime | None = None,
     reason: str | None = None,
-) -> None:
-    """Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no or bad end)."""
+) -> UUID:
+    """The hold's id. Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no
+    or bad end)."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
@@ -26,8 +28,10 @@ async def open_hold(
         raise InvalidState("Only a claim in process can be held.", state=claim["status"])
     hold = Hold(kind, work.now, until, None, work.actor.kind)
     check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
+    hold_id = work.ids.new(work.now)
     await save_hold(
-        work.tx, work.merchant_id, claim_id, work.ids.new(work.now), kind, work.now, until,
+        work.tx, work.merchant_id, claim_id, hold_id, kind, work.now, until,
         work.actor.kind, work.actor.actor_id, reason,
     )  # fmt: skip
     await save_audit(work, "hold.open", f"claim:{claim_id}", kind=kind)
+    return hold_id

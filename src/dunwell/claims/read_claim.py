@@ -37,6 +37,8 @@ class Assignment:
     workflow_id: UUID
     # v<major>.<minor>: what the next step would use.
     version: str
+    # Of a merchant that is not switched to workflows: what it knows the process by.
+    scenario_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class ClaimView:
     # None while a contact is under way, under a hold, and after the end.
     next_step_at: datetime | None
     created_at: datetime
+    updated_at: datetime
 
 
 async def read_claim(work: Work, claim_id: int) -> ClaimView:
@@ -75,9 +78,10 @@ async def read_claim(work: Work, claim_id: int) -> ClaimView:
         items=items,
         balance=sum_balance(items, paid_cents),
         holds=[hold for hold in holds if hold.stands(work.now)],
-        assignment=_read_assignment(row),
+        assignment=_read_assignment(row, is_switched=work.merchant.switched_to_workflows),
         next_step_at=None if row["held"] else row["due_at"],
         created_at=row["created_at"],
+        updated_at=row["updated_at"],
     )
 
 
@@ -86,7 +90,8 @@ def _read_debtor(row: Row) -> Debtor:
     return Debtor(**names)
 
 
-def _read_assignment(row: Row) -> Assignment | None:
+def _read_assignment(row: Row, *, is_switched: bool) -> Assignment | None:
     if row["workflow_id"] is None:
         return None
-    return Assignment(row["workflow_id"], f"v{row['major']}.{row['minor']}")
+    scenario_id = None if is_switched else row["scenario_id"]
+    return Assignment(row["workflow_id"], f"v{row['major']}.{row['minor']}", scenario_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.claims.balance import Item
 from dunwell.claims.holds import Hold, HoldKind
@@ -16,7 +17,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 FOR NO KEY UPDATE
 """
 _LOAD_ITEMS = """
-SELECT i.item_id, i.position, i.type, i.value_cents, i.due_date, i.reference, i.item_date,
+SELECT i.item_id, i.position, i.type, i.value_cents, i.due_date, i.reference, i.item_date, i.fee_of,
        coalesce(sum(a.amount_cents), 0)::bigint AS allocated_cents
 FROM items i
 LEFT JOIN allocations a
@@ -31,15 +32,16 @@ FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
 """
 _LOAD_HOLDS = """
-SELECT kind, since, until, lifted_at, actor_kind
+SELECT kind, since, until, lifted_at, actor_kind, reason, hold_id
 FROM holds
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY since, hold_id
 """
 _LOAD_CLAIM = """
-SELECT c.*, d.*, v.major, v.minor
+SELECT c.*, d.*, v.major, v.minor, s.scenario_id
 FROM claims c
 JOIN debtors d USING (merchant_id, claim_id)
+LEFT JOIN scenarios s ON s.merchant_id = $1 AND s.workflow_id = c.workflow_id
 LEFT JOIN LATERAL (
     SELECT major, minor
     FROM workflow_versions
@@ -71,6 +73,7 @@ async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[It
             due_on=row["due_date"],
             reference=row["reference"],
             item_on=row["item_date"],
+            fee_of=row["fee_of"],
         )
         for row in rows
     ]
@@ -84,14 +87,14 @@ async def load_paid_cents(tx: Connection, merchant_id: int, claim_id: int) -> in
 
 async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequence[Hold]:
     """All the claim ever had, oldest first."""
-    rows = await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)
-    return [
-        Hold(
-            HoldKind(row["kind"]), row["since"], row["until"], row["lifted_at"],
-            ActorKind(row["actor_kind"]),
-        )
-        for row in rows
-    ]  # fmt: skip
+    return [read_hold(row) for row in await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)]
+
+
+def read_hold(row: Row) -> Hold:
+    return Hold(
+        HoldKind(row["kind"]), row["since"], row["until"], row["lifted_at"],
+        ActorKind(row["actor_kind"]), row["reason"], row["hold_id"],
+    )  # fmt: skip
 
 
 # The holds table and the claim's `held`, which is derived from it, change together. A claim goes
@@ -109,7 +112,7 @@ WITH lifted AS (
     UPDATE holds
     SET lifted_at = $4
     WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
-      AND ($3::text IS NULL OR kind = $3)
+      AND ($3::text IS NULL OR kind = $3) AND ($5::uuid IS NULL OR hold_id = $5)
     RETURNING hold_id
 )
 UPDATE claims
@@ -119,6 +122,21 @@ SET held = EXISTS (SELECT FROM holds
     -- A claim without a due time (a contact is under way, or it ended) gets none by this.
     due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
+"""
+_LIFT_OF_CLAIMS = """
+WITH lifted AS (
+    UPDATE holds
+    SET lifted_at = $4
+    WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
+      AND kind = ANY($3::text[])
+    RETURNING claim_id, hold_id
+)
+UPDATE claims c
+SET held = EXISTS (SELECT FROM holds h
+                   WHERE h.merchant_id = $1 AND h.claim_id = c.claim_id AND h.lifted_at IS NULL
+                     AND h.hold_id NOT IN (SELECT hold_id FROM lifted)),
+    due_at = CASE WHEN c.due_at IS NOT NULL THEN greatest(c.due_at, $4) END, updated_at = $4
+WHERE c.merchant_id = $1 AND c.claim_id IN (SELECT claim_id FROM lifted)
 """
 _FIND_ENDED_HOLDS = """
 SELECT m.merchant_id, h.claim_id
@@ -165,10 +183,27 @@ async def save_hold(tx: Connection, merchant_id: int, claim_id: int, *hold: obje
 
 
 async def lift_standing_holds(
-    tx: Connection, merchant_id: int, claim_id: int, kind: HoldKind | None, now: datetime
+    tx: Connection,
+    merchant_id: int,
+    claim_id: int,
+    kind: HoldKind | None,
+    now: datetime,
+    *,
+    hold_id: UUID | None = None,
 ) -> None:
-    """Lift the claim's holds of a kind, or all; the claim must be locked."""
-    await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now)
+    """Lift the claim's holds of a kind, or all, or that one alone; the claim must be locked."""
+    await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now, hold_id)
+
+
+async def lift_holds_of_claims(
+    tx: Connection,
+    merchant_id: int,
+    claim_ids: Sequence[int],
+    kinds: Sequence[HoldKind],
+    now: datetime,
+) -> None:
+    """Lift these kinds of holds of many claims, which must be locked."""
+    await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 
 async def find_ended_holds(

@@ -9,8 +9,10 @@ import msgspec
 
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.cli.progress import show_progress
 from dunwell.config import Settings
 from dunwell.onboarding.apply import apply_file
+from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.report import ApplyReport
 from dunwell.wiring import list_adapters, list_providers, open_resources
 
@@ -35,9 +37,15 @@ def command(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json
 
 
 async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -> ApplyReport:
+    adapters, providers = list_adapters(settings), list_providers(settings)
     async with open_resources(settings, "apply") as resources:
-        return await apply_file(
-            resources, file, plan=plan, publish=publish,
-            available_adapters=list_adapters(settings),
-            available_providers=list_providers(settings),
-        )  # fmt: skip
+        if not plan:
+            return await apply_file(
+                resources, file, publish=publish,
+                available_adapters=adapters, available_providers=providers,
+            )  # fmt: skip
+        with show_progress() as progress:
+            return await plan_file(
+                resources, file, publish=publish, progress=progress,
+                available_adapters=adapters, available_providers=providers,
+            )  # fmt: skip

@@ -17,7 +17,25 @@ from dunwell.errors import Refusal, ValidationError
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.postgres import PostgresFailed
 
-_WORDS = ("up", "web", "worker", "migrate", "apply", "credential", "webhook", "doctor", "config")
+_WORDS = (
+    "up",
+    "web",
+    "worker",
+    "migrate",
+    "apply",
+    "workflow",
+    "rules",
+    "scenario",
+    "switch",
+    "credential",
+    "webhook",
+    "explain",
+    "suppression",
+    "communications",
+    "verify-ledger",
+    "doctor",
+    "config",
+)
 
 
 class _Words(click.Group):
@@ -27,7 +45,7 @@ class _Words(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _WORDS:
             return None
-        module = importlib.import_module(f"dunwell.cli.{cmd_name}")
+        module = importlib.import_module(f"dunwell.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

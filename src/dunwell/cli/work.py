@@ -1,14 +1,15 @@
 """Running one use case for one merchant from the command line, as the operator."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import read_settings
 from dunwell.config import Settings
 from dunwell.errors import NotFound
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, snapshot
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
@@ -19,6 +20,7 @@ from dunwell.wiring import open_resources
 Answer = TypeVar("Answer")
 Find = Callable[[Connection], Awaitable[int]]
 Change = Callable[[Work, Resources], Awaitable[Answer]]
+Read = Callable[[Resources], Awaitable[Answer]]
 
 
 def merchant_of_key(key: str) -> Find:
@@ -29,6 +31,18 @@ def merchant_of_key(key: str) -> Find:
         return merchant_id
 
     return find
+
+
+def run_reading(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
+    """What changes nothing, or minds its transactions itself."""
+    settings = read_settings(word, data_dir=data_dir)
+    with reach_database(settings, word):
+        return asyncio.run(_read(settings, word, read))
+
+
+async def _read(settings: Settings, word: str, read: Read[Answer]) -> Answer:
+    async with open_resources(settings, word) as resources:
+        return await read(resources)
 
 
 def run_change(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
@@ -45,6 +59,13 @@ async def _change(settings: Settings, word: str, find: Find, change: Change[Answ
     ):
         work = await _open_work(resources, tx, await find(tx))
         return await change(work, resources)
+
+
+@asynccontextmanager
+async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+    """For long reads: nothing can be written, and everything is seen as it is at one instant."""
+    async with resources.database.connection() as connection, snapshot(connection):
+        yield await _open_work(resources, connection, await find(connection))
 
 
 async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> Work:

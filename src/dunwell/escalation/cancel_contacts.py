@@ -11,7 +11,8 @@ from dunwell.kit.db import Connection
 # By the unique key (merchant_id, claim_id, run, step_id, place).
 _CANCEL = """
 UPDATE communications
-SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL
+SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
+    held_by = NULL
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
   AND state IN ('PLANNED', 'ATTACHMENT_MISSING')
 """

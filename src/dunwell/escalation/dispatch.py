@@ -18,15 +18,18 @@ from dunwell.errors import Unavailable
 from dunwell.escalation.call_channels import Call, ChannelCaller
 from dunwell.escalation.prepare_contacts import prepare_contacts
 from dunwell.escalation.processes import find_process
-from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import NOTHING_TRIED, Tried
+from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
-from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
+from dunwell.escalation.settlement import Answer, Attempt, Unanswered, decide_settlement
 from dunwell.escalation.tried import load_tried
+from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.escalation.workshop import Workshop
+from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.channel import Accepted, ChannelAdapter
 from dunwell.messages.store import (
@@ -37,12 +40,13 @@ from dunwell.messages.store import (
     mark_unknown,
     take_up,
 )
-from dunwell.workflows.definition import CommunicationStep
-from dunwell.workflows.store import load_newest
+from dunwell.workflows.store import hold_workflows, load_newest
 
 SET_SIZE = 200
 _LEASE = timedelta(seconds=120)
 _KEEP_SECONDS = 30
+# Together much less than is left of a lease.
+_SETTLE_PAUSES = (0.1, 1.0, 5.0)
 _MERCHANT_SLOTS = 8
 
 log = structlog.get_logger(__name__)
@@ -109,15 +113,34 @@ class MessageDispatcher:
     async def _repeat_broken_off(self, merchant: Merchant) -> int:
         lease, real_now = self._new_lease(), self._now()
         repeatable = self._caller.list_repeatable(merchant)
+        # It may not have left yet, so quiet hours keep it back too. A sandbox's clock stands still
+        # while anything is under way: its quiet hours would not end.
+        quiet = find_quiet_channels(merchant.configuration, real_now)
+        wanted = [each for each in repeatable if merchant.is_sandbox or each not in quiet]
         async with self._resources.database.transaction() as tx:
-            taken = await take_up(
-                tx, merchant.merchant_id, real_now, lease, repeatable, limit=SET_SIZE
-            )
+            taken = await take_up(tx, merchant.merchant_id, real_now, lease, wanted, limit=SET_SIZE)
             unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
-        for communication_id in unknown:
+            lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
+        for communication_id in [*unknown, *(each.communication_id for each in lost)]:
             log.error("send unknown", communication_id=str(communication_id))
-        calls = [Call(contact, content, at) for contact, content, at in taken]
-        return await self._settle(merchant, lease, await self._call(merchant, lease, calls))
+        calls = [
+            Call(contact, content, at) for contact, content, at in taken if contact not in lost
+        ]
+        answers: list[tuple[Contact, Answer]] = [
+            (contact, Unanswered(is_repeatable=False)) for contact in lost
+        ]
+        answers += await self._call(merchant, lease, calls)
+        return await self._settle(merchant, lease, answers)
+
+    async def _find_lost(
+        self, tx: Connection, merchant: Merchant, contacts: Sequence[Contact]
+    ) -> list[Contact]:
+        """What may have left and must not leave again: the address was suppressed since, say."""
+        by_id = {contact.communication_id: contact for contact in contacts}
+        if not by_id:
+            return []
+        usable = await load_usable_channels(tx, self._resources.keys, merchant, by_id)
+        return [contact for key, contact in by_id.items() if contact.channel not in usable[key]]
 
     async def _call(
         self, merchant: Merchant, lease: Lease, calls: Sequence[Call]
@@ -134,26 +157,52 @@ class MessageDispatcher:
     async def _settle(
         self, merchant: Merchant, lease: Lease, answers: Sequence[tuple[Contact, Answer]]
     ) -> int:
+        """Once more when something was in the way: an answer that is lost leaves a doubt behind."""
         if not answers:
             return 0
+        for pause in _SETTLE_PAUSES:
+            try:
+                return await self._settle_once(merchant, lease, answers)
+            except Unavailable:
+                log.warning("cannot settle yet", merchant_id=merchant.merchant_id)
+                await asyncio.sleep(pause)
+        return await self._settle_once(merchant, lease, answers)
+
+    async def _settle_once(
+        self, merchant: Merchant, lease: Lease, answers: Sequence[tuple[Contact, Answer]]
+    ) -> int:
         resources = self._resources
         async with resources.database.transaction() as tx:
             now = merchant.now(resources.clock)
             work = Work(tx, merchant, SYSTEM, now, resources.ids)
             keys = {contact.process_key for contact, _ in answers}
+            if not merchant.switched_to_workflows:
+                # A scenario is edited in place: not between here and where its claims go on.
+                await hold_workflows(tx, merchant.merchant_id, {key for key, _ in keys})
             versions = await load_newest(tx, merchant.merchant_id, keys)
-            refused = [c.communication_id for c, a in answers if not isinstance(a, Accepted)]
-            tried = await load_tried(tx, merchant.merchant_id, refused) if refused else {}
+            refused = [c for c, answer in answers if not isinstance(answer, Accepted)]
+            attempts = await self._load_attempts(tx, merchant, refused)
             settled = []
             for contact, answer in answers:
                 version = versions[contact.process_key]
                 process = find_process(version, merchant.configuration.timezone)
-                step = process.steps[process.index_of(contact.step_id)]
-                assert isinstance(step, CommunicationStep)
-                attempt = _read_attempt(merchant, contact, step, tried)
+                step = process.find_contact_step(contact.step_id)
+                usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
+                attempt = Attempt(step, contact.tries + 1, usable, tried)
                 settlement = decide_settlement(attempt, answer, now)
                 settled.append(AnsweredContact(contact, settlement, process, version.version_id))
             return await settle_contacts(work, settled, lease.lease_id, self._now())
+
+    async def _load_attempts(
+        self, tx: Connection, merchant: Merchant, refused: Sequence[Contact]
+    ) -> dict[UUID, tuple[frozenset[Channel], Tried]]:
+        """What else there is for contacts that were not accepted, and what was tried."""
+        if not refused:
+            return {}
+        contacts = {contact.communication_id: contact for contact in refused}
+        usable = await load_usable_channels(tx, self._resources.keys, merchant, contacts)
+        tried = await load_tried(tx, merchant.merchant_id, contacts)
+        return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
 
     def _new_lease(self) -> Lease:
         now = self._now()
@@ -161,16 +210,3 @@ class MessageDispatcher:
 
     def _now(self) -> datetime:
         return self._resources.clock.now()
-
-
-def _read_attempt(
-    merchant: Merchant, contact: Contact, step: CommunicationStep, tried: dict[UUID, Tried]
-) -> Attempt:
-    usable = find_usable_channels(
-        merchant.configuration.channels,
-        email=contact.email,
-        mobile_number=contact.mobile_number,
-        address=contact.address,
-    )
-    known = tried.get(contact.communication_id, NOTHING_TRIED)
-    return Attempt(step, contact.tries + 1, usable, known)

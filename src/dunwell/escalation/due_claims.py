@@ -1,5 +1,6 @@
 """Which claims are due and what deciding their next steps needs: SQL in, values out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from importlib.resources import files
@@ -8,9 +9,12 @@ from uuid import UUID
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.states import Status
 from dunwell.escalation.reach import find_usable_channels, has_postal_address
-from dunwell.escalation.schedule import Position, StepFacts, Tried
+from dunwell.escalation.schedule import Position, Process, StepFacts, Tried
+from dunwell.escalation.usable_channels import Addresses, load_usable_channels
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.account import Merchant
+from dunwell.merchants.configuration import Channel
 
 _LOAD_FACTS = files("dunwell.escalation").joinpath("engine_facts.sql").read_text()
 
@@ -48,7 +52,7 @@ LIMIT $3
 
 @dataclass(frozen=True, slots=True)
 class DueClaim:
-    """A due claim, locked by the transaction that loaded it."""
+    """A claim with what deciding its step needs; to the engine one that is due and locked."""
 
     claim_id: int
     reference_number: str
@@ -61,9 +65,11 @@ class DueClaim:
     position: Position
     event_sequence: int
     next_item_position: int
+    # The channels by which the debtor can be contacted now.
+    usable_channels: frozenset[Channel]
     row: Row
 
-    def step_facts(self, merchant: Merchant, today: date) -> StepFacts:
+    def step_facts(self, today: date) -> StepFacts:
         """What the steps ask, on a day in the process's zone."""
         row, address = self.row, self.row["address"] or {}
         return StepFacts(
@@ -84,14 +90,17 @@ class DueClaim:
                 custom_fields=row["custom_fields"] or {},
             ),
             has_reached=row["has_reached"],
-            usable_channels=find_usable_channels(
-                merchant.configuration.channels,
-                email=row["email"],
-                mobile_number=row["mobile_number"],
-                address=address,
-            ),
+            usable_channels=self.usable_channels,
             tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
         )
+
+
+def find_position(process: Process, claim: DueClaim) -> Position:
+    """A claim that has not begun begins with what is first now: its scenario may have been edited
+    while it was created."""
+    if claim.status is Status.CREATED:
+        return Position(process.id_at(0), claim.position.due_at)
+    return claim.position
 
 
 async def find_due_merchants(
@@ -108,18 +117,53 @@ async def find_due_claims(tx: Connection, merchant_id: int, now: datetime, limit
 
 
 async def load_due_claims(
-    tx: Connection, merchant_id: int, now: datetime, limit: int, claim_id: int | None = None
+    tx: Connection,
+    keys: KeyRing,
+    merchant: Merchant,
+    now: datetime,
+    limit: int,
+    claim_id: int | None = None,
 ) -> list[DueClaim]:
     """Lock and load one set of a merchant's due claims, or one claim if it is due, leaving out
     what others have locked."""
+    merchant_id = merchant.merchant_id
     locked = await tx.fetch(_LOCK_SET, merchant_id, now, limit, claim_id)
     if not locked:
         return []
-    claim_ids = [row["claim_id"] for row in locked]
-    return [_read(row) for row in await tx.fetch(_LOAD_FACTS, merchant_id, claim_ids)]
+    return await load_claims(tx, keys, merchant, [row["claim_id"] for row in locked])
 
 
-def _read(row: Row) -> DueClaim:
+async def load_claims(
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim_ids: Sequence[int]
+) -> list[DueClaim]:
+    """Claims by id, in its order, due or not; nothing is locked."""
+    rows = await tx.fetch(_LOAD_FACTS, merchant.merchant_id, claim_ids)
+    usable = await _load_usable(tx, keys, merchant, rows)
+    return [_read(row, usable[row["claim_id"]]) for row in rows]
+
+
+async def _load_usable(
+    tx: Connection, keys: KeyRing, merchant: Merchant, rows: Sequence[Row]
+) -> dict[int, frozenset[Channel]]:
+    """Suppressions are asked for only by merchants that have any."""
+    if any(row["has_suppressions"] for row in rows):
+        debtors = {
+            row["claim_id"]: Addresses(row["email"], row["mobile_number"], row["address"])
+            for row in rows
+        }
+        return await load_usable_channels(tx, keys, merchant, debtors)
+    return {
+        row["claim_id"]: find_usable_channels(
+            merchant.configuration.channels,
+            email=row["email"],
+            mobile_number=row["mobile_number"],
+            address=row["address"],
+        )
+        for row in rows
+    }
+
+
+def _read(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
     return DueClaim(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],
@@ -131,5 +175,6 @@ def _read(row: Row) -> DueClaim:
         position=Position(row["next_step_id"], row["due_at"]),
         event_sequence=row["event_sequence"],
         next_item_position=row["next_position"],
+        usable_channels=usable_channels,
         row=row,
     )

@@ -16,6 +16,7 @@ from dunwell.escalation.due_claims import (
     DueClaim,
     find_due_claims,
     find_due_merchants,
+    find_position,
     load_due_claims,
 )
 from dunwell.escalation.postpone import postpone
@@ -87,7 +88,7 @@ class Engine:
                 return 0
             now = merchant.now(resources.clock)
             work = Work(tx, merchant, SYSTEM, now, resources.ids)
-            claims = await load_due_claims(tx, merchant_id, now, SET_SIZE, claim_id)
+            claims = await load_due_claims(tx, resources.keys, merchant, now, SET_SIZE, claim_id)
             if not claims:
                 return 0
             versions = await load_newest(tx, merchant_id, {claim.process_key for claim in claims})
@@ -124,6 +125,6 @@ def _decide_one(
 ) -> DecidedClaim:
     process = find_process(version, merchant.configuration.timezone)
     today = process.calendar.local_date(now)
-    facts = claim.step_facts(merchant, today)
-    decision = decide(process, claim.position, facts, now)
+    facts = claim.step_facts(today)
+    decision = decide(process, find_position(process, claim), facts, now)
     return DecidedClaim(claim, version.version_id, decision, today)

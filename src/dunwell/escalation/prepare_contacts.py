@@ -1,31 +1,34 @@
 """Leases planned contacts, has them rendered without any lock, and marks as handed over those that
-still may be sent: not paid, not held, not changed meanwhile, within contact hours, and with the
-attachments their step requires.
+still may be sent: not paid, not held, not changed meanwhile, within contact hours and outside quiet
+ones, with the attachments their step requires, to an address that is not suppressed, and within the
+guards of the person.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
-from dunwell.escalation.settlement import Answer
+from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
 from dunwell.merchants.account import Merchant
 from dunwell.messages.channel import Permanent
+from dunwell.messages.guards import KeptBack
 from dunwell.messages.store import (
     Contact,
     Lease,
     PlannedContact,
     RenderedContact,
     await_attachment,
-    hand_over,
     lease_contacts,
     release,
 )
+from dunwell.messages.suppression import SUPPRESSED
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
@@ -33,12 +36,12 @@ from dunwell.workflows.versions import Version
 ATTACHMENT_PATIENCE = timedelta(days=7)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """Whom to call channels for, and no others; and what is answered without calling any."""
 
-    handed_over: list[RenderedContact] = field(default_factory=list)
-    refused: list[tuple[Contact, Answer]] = field(default_factory=list)
+    handed_over: Sequence[RenderedContact] = ()
+    refused: Sequence[tuple[Contact, Answer]] = ()
 
 
 async def prepare_contacts(
@@ -54,7 +57,7 @@ async def prepare_contacts(
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)
     outcomes = await render_leased(workshop, head, leased, now)
     async with resources.database.transaction() as tx:
-        return await _record(tx, merchant.merchant_id, lease, (leased, outcomes), now)
+        return await _record(tx, head, lease, (leased, outcomes), now)
 
 
 async def _lease(
@@ -92,33 +95,29 @@ def _find_step(planned: PlannedContact, versions: dict[tuple[UUID, int], Version
 
 async def _record(
     tx: Connection,
-    merchant_id: int,
+    head: Letterhead,
     lease: Lease,
     rendering: tuple[Sequence[Leased], Sequence[Outcome]],
     now: datetime,
 ) -> Prepared:
     """Hand over what may be sent; give back what may not yet, for the instant it may."""
-    prepared = Prepared()
-    rendered: list[RenderedContact] = []
-    kept_back: dict[UUID, datetime] = {}
-    incomplete: list[UUID] = []
+    refused: list[tuple[Contact, Answer]] = []
+    rendered: list[tuple[Leased, RenderedContact]] = []
+    kept_back: dict[UUID, KeptBack] = {}
+    incomplete: list[PlannedContact] = []
     for each, outcome in zip(*rendering, strict=True):
         contact = each.planned.contact
         if isinstance(outcome, RenderedContact):
-            rendered.append(outcome)
-        elif isinstance(outcome, datetime):
+            rendered.append((each, outcome))
+        elif isinstance(outcome, KeptBack):
             kept_back[contact.communication_id] = outcome
-        elif isinstance(outcome, Permanent) or contact.has_waited:
-            prepared.refused.append((contact, outcome))
+        elif isinstance(outcome, Permanent | MissedInStandstill) or contact.has_waited:
+            refused.append((contact, outcome))
         else:
-            incomplete.append(contact.communication_id)
-    passed = await hand_over(tx, merchant_id, rendered, lease, now)
-    for one in rendered:
-        contact_id = one.planned.contact.communication_id
-        if contact_id in passed:
-            prepared.handed_over.append(one)
-        else:
-            kept_back[contact_id] = now
-    await release(tx, merchant_id, lease, kept_back)
+            incomplete.append(each.planned)
+    passage = await pass_gate(tx, head, lease, rendered, now)
+    refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
+    merchant_id = head.merchant.merchant_id
+    await release(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
     await await_attachment(tx, merchant_id, lease, incomplete, now + ATTACHMENT_PATIENCE)
-    return prepared
+    return Prepared(passage.handed_over, refused)

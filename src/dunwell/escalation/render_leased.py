@@ -12,20 +12,24 @@ import structlog
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.processes import find_process
-from dunwell.escalation.settlement import WithoutAttachment
+from dunwell.escalation.reach import find_usable_channels
+from dunwell.escalation.sending_hours import find_sending_hours
+from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment
 from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import Attachment
 from dunwell.messages.channel import Permanent
+from dunwell.messages.guards import KeptBack
 from dunwell.messages.store import PlannedContact, RenderedContact
-from dunwell.workflows.definition import CommunicationStep
+from dunwell.workflows.definition import CommunicationStep, Template
+from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
 
 _AFTER_FAULT = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
 
-# A message; the instant before which it must not be sent; a missing attachment; a refusal.
-Outcome = RenderedContact | datetime | WithoutAttachment | Permanent
+# A message; until when it must not be sent; a missing attachment; a refusal.
+Outcome = RenderedContact | KeptBack | WithoutAttachment | MissedInStandstill | Permanent
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +92,44 @@ async def _print(workshop: Workshop, head: Letterhead, each: Leased, now: dateti
 
 def _decide_occasion(
     head: Letterhead, each: Leased, now: datetime
-) -> Occasion | datetime | WithoutAttachment:
+) -> Occasion | KeptBack | WithoutAttachment | MissedInStandstill | Permanent:
     if each.step is None:
-        raise LookupError(f"no step {each.planned.contact.step_id} in {each.version.name}")
-    process = find_process(each.version, head.merchant.configuration.timezone)
-    if each.step.send == "CONTACT_HOURS":
-        opening = process.calendar.next_opening(now)
-        if opening > now:
-            return opening
+        return Permanent("the step was taken out")
+    configuration, channel = head.merchant.configuration, each.planned.contact.channel
+    process = find_process(each.version, configuration.timezone)
+    limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
+    if limit is not None and ready_at is not None and now - ready_at > limit:
+        return MissedInStandstill()
+    hold = find_sending_hours(process, each.step, channel, configuration).find_hold(now)
+    if hold is not None:
+        return hold
+    lost = _find_loss(head, each.planned, each.version.definition.templates[each.step.template])
+    if lost is not None:
+        return lost
     if each.step.attachments == "REQUIRED" and not each.attachments:
         return WithoutAttachment()
     today: date = process.calendar.local_date(now)
     # An SMS carries no files; its link leads to them.
-    carries = each.planned.contact.channel != "SMS"
+    carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
     return Occasion(each.version, each.step, today, ids)
 
 
-def _keep_back(each: Leased, error: Exception, now: datetime) -> datetime:
+def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:
+    """What was there when the contact was planned and is gone: it leads to the next channel."""
+    contact = planned.contact
+    usable = find_usable_channels(
+        head.merchant.configuration.channels,
+        email=contact.email, mobile_number=contact.mobile_number, address=contact.address,
+    )  # fmt: skip
+    if contact.channel not in usable:
+        return Permanent(f"{contact.channel} does not reach the debtor any more")
+    if contact.channel not in channels_of(template):
+        return Permanent(f"the step has no text for {contact.channel} any more")
+    return None
+
+
+def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
     log.error(
         "cannot be rendered",
         communication_id=str(each.planned.contact.communication_id),
@@ -113,4 +137,4 @@ def _keep_back(each: Leased, error: Exception, now: datetime) -> datetime:
         error=type(error).__name__,
         exc_info=error,
     )
-    return now + _AFTER_FAULT
+    return KeptBack(now + _AFTER_FAULT)

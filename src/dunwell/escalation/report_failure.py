@@ -6,13 +6,14 @@ from dunwell.claims.states import ACTIVE, Status
 from dunwell.errors import NotFound
 from dunwell.escalation.late_failure import FallBackNow, decide_late_failure
 from dunwell.escalation.processes import find_process
-from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import Position
 from dunwell.escalation.tried import load_tried
+from dunwell.escalation.usable_channels import Addresses, load_usable_channels
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.workflows.definition import CommunicationStep
+from dunwell.messages.guard_store import give_back
 from dunwell.workflows.store import load_newest
 
 # By primary keys; the claim is locked first.
@@ -28,8 +29,17 @@ WHERE m.merchant_id = $1 AND m.communication_id = $2
 FOR NO KEY UPDATE OF c, m
 """
 _MARK_FAILED = """
-UPDATE communications SET state = 'FAILED', failure = $3, settled_at = $4
-WHERE merchant_id = $1 AND communication_id = $2
+WITH failed AS (
+    UPDATE communications SET state = 'FAILED', failure = $3, settled_at = $4
+    WHERE merchant_id = $1 AND communication_id = $2
+    RETURNING *
+)
+INSERT INTO contact_ledger
+    (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+     tries, at, recipient_digest, content_digest)
+SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED_LATER', tries, $4,
+       recipient_digest, content_digest
+FROM failed
 """
 _FALL_BACK = """
 WITH moved AS (
@@ -39,11 +49,16 @@ WITH moved AS (
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
 VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
-ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO NOTHING
+-- As in settle_contacts: a place whose contact was cancelled is free.
+ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
+SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
+    planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
+    tries = 0
+WHERE communications.state = 'CANCELLED'
 """
 
 
-async def report_failure(work: Work, communication_id: UUID, reason: str) -> None:
+async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:
     """Raises NotFound. A contact that is not accepted (any more) stays as it is: reports may come
     twice, and late."""
     row = await work.tx.fetchrow(_LOCK, work.merchant_id, communication_id)
@@ -51,29 +66,31 @@ async def report_failure(work: Work, communication_id: UUID, reason: str) -> Non
         raise NotFound(f"There is no communication {communication_id}.")
     if row["state"] != "ACCEPTED":
         return
-    await work.tx.execute(_MARK_FAILED, work.merchant_id, communication_id, reason, work.now)
+    await work.tx.execute(
+        _MARK_FAILED, work.merchant_id, communication_id, reason, work.now, work.ids.new(work.now)
+    )
+    # It reached nobody: the fallback may go out today.
+    await give_back(work.tx, work.merchant_id, [communication_id])
     if row["is_of_this_run"] and Status(row["status"]) in ACTIVE:
-        decision = await _decide(work, row)
+        decision = await _decide(work, keys, row)
         if decision is not None:
             await _fall_back(work, row, decision)
     await save_audit(work, "contact.fail", f"claim:{row['claim_id']}", channel=row["channel"])
 
 
-async def _decide(work: Work, row: Row) -> FallBackNow | None:
+async def _decide(work: Work, keys: KeyRing, row: Row) -> FallBackNow | None:
     key = (row["workflow_id"], row["workflow_major"])
     versions = await load_newest(work.tx, work.merchant_id, {key})
     process = find_process(versions[key], work.merchant.configuration.timezone)
-    step = process.steps[process.index_of(row["step_id"])]
-    assert isinstance(step, CommunicationStep)
-    usable = find_usable_channels(
-        work.merchant.configuration.channels,
-        email=row["email"],
-        mobile_number=row["mobile_number"],
-        address=row["address"],
-    )
+    step = process.find_contact_step(row["step_id"])
+    if step is None:
+        return None
+    contact_id = row["communication_id"]
+    addresses = {contact_id: Addresses(row["email"], row["mobile_number"], row["address"])}
+    usable = await load_usable_channels(work.tx, keys, work.merchant, addresses)
     position = Position(row["next_step_id"], row["due_at"])
-    tried = await load_tried(work.tx, work.merchant_id, [row["communication_id"]])
-    return decide_late_failure(process, position, step, usable, tried[row["communication_id"]])
+    tried = await load_tried(work.tx, work.merchant_id, [contact_id])
+    return decide_late_failure(process, position, step, usable[contact_id], tried[contact_id])
 
 
 async def _fall_back(work: Work, row: Row, decision: FallBackNow) -> None:

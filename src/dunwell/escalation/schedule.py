@@ -54,6 +54,11 @@ class Process:
             return len(self.steps)
         return next(i for i, step in enumerate(self.steps) if step.id == step_id)
 
+    def find_contact_step(self, step_id: int) -> CommunicationStep | None:
+        """The step that planned a contact; none: a scenario, edited in place, has lost it."""
+        found = next((step for step in self.steps if step.id == step_id), None)
+        return found if isinstance(found, CommunicationStep) else None
+
     def id_at(self, index: int) -> int | None:
         return self.steps[index].id if index < len(self.steps) else None
 
@@ -195,7 +200,7 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
             due_at = None
             break
         step = process.steps[index]
-        opening = _find_opening(process, step, now)
+        opening = find_opening(process, step, now)
         if opening > now and not _is_too_late(process, step, due_at, now):
             due_at = opening
             break
@@ -206,12 +211,26 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
             break
         index += 1
         due_at = outcome.until if isinstance(outcome, WaitBegun) else now
-        # What was tried belongs to the step the claim stood at.
-        facts = replace(facts, tried=NOTHING_TRIED)
+        if facts.tried is not NOTHING_TRIED:  # it belongs to the step the claim stood at
+            facts = replace(facts, tried=NOTHING_TRIED)
+        if isinstance(outcome, FeeAdded):
+            facts = add_fee(facts, outcome.step)
     return Decision(tuple(outcomes), Position(process.id_at(index), due_at))
 
 
-def _find_opening(process: Process, step: Step, now: datetime) -> datetime:
+def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
+    """What is owed behind a fee, as the guards of later steps ask for it."""
+    before, cents = facts.condition, int(fee.value)
+    after = replace(
+        before,
+        outstanding_cents=before.outstanding_cents + cents,
+        total_cents=before.total_cents + cents,
+        item_types=before.item_types | {fee.type},
+    )
+    return replace(facts, condition=after)
+
+
+def find_opening(process: Process, step: Step, now: datetime) -> datetime:
     if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
         return process.calendar.next_opening(now)
     return now

@@ -1,5 +1,6 @@
-"""Records the channels' answers for a set of contacts: their states, the ESCALATED events, and
-where each claim goes on. One transaction of its own, claims locked before anything else.
+"""Records the channels' answers for a set of contacts: their states, the ledger's rows, the
+ESCALATED events, and where each claim goes on. One transaction of its own, claims locked before
+anything else.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.escalation.columns import columns
-from dunwell.escalation.schedule import Process
+from dunwell.escalation.schedule import Process, SkipReason
 from dunwell.escalation.settlement import (
     ATTACHMENT_MISSING,
     CallAgain,
@@ -27,6 +28,7 @@ from dunwell.events.record import save_events
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.guard_store import give_back
 from dunwell.messages.store import Contact
 
 _SETTLE = files("dunwell.escalation").joinpath("settle_contacts.sql").read_text()
@@ -34,7 +36,9 @@ _SETTLE = files("dunwell.escalation").joinpath("settle_contacts.sql").read_text(
 # The contacts still ours, and their claims as they are now: handed over, or refused before they
 # were. By primary keys.
 _LOCK = """
-SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence
+SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence,
+       -- Of what has left the house.
+       CASE WHEN m.handed_over_at IS NOT NULL THEN m.version_id END AS sent_version_id
 FROM communications m
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
 WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])
@@ -42,6 +46,10 @@ WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])
 ORDER BY c.claim_id
 FOR NO KEY UPDATE OF c, m
 """
+# Nobody was contacted: the guards raised for it are given back.
+_NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
+# A temporary answer, and a contact called again, leave no row.
+_LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,13 @@ class AnsweredContact:
     settlement: Settlement
     process: Process
     version_id: UUID
+    # A person said whether it was sent; no channel did.
+    is_by_person: bool = False
+
+
+# With its claim as it is now, locked: status, run, next_step_id, due_at, event_sequence; and the
+# version it was sent under, if it was.
+SettledPair = tuple[AnsweredContact, Row]
 
 
 async def settle_contacts(
@@ -87,37 +102,59 @@ async def _settle(
         for each in answered
         if each.contact.communication_id in claims
     ]
-    if not pairs:
-        return 0
-    await work.tx.execute(
-        _SETTLE, work.merchant_id, work.now,
-        *columns([_contact_row(*pair, real_now) for pair in pairs], 6),
-        *columns([row for pair in pairs for row in _place_rows(work, *pair)], 4),
-        *columns([row for each, _ in pairs for row in _history_rows(each)], 6),
-        *columns([row for pair in pairs for row in _following_rows(work, *pair)], 6),
-    )  # fmt: skip
-    events = [event for pair in pairs for event in _compose_events(work, *pair)]
-    await save_events(work.tx, work.merchant_id, events, real_now)
+    if pairs:
+        await record_answers(work, pairs, real_now)
     return len(pairs)
 
 
-def _contact_row(each: AnsweredContact, claim: Row, real_now: datetime) -> tuple[Any, ...]:
+async def record_answers(work: Work, pairs: Sequence[SettledPair], real_now: datetime) -> None:
+    """Write what has been settled; claims and contacts are locked, no claim comes twice."""
+    contacts = [_contact_row(work, *pair, real_now) for pair in pairs]
+    await work.tx.execute(
+        _SETTLE, work.merchant_id, work.now,
+        *columns(contacts, 8),
+        *columns([row for pair in pairs for row in _place_rows(work, *pair)], 4),
+        *columns([row for pair in pairs for row in _history_rows(*pair)], 6),
+        *columns([row for pair in pairs for row in _following_rows(work, *pair)], 6),
+    )  # fmt: skip
+    not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
+    await give_back(work.tx, work.merchant_id, not_made)
+    events = [event for pair in pairs for event in _compose_events(work, *pair)]
+    await save_events(work.tx, work.merchant_id, events, real_now)
+
+
+def _contact_row(
+    work: Work, each: AnsweredContact, claim: Row, real_now: datetime
+) -> tuple[Any, ...]:
+    """Its id, what it becomes, and its row in the ledger."""
+    state, *rest = _following_state(each, claim, real_now)
+    outcome = _ledger_outcome(each, state)
+    return (each.contact.communication_id, state, *rest, work.ids.new(work.now), outcome)
+
+
+def _following_state(each: AnsweredContact, claim: Row, real_now: datetime) -> tuple[Any, ...]:
     """State, failure, not before, lease's end, whether that is final."""
-    contact_id = each.contact.communication_id
     match each.settlement:
         case Settled():
-            return (contact_id, "ACCEPTED", None, None, None, True)
+            return ("ACCEPTED", None, None, None, True)
         case TryAgain(at) if _still_waits_for(each, claim):
-            return (contact_id, "PLANNED", None, at, None, False)
+            return ("PLANNED", None, at, None, False)
         case TryAgain():
             # Paid, ended or assigned anew while the channel was away: nobody is contacted.
-            return (contact_id, "CANCELLED", None, None, None, True)
+            return ("CANCELLED", None, None, None, True)
         case FallBack(reason=reason) | GiveUp(reason=reason):
-            return (contact_id, "FAILED", reason, None, None, True)
+            return ("FAILED", reason, None, None, True)
         case CallAgain(after) if _still_waits_for(each, claim):
-            return (contact_id, "HANDED_OVER", None, None, real_now + after, False)
+            return ("HANDED_OVER", None, None, real_now + after, False)
         case CallAgain() | Unknown():
-            return (contact_id, "UNKNOWN", None, None, None, False)
+            return ("UNKNOWN", None, None, None, False)
+
+
+def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
+    """None: nothing has become of the hand-over yet."""
+    if each.is_by_person:
+        return "SETTLED_SENT" if isinstance(each.settlement, Settled) else "SETTLED_NOT_SENT"
+    return _LEDGER_OUTCOMES.get(state)
 
 
 def _place_rows(work: Work, each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
@@ -145,12 +182,15 @@ def _still_waits_for(each: AnsweredContact, claim: Row) -> bool:
     return Status(claim["status"]) in ACTIVE and _waits_for(each, claim)
 
 
-def _history_rows(each: AnsweredContact) -> list[tuple[Any, ...]]:
-    contact = each.contact
-    key = (contact.claim_id, contact.run, contact.step_id, each.version_id)
+def _history_rows(each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
+    """A minor published while the message was on its way does not claim its text."""
+    contact, version_id = each.contact, claim["sent_version_id"] or each.version_id
+    key = (contact.claim_id, contact.run, contact.step_id, version_id)
     if isinstance(each.settlement, Settled):
         return [(*key, "DONE", contact.channel)]
     if isinstance(each.settlement, GiveUp):
+        if each.settlement.reason == SkipReason.TOO_LATE:
+            return [(*key, "SKIPPED", SkipReason.TOO_LATE)]
         is_missing = each.settlement.reason == ATTACHMENT_MISSING
         return [(*key, "FAILED", ATTACHMENT_MISSING if is_missing else "NOBODY_REACHABLE")]
     return []
@@ -173,11 +213,11 @@ def _compose_events(work: Work, each: AnsweredContact, claim: Row) -> list[Event
     if not isinstance(each.settlement, Settled):
         return []
     contact = each.contact
-    step = each.process.steps[each.process.index_of(contact.step_id)]
+    # A scenario, edited in place, may have lost the step since.
+    names = {step.id: step.name for step in each.process.steps}
+    step = ActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
         work.ids.new(work.now), work.merchant_id, contact.claim_id, claim["event_sequence"] + 1,
         work.now, contact.reference_number, contact.customer_number,
     )  # fmt: skip
-    return [
-        escalated(head, ActionStep(step.id, step.name), contact.channel, contact.communication_id)
-    ]
+    return [escalated(head, step, contact.channel, contact.communication_id)]

@@ -1,28 +1,46 @@
 -- What the channels answered changes, in one statement.
--- $1 merchant, $2 its time; $3-$8 contacts; $9-$12 claims; $13-$18 history; $19-$24 the contacts
+-- $1 merchant, $2 its time; $3-$10 contacts; $11-$14 claims; $15-$20 history; $21-$26 the contacts
 -- that follow. Events are stored after it.
-WITH answered AS (
+WITH given AS MATERIALIZED (
+    SELECT *
+    FROM unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[],
+                $8::boolean[], $9::uuid[], $10::text[])
+        AS n (communication_id, state, failure, not_before, lease_until, is_settled, entry_id,
+              outcome)
+), answered AS (
     UPDATE communications m
     SET state = n.state, failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
         lease_until = n.lease_until,
         lease_id = CASE WHEN n.lease_until IS NULL THEN NULL ELSE m.lease_id END,
+        -- A contact that was not made is as one that was never handed over.
         handed_over_at = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.handed_over_at END,
+        recipient_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.recipient_digest END,
+        content_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.content_digest END,
+        tries = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0 ELSE m.tries END,
         settled_at = CASE WHEN n.is_settled THEN $2::timestamptz END
-    FROM unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[],
-                $8::boolean[])
-        AS n (communication_id, state, failure, not_before, lease_until, is_settled)
+    FROM given n
     WHERE m.merchant_id = $1 AND m.communication_id = n.communication_id
+), recorded AS (
+    -- What becomes of a hand-over, and of nothing else; here m is as it was before this statement.
+    INSERT INTO contact_ledger
+        (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+         tries, at, recipient_digest, content_digest)
+    SELECT $1, n.entry_id, m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
+           n.outcome, m.tries, $2, m.recipient_digest, m.content_digest
+    FROM given n
+    JOIN communications m ON m.merchant_id = $1 AND m.communication_id = n.communication_id
+    WHERE n.outcome IS NOT NULL AND m.handed_over_at IS NOT NULL
 ), moved AS (
     UPDATE claims c
     SET next_step_id = n.next_step_id, due_at = n.due_at, event_sequence = n.event_sequence,
         updated_at = $2
-    FROM unnest($9::bigint[], $10::integer[], $11::timestamptz[], $12::integer[])
+    FROM unnest($11::bigint[], $12::integer[], $13::timestamptz[], $14::integer[])
         AS n (claim_id, next_step_id, due_at, event_sequence)
     WHERE c.merchant_id = $1 AND c.claim_id = n.claim_id
 ), noted AS (
     INSERT INTO step_history (merchant_id, claim_id, run, step_id, version_id, outcome, reason, at)
     SELECT $1, claim_id, run, step_id, version_id, outcome, reason, $2
-    FROM unnest($13::bigint[], $14::integer[], $15::integer[], $16::uuid[], $17::text[], $18::text[])
+    FROM unnest($15::bigint[], $16::integer[], $17::integer[], $18::uuid[], $19::text[], $20::text[])
         AS h (claim_id, run, step_id, version_id, outcome, reason)
     ON CONFLICT (merchant_id, claim_id, run, step_id) DO UPDATE
     SET version_id = excluded.version_id, outcome = excluded.outcome, reason = excluded.reason,
@@ -31,8 +49,8 @@ WITH answered AS (
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
 SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
-FROM unnest($19::uuid[], $20::bigint[], $21::integer[], $22::integer[], $23::smallint[],
-            $24::text[])
+FROM unnest($21::uuid[], $22::bigint[], $23::integer[], $24::integer[], $25::smallint[],
+            $26::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
 -- As in engine_outcomes: a step that runs again after a reversal.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE

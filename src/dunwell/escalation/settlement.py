@@ -6,14 +6,15 @@ Temporary  PLANNED    waits; tried again after a growing pause, at most MAX_TRIE
 Permanent  FAILED     tries the next usable channel of the step, or goes on: nobody reachable
 
 A contact whose step requires an attachment that did not come in time has failed without a channel
-being asked, and without fallback: the process goes on.
+being asked, and without fallback: the process goes on. So it does behind a contact that a
+standstill of the service has made too late.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.escalation.schedule import ContactPlanned, Tried, find_channel
+from dunwell.escalation.schedule import ContactPlanned, SkipReason, Tried, find_channel
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.channel import Accepted, Outcome, Temporary
 from dunwell.workflows.definition import CommunicationStep
@@ -76,14 +77,20 @@ class WithoutAttachment:
     """The attachment the step requires did not come in time; no channel was asked."""
 
 
-Answer = Outcome | Unanswered | WithoutAttachment
+@dataclass(frozen=True, slots=True)
+class MissedInStandstill:
+    """It is later than the process's late policy allows; no channel was asked."""
+
+
+Answer = Outcome | Unanswered | WithoutAttachment | MissedInStandstill
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """A contact whose channel answered; tries count this one."""
 
-    step: CommunicationStep
+    # None: taken out of its scenario meanwhile.
+    step: CommunicationStep | None
     tries: int
     usable_channels: Collection[Channel]
     # What the step has tried, this contact included.
@@ -93,8 +100,9 @@ class Attempt:
 def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settlement:
     if isinstance(answer, Accepted):
         return Settled()
-    if isinstance(answer, WithoutAttachment):
-        return GiveUp(ATTACHMENT_MISSING)
+    if isinstance(answer, WithoutAttachment | MissedInStandstill):
+        is_late = isinstance(answer, MissedInStandstill)
+        return GiveUp(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
     if isinstance(answer, Unanswered):
         if not answer.is_repeatable or attempt.tries >= MAX_TRIES:
             return Unknown()
@@ -105,7 +113,9 @@ def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settle
         reason = f"not taken in {MAX_TRIES} tries"
     else:
         reason = answer.reason
-    following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
+    following = None
+    if attempt.step is not None:
+        following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
     return FallBack(following, reason) if following else GiveUp(reason)
 
 

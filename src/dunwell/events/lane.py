@@ -139,7 +139,7 @@ class Lane:
         now = self._clock.now()
         decision = decide_next_try(
             reply.status,
-            tries=delivery.tries + 1,
+            tries=delivery.tries + 1 - delivery.tries_before,
             now=now,
             wish=reply.wish,
             fraction=self._floor.fraction(),

@@ -5,6 +5,7 @@ serialises it again. The wire's names stand in this module alone.
 """
 
 from datetime import UTC, datetime
+from typing import TypedDict, Unpack
 from uuid import UUID
 
 import msgspec
@@ -109,6 +110,18 @@ class _Payment(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     transaction_id: str | UnsetType = UNSET
 
 
+class _DisputeReason(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    type: str
+    message: str | UnsetType = UNSET
+    dispute_id: UUID
+
+
+class _PaymentModality(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    type: str
+    state: str
+    modality_id: UUID
+
+
 class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     id: int
     merchant_id: int
@@ -121,6 +134,19 @@ class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     fee: _Fee | UnsetType = UNSET
     payment: _Payment | UnsetType = UNSET
     details: _Checkpoint | _Access | UnsetType = UNSET
+    payment_modality: _PaymentModality | UnsetType = UNSET
+    dispute_reason: _DisputeReason | UnsetType = UNSET
+
+
+class _Parts(TypedDict, total=False):
+    """What the claim of some event types has besides."""
+
+    communication: _Communication
+    fee: _Fee
+    payment: _Payment
+    details: _Checkpoint | _Access
+    payment_modality: _PaymentModality
+    dispute_reason: _DisputeReason
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -177,20 +203,31 @@ def details_accessed(
     return _event(head, _claim(head, "DETAILS_ACCESSED", details=details), source=None)
 
 
+def disputed(
+    head: EventHead, dispute_type: str, dispute_id: UUID, message: str | None = None
+) -> Event:
+    """A debtor or the merchant disputes the claim; `message` goes with the type OTHER alone."""
+    said = UNSET if message is None else message
+    reason = _DisputeReason(type=dispute_type, message=said, dispute_id=dispute_id)
+    return _event(head, _claim(head, "DISPUTED", dispute_reason=reason), source=None)
+
+
+def payment_modality_state_change(
+    head: EventHead, modality_type: str, state: str, modality_id: UUID
+) -> Event:
+    """A modality was requested or answered; `modality_type` is PAYMENT_PLAN or PAYMENT_DEFEREMENT,
+    `state` REQUESTED, APPROVED or REJECTED."""
+    modality = _PaymentModality(modality_type, state, modality_id)
+    claim = _claim(head, "PAYMENT_MODALITY_STATE_CHANGE", payment_modality=modality)
+    return _event(head, claim, source=None)
+
+
 def render_instant(instant: datetime) -> str:
     """The event's date: whole seconds, UTC, with a Z."""
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
 
 
-def _claim(
-    head: EventHead,
-    event_type: str,
-    *,
-    communication: _Communication | UnsetType = UNSET,
-    fee: _Fee | UnsetType = UNSET,
-    payment: _Payment | UnsetType = UNSET,
-    details: _Checkpoint | _Access | UnsetType = UNSET,
-) -> _Claim:
+def _claim(head: EventHead, event_type: str, **parts: Unpack[_Parts]) -> _Claim:
     return _Claim(
         id=head.claim_id,
         merchant_id=head.merchant_id,
@@ -198,10 +235,7 @@ def _claim(
         action=event_type,
         executed_at=render_instant(head.occurred_at),
         customer_number=UNSET if head.customer_number is None else head.customer_number,
-        communication=communication,
-        fee=fee,
-        payment=payment,
-        details=details,
+        **parts,
     )
 
 

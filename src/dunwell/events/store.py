@@ -6,13 +6,14 @@ appears behind a cursor that was handed out.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.kit.db import Connection
 
-# events_list; with a claim, the unique key on the claim's sequence.
+# events_list; of a type events_by_type, of a short time events_by_time, of a claim the unique key
+# on its sequence. Sorted by the column, not by its text of the same name.
 _LOAD = """
 SELECT event_id, written_by::text AS written_by, body
 FROM events
@@ -20,10 +21,11 @@ WHERE merchant_id = $1
     AND (written_by, event_id) > ($2::text::xid8, $3)
     AND written_by < pg_snapshot_xmin(pg_current_snapshot())
     {filters}
-ORDER BY written_by, event_id
+ORDER BY events.written_by, events.event_id
 LIMIT $4
 """
 _BEGINNING = Position(0, UUID(int=0))
+_EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,15 @@ async def load_events_page(
 
 
 def _render_filters(wanted: EventFilter) -> tuple[str, list[object]]:
-    """One condition for each filter given: each combination is a statement with its own plan."""
+    """One condition for each filter given: each combination is a statement with its own plan.
+
+    A time has both ends always: an open end would make PostgreSQL take a third of all events for
+    what is asked, and keep a plan that reads them.
+    """
+    is_timed = wanted.since is not None or wanted.until is not None
     given = [
-        ("occurred_at >=", wanted.since),
-        ("occurred_at <", wanted.until),
+        ("occurred_at >=", wanted.since or (_EARLIEST if is_timed else None)),
+        ("occurred_at <", wanted.until or (_LATEST if is_timed else None)),
         ("type =", wanted.type),
         ("claim_id =", wanted.claim_id),
     ]

@@ -7,6 +7,7 @@ that id; whose lease ran out has lost the delivery to somebody else and records 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 from uuid import UUID
 
 from dunwell.events.endpoint import Endpoint
@@ -22,26 +23,56 @@ FROM webhook_endpoints endpoint
 WHERE (endpoint.merchant_id, endpoint.endpoint_id) > ($2, $3)
     AND endpoint.removed_at IS NULL
     AND (endpoint.disabled_at IS NULL OR endpoint.probe_at <= $1)
-    AND EXISTS (
-        SELECT FROM deliveries
-        WHERE deliveries.merchant_id = endpoint.merchant_id
-            AND deliveries.endpoint_id = endpoint.endpoint_id
-            AND deliveries.state = 'PENDING'
-            AND deliveries.due_at <= $1
+    AND COALESCE(
+        (
+            SELECT true
+            FROM deliveries
+            WHERE deliveries.merchant_id = endpoint.merchant_id
+                AND deliveries.endpoint_id = endpoint.endpoint_id
+                AND deliveries.state = 'PENDING'
+                AND NOT deliveries.is_replay
+                AND deliveries.due_at <= $1
+            LIMIT 1
+        ),
+        (
+            SELECT true
+            FROM deliveries
+            WHERE deliveries.merchant_id = endpoint.merchant_id
+                AND deliveries.endpoint_id = endpoint.endpoint_id
+                AND deliveries.state = 'PENDING'
+                AND deliveries.is_replay
+                AND deliveries.due_at <= $1
+            LIMIT 1
+        ),
+        false
     )
 ORDER BY endpoint.merchant_id, endpoint.endpoint_id
 LIMIT $4
 """  # noqa: S608 - constants only
 
-# deliveries_due, then the primary keys of deliveries and events.
+# deliveries_due twice, then the primary keys of deliveries and events. What is replayed runs
+# behind: only where live deliveries leave room.
 _LEASE = """
-WITH picked AS (
+WITH live AS (
     SELECT event_id
     FROM deliveries
-    WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING' AND due_at <= $3
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
+        AND NOT is_replay AND due_at <= $3
     ORDER BY due_at
     LIMIT $4
     FOR UPDATE SKIP LOCKED
+), replayed AS (
+    SELECT event_id
+    FROM deliveries
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
+        AND is_replay AND due_at <= $3
+    ORDER BY due_at
+    LIMIT $4 - (SELECT count(*) FROM live)
+    FOR UPDATE SKIP LOCKED
+), picked AS (
+    SELECT event_id FROM live
+    UNION ALL
+    SELECT event_id FROM replayed
 )
 UPDATE deliveries
 SET due_at = $5, lease_id = $6
@@ -50,7 +81,8 @@ JOIN events ON events.merchant_id = $1 AND events.event_id = picked.event_id
 WHERE deliveries.merchant_id = $1
     AND deliveries.endpoint_id = $2
     AND deliveries.event_id = picked.event_id
-RETURNING events.event_id, events.sequence, events.body, deliveries.tries
+RETURNING events.event_id, events.sequence, events.body, deliveries.tries,
+    deliveries.tries_before, deliveries.is_replay
 """
 
 # Primary key; a lease that ran out is no longer ours to give back.
@@ -101,13 +133,15 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event on its way to one endpoint; `tries` were made before."""
+    """One event on its way to one endpoint; `tries` were made before, `tries_before` of them before
+    it was replayed."""
 
     event_id: UUID
     sequence: int
     body: str
     tries: int
     lease: Lease
+    tries_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +184,13 @@ async def lease_deliveries(
         _LEASE,
         endpoint.merchant_id, endpoint.endpoint_id, now, size, lease.until, lease.lease_id,
     )  # fmt: skip
+    # Live ones first: the lane sends a set in this order.
     return [
-        Delivery(row["event_id"], row["sequence"], row["body"], row["tries"], lease) for row in rows
-    ]
+        Delivery(
+            row["event_id"], row["sequence"], row["body"], row["tries"], lease, row["tries_before"]
+        )
+        for row in sorted(rows, key=itemgetter("is_replay"))
+    ]  # fmt: skip
 
 
 async def release_deliveries(

@@ -9,16 +9,18 @@ from dunwell.files.content_types import ALLOWED_TYPES, refuse
 from dunwell.kit.child_pool import ChildLost, ChildPool
 
 _CHILD = "dunwell.files.inspection_child"
-_MAX_ANSWER_BYTES = 4096
+# A file written anew may be somewhat larger than it came.
+_MAX_ANSWER_BYTES = 40 * 1024 * 1024
 # Wall time; the child limits its own processor time to less.
 _PATIENCE_SECONDS = 15.0
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The child's answer: a type, or the words of a refusal."""
+    """The child's answer: a type and the file written anew, or the words of a refusal."""
 
-    content_type: str | None = None
-    refusal: str | None = None
+    content_type: str = ""
+    content: bytes = b""
+    refusal: str = ""
 
 
 class Inspector:
@@ -34,16 +36,23 @@ class Inspector:
 
     async def inspect(self, content: bytes) -> str:
         """The file's content type. Raises UnsupportedMediaType, Unavailable."""
+        return (await self.clean(content)).content_type
+
+    async def clean(self, content: bytes) -> Finding:
+        """The file written anew, without what acts in it.
+
+        Raises UnsupportedMediaType, Unavailable.
+        """
         try:
             answer = await self._children.ask(content)
-            finding = msgspec.json.decode(answer, type=Finding)
+            finding = msgspec.msgpack.decode(answer, type=Finding)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise refuse("The file takes too much time or memory to read.") from error
         except OSError as error:
             raise Unavailable("Files cannot be checked just now. Try again shortly.") from error
         if finding.content_type not in ALLOWED_TYPES:
-            raise UnsupportedMediaType(finding.refusal or "", allowed=list(ALLOWED_TYPES))
-        return finding.content_type
+            raise UnsupportedMediaType(finding.refusal, allowed=list(ALLOWED_TYPES))
+        return finding
 
     async def close(self) -> None:
         """End the children, each after its file; call when no more uploads come."""

@@ -3,7 +3,7 @@
 import msgspec
 
 from dunwell.errors import UnsupportedMediaType
-from dunwell.files.content import find_content_type
+from dunwell.files.content import clean_file
 from dunwell.files.inspection import Finding
 from dunwell.kit.child import limit_memory, serve
 
@@ -19,10 +19,11 @@ def main() -> None:
 
 def _inspect(content: bytes) -> bytes:
     try:
-        finding = Finding(content_type=find_content_type(content))
+        cleaned = clean_file(content)
+        finding = Finding(content_type=cleaned.content_type, content=cleaned.content)
     except UnsupportedMediaType as refusal:
         finding = Finding(refusal=refusal.message)
-    return msgspec.json.encode(finding)
+    return msgspec.msgpack.encode(finding)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from dunwell.errors import Fault
 
@@ -28,6 +29,12 @@ def name_for_reader(friendly_name: str, content_type: str) -> str:
     endings = _ENDINGS[content_type]
     clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
     return clean if clean.lower().endswith(endings) else clean + endings[0]
+
+
+def render_disposition(name: str) -> str:
+    """The header that has a browser save a file under this name and never show it (RFC 6266)."""
+    plain = "".join(c if " " <= c <= "~" and c not in '"\\%/' else "_" for c in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _check(part: str, name: str) -> Iterator[Fault]:

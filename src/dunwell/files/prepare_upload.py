@@ -1,4 +1,5 @@
-"""Check an upload and keep its content, before any transaction: both call out of the process.
+"""Check an upload and keep its content, written anew, before any transaction: both call out of the
+process.
 
 Content without a row is harmless: no ticket leads to it.
 """
@@ -23,19 +24,19 @@ async def prepare_upload(
     `ticket_id` is a fresh id, the ticket that `accept_upload` gives out.
     """
     _check_form(upload)
-    content_type = await inspector.inspect(upload.content)
-    check_claimed_type(upload.file_name, content_type)
+    cleaned = await inspector.clean(upload.content)
+    check_claimed_type(upload.file_name, cleaned.content_type)
     key = upload_key(merchant_id, ticket_id)
     # Ten megabytes take long enough to hash to be noticed by other requests.
-    digest = await asyncio.to_thread(sha256, upload.content)
-    await storage.save(key, upload.content)
+    digest = await asyncio.to_thread(sha256, cleaned.content)
+    await storage.save(key, cleaned.content)
     return PreparedUpload(
         merchant_id=merchant_id,
         ticket_id=ticket_id,
         friendly_name=upload.friendly_name,
         file_name=upload.file_name,
-        content_type=content_type,
-        size_bytes=len(upload.content),
+        content_type=cleaned.content_type,
+        size_bytes=len(cleaned.content),
         sha256=digest,
         storage_key=key,
     )

@@ -15,7 +15,12 @@ from babel.core import get_global
 
 from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.intake.plain_submission import decode_plain, is_plain
-from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
+from dunwell.intake.submission import (
+    MAX_CLAIMS,
+    ClaimSubmission,
+    ContactData,
+    ItemSubmission,
+)
 from dunwell.kit.shape import find_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
@@ -106,13 +111,19 @@ def _check_meaning(claim: ClaimSubmission) -> ClaimSubmission | Rejected:
 def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
     if not claim.reference_number.strip():
         yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
+    if claim.currency not in _CURRENCIES:
+        message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
+        yield Fault("/currency", message, "UNKNOWN_CURRENCY")
+    yield from find_faulty_debtor(claim)
+    yield from _find_faulty_items(claim.items)
+
+
+def find_faulty_debtor(claim: ClaimSubmission | ContactData) -> Iterator[Fault]:
+    """What its shape cannot say of whom the claim is about."""
     if not _has_text(claim.debtor_last_name) and not _has_text(claim.company_name):
         yield Fault(
             "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
         )
-    if claim.currency not in _CURRENCIES:
-        message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
-        yield Fault("/currency", message, "UNKNOWN_CURRENCY")
     if claim.mobile_number is not None and not _is_possible(
         claim.mobile_number[:6], len(claim.mobile_number)
     ):
@@ -128,16 +139,19 @@ def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
     if country is not None and country not in _COUNTRIES:
         message = f"{country} is no ISO 3166-1 code, like DE."
         yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
-    yield from _find_faulty_items(claim.items)
 
 
 def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
     if all(item.type != "PRIMARY" for item in items):
         yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
     for position, item in enumerate(items):
-        if item.item_date and item.due_date and item.due_date < item.item_date:
-            message = "dueDate is before itemDate; swap them?"
-            yield Fault(f"/items/{position}/dueDate", message, "WRONG_ORDER")
+        yield from find_faulty_dates(item, f"/items/{position}")
+
+
+def find_faulty_dates(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
+    """`path`: where the item stands."""
+    if item.item_date and item.due_date and item.due_date < item.item_date:
+        yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")
 
 
 def _has_text(value: str | None) -> bool:

@@ -4,21 +4,20 @@ Each claim stands for itself; a rejected one, a reference used before and an unk
 alone. The whole set is one statement, hence one transaction, whatever its size.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from dunwell.assignment.targets import accepts_currency, load_default_target
+from dunwell.assignment.targets import load_rulebook
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
-from dunwell.escalation.schedule import first_due
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
-from dunwell.intake.rows import UNASSIGNED, StartRow, make_claim_row, make_item_rows
+from dunwell.intake.rows import make_claim_row, make_item_rows
+from dunwell.intake.starts import Start, decide_starts
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
-from dunwell.workflows.versions import Version
 
 _CREATE = files("dunwell.intake").joinpath("create_claims.sql").read_text()
 # Rides on claims_reference.
@@ -69,8 +68,9 @@ async def create_claims(
         if isinstance(claim, ClaimSubmission) and n not in results
     }
     if chosen:
-        target = await load_default_target(work.tx, work.merchant)
-        results |= await _store(work, chosen, target)
+        rulebook = await load_rulebook(work.tx, work.merchant)
+        starts = await decide_starts(work, rulebook, chosen)
+        results |= await _store(work, chosen, starts, rulebook.version)
     _point_to_first_use(results)
     return [results[n] for n in range(len(submissions))]
 
@@ -94,7 +94,7 @@ async def _refuse_unusable(
     for n, claim in enumerate(submissions):
         if isinstance(claim, Rejected):
             refused[n] = CreationResult(None, claim.reference_number, claim.error)
-        elif any(attachment.ticket_id not in usable for attachment in claim.attachments):
+        elif claim.attachments and any(a.ticket_id not in usable for a in claim.attachments):
             refused[n] = CreationResult(
                 None, claim.reference_number, _unknown_ticket(claim, usable)
             )
@@ -106,20 +106,23 @@ async def _refuse_unusable(
 
 
 async def _store(
-    work: Work, chosen: dict[int, ClaimSubmission], target: Version | None
-) -> dict[int, CreationResult]:
-    rows = [make_claim_row(n, c, _make_start(work, c, target)) for n, c in chosen.items()]
+    work: Work, chosen: dict[int, ClaimSubmission], starts: Mapping[int, Start],
+    rules_version: int | None,
+) -> dict[int, CreationResult]:  # fmt: skip
+    rows = [
+        make_claim_row(n, claim, starts[n].row, starts[n].claim_id) for n, claim in chosen.items()
+    ]
     items = [row for n, claim in chosen.items() for row in make_item_rows(n, claim)]
     stored = await work.tx.fetch(
         _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen),
-        work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id,
+        work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id, rules_version,
     )  # fmt: skip
     results = {}
     for row in stored:
         n, claim_id = row["n"], row["claim_id"]
         claim = chosen[n]
         if claim_id is not None:
-            remarks = tuple(_find_remarks(work, claim, target))
+            remarks = tuple(_find_remarks(claim, starts[n]))
             results[n] = CreationResult(claim_id, claim.reference_number, None, remarks)
             continue
         # A claim that another request created while this statement ran is not in its snapshot.
@@ -130,27 +133,15 @@ async def _store(
     return results
 
 
-def _find_remarks(work: Work, claim: ClaimSubmission, target: Version | None) -> Iterator[Remark]:
+def _find_remarks(claim: ClaimSubmission, start: Start) -> Iterator[Remark]:
     if not claim.has_contact:
         yield NO_CONTACT
-    if target is not None and not accepts_currency(target, work.merchant, claim.currency):
+    if start.is_other_currency:
         yield Remark(
             "OTHER_CURRENCY",
-            f"The default workflow does not take claims in {claim.currency}; "
+            f"The workflow it would get does not take claims in {claim.currency}; "
             "the claim stays unassigned.",
         )
-
-
-def _make_start(work: Work, claim: ClaimSubmission, target: Version | None) -> StartRow:
-    if target is None or not accepts_currency(target, work.merchant, claim.currency):
-        return UNASSIGNED
-    timezone = work.merchant.configuration.timezone
-    return StartRow(
-        workflow_id=target.workflow_id,
-        workflow_major=target.major,
-        next_step_id=target.definition.steps[0].id,
-        due_at=first_due(target.definition, timezone, claim.first_primary_due_on, work.now),
-    )
 
 
 def _attachment_rows(work: Work, chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:

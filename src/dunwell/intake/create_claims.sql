@@ -1,27 +1,45 @@
 -- Stores a set of claims with debtors, items, attachments and the audit row: all or nothing, in one
 -- statement. $1 merchant, $2 claims, $3 items, $4 attachments (JSON arrays, `n` numbers the claim),
--- $5 now, $6 audit id, $7 actor kind, $8 actor id. A reference the merchant already used creates
--- nothing for that claim (index claims_reference) and answers the id of the claim that has it.
+-- $5 now, $6 audit id, $7 actor kind, $8 actor id, $9 version of the rules. A claim whose id was not
+-- drawn beforehand gets the next one. One whose workflow was deleted since the rules were read stays
+-- unassigned; a deletion under way is waited for (primary key of workflows). A reference the merchant
+-- already used creates nothing for that claim (index claims_reference) and answers the id of the
+-- claim that has it.
 WITH submitted AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($2::json) AS s (
         n integer, reference_number text, currency text,
         workflow_id uuid, workflow_major integer, next_step_id integer, due_at timestamptz,
-        first_name text, last_name text, company_name text, email text, mobile_number text,
-        language text, date_of_birth date, address jsonb, customer_number text,
-        contract_number text, custom_fields jsonb, max_deferral_on date)
+        claim_id bigint, first_name text, last_name text, company_name text, email text,
+        mobile_number text, language text, date_of_birth date, address jsonb,
+        customer_number text, contract_number text, custom_fields jsonb, max_deferral_on date)
+), held AS MATERIALIZED (
+    SELECT workflow_id
+    FROM workflows
+    WHERE merchant_id = $1 AND workflow_id = ANY(ARRAY(SELECT workflow_id FROM submitted))
+      AND deleted_at IS NULL
+    ORDER BY workflow_id
+    FOR KEY SHARE
 ), created AS (
-    INSERT INTO claims (merchant_id, reference_number, currency, workflow_id, workflow_major, run,
-                        next_step_id, due_at, created_at, updated_at)
-    SELECT $1, reference_number, currency, workflow_id, workflow_major,
-           CASE WHEN workflow_id IS NULL THEN 0 ELSE 1 END, next_step_id, due_at, $5, $5
-    FROM submitted
+    INSERT INTO claims (merchant_id, claim_id, reference_number, currency, workflow_id,
+                        workflow_major, run, next_step_id, due_at, rules_version, created_at,
+                        updated_at)
+    SELECT $1, coalesce(claim_id, nextval('claims_claim_id_seq')), reference_number, currency,
+           h.workflow_id, CASE WHEN h.workflow_id IS NOT NULL THEN workflow_major END,
+           CASE WHEN h.workflow_id IS NULL THEN 0 ELSE 1 END,
+           CASE WHEN h.workflow_id IS NOT NULL THEN next_step_id END,
+           CASE WHEN h.workflow_id IS NOT NULL THEN due_at END,
+           CASE WHEN h.workflow_id IS NOT NULL THEN $9::integer END, $5, $5
+    FROM submitted s
+    LEFT JOIN held h ON h.workflow_id = s.workflow_id
     -- One order for all: two requests with the same references wait for each other, never both.
     ORDER BY reference_number
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
     RETURNING claim_id, reference_number
 ), placed AS MATERIALIZED (
-    SELECT s.*, c.claim_id
+    SELECT s.n, c.claim_id, s.first_name, s.last_name, s.company_name, s.email, s.mobile_number,
+           s.language, s.date_of_birth, s.address, s.customer_number, s.contract_number,
+           s.custom_fields, s.max_deferral_on
     FROM submitted s
     JOIN created c USING (reference_number)
 ), stored_debtors AS (

@@ -11,12 +11,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from dunwell.intake.submission import (
-    MAX_ITEMS,
-    AddressSubmission,
-    ClaimSubmission,
-    ItemSubmission,
-)
+from dunwell.claims.item_rules import MAX_ITEMS
+from dunwell.intake.submission import AddressSubmission, ClaimSubmission, ItemSubmission
 
 _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]

@@ -54,6 +54,8 @@ class ClaimRow(_Row, frozen=True):
     workflow_major: int | None = None
     next_step_id: int | None = None
     due_at: datetime | None = None
+    # Drawn beforehand; none: the statement draws one.
+    claim_id: int | None = None
 
 
 class ItemRow(_Row, frozen=True):
@@ -69,7 +71,9 @@ class ItemRow(_Row, frozen=True):
 UNASSIGNED = StartRow()
 
 
-def make_claim_row(n: int, claim: ClaimSubmission, start: StartRow) -> ClaimRow:
+def make_claim_row(
+    n: int, claim: ClaimSubmission, start: StartRow, claim_id: int | None = None
+) -> ClaimRow:
     return ClaimRow(
         n=n,
         reference_number=claim.reference_number,
@@ -81,7 +85,7 @@ def make_claim_row(n: int, claim: ClaimSubmission, start: StartRow) -> ClaimRow:
         mobile_number=claim.mobile_number,
         language=claim.language,
         date_of_birth=claim.date_of_birth,
-        address=_make_address_row(claim.address) if claim.address else None,
+        address=make_address_row(claim.address) if claim.address else None,
         customer_number=claim.customer_number,
         contract_number=claim.contract_number,
         custom_fields=claim.custom_fields,
@@ -90,6 +94,7 @@ def make_claim_row(n: int, claim: ClaimSubmission, start: StartRow) -> ClaimRow:
         workflow_major=start.workflow_major,
         next_step_id=start.next_step_id,
         due_at=start.due_at,
+        claim_id=claim_id,
     )
 
 
@@ -106,7 +111,7 @@ def make_item_rows(n: int, claim: ClaimSubmission) -> Iterator[ItemRow]:
         )
 
 
-def _make_address_row(address: AddressSubmission) -> AddressRow:
+def make_address_row(address: AddressSubmission) -> AddressRow:
     return AddressRow(
         street=address.street,
         address_line2=address.address_line2,

@@ -11,8 +11,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from dunwell.claims.item_rules import MAX_ITEMS
+
 MAX_CLAIMS = 1000
-MAX_ITEMS = 100
 MAX_ATTACHMENTS = 20
 MAX_CUSTOM_FIELDS = 50
 
@@ -145,3 +146,28 @@ class ClaimSubmission(_Part, frozen=True):
             if item.type == "PRIMARY":
                 return item.due_date
         return None
+
+
+class ContactData(_Part, frozen=True):
+    """What of a claim can be changed after it was created; its fields are the claim's."""
+
+    debtor_name: Text | None = None
+    debtor_last_name: Text | None = None
+    company_name: Text | None = None
+    email: Email | None = None
+    mobile_number: MobileNumber | None = None
+    customer_number: Text | None = None
+    contract_number: Text | None = None
+    language: Language | None = None
+    date_of_birth: date | None = None
+    address: AddressSubmission | None = None
+    custom_fields: Annotated[dict[Reference, Text], Meta(max_length=MAX_CUSTOM_FIELDS)] | None = (
+        None
+    )
+
+
+class ContactPatch(ContactData, frozen=True):
+    """A JSON merge patch of it (RFC 7396): a null clears, also within the two objects."""
+
+    # Wider than what it changes, and never read as that.
+    custom_fields: dict[Reference, Text | None] | None = None  # type: ignore[assignment]

@@ -50,7 +50,7 @@ class KeyRing:
 
     def digest(self, purpose: str, value: bytes) -> bytes:
         """HMAC-SHA256 of the value under the purpose's key."""
-        return hmac.digest(self._key(purpose), value, hashlib.sha256)
+        return hmac.digest(self._key(purpose), value, "sha256")
 
 
 def sha256(value: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""PostgreSQL through asyncpg: the pool, and the only place where transactions begin and commit.
+"""PostgreSQL through asyncpg: the only place where transactions begin and commit.
 
 A use case is given the `Connection` of an open transaction, or, when it is one statement, of none
 (each statement then commits by itself). Session state is never kept, so pgBouncer in transaction
@@ -6,17 +6,20 @@ mode may stand in front.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import asyncpg
 import msgspec
 
-from dunwell.errors import Unavailable
+from dunwell.errors import Refusal, Unavailable
+from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection
 
 Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
 
+_LIMITS = Limits()
 _AWAY = (
     OSError,
     asyncpg.PostgresConnectionError,
@@ -44,26 +47,17 @@ class DatabaseAway(Unavailable):
 
 
 class Database:
-    """A pool of connections to one PostgreSQL."""
+    """One PostgreSQL, reached through a pool of connections."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
 
     @classmethod
-    async def open(cls, url: str, *, size: int = 10, application: str = "dunwell") -> "Database":
+    async def open(
+        cls, url: str, *, size: int = 10, application: str = "dunwell", limits: Limits = _LIMITS
+    ) -> "Database":
         """Connect lazily, so that a service starts before its database does."""
-        pool = await asyncpg.create_pool(
-            url,
-            min_size=0,
-            max_size=size,
-            init=_prepare_connection,
-            command_timeout=60,
-            max_inactive_connection_lifetime=300,
-            # What a pooled connection is put back to; transactions leave nothing else behind.
-            reset=_reset_connection,
-            server_settings={"application_name": application, "jit": "off"},
-        )
-        return cls(pool)
+        return cls(ConnectionPool(partial(_connect, url, application), size, limits))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -74,18 +68,49 @@ class Database:
         async with self.connection() as connection, connection.transaction():
             yield connection
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection outside any transaction: for reads, and for use cases of one statement."""
+        return _Use(self._pool)
+
+
+class _Use:
+    """A connection from taking it to giving it back: a class, as every request takes one or two
+    and a generator costs more."""
+
+    __slots__ = ("_held", "_pool")
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
+
+    async def __aenter__(self) -> Connection:
         try:
-            async with self._pool.acquire(timeout=5) as connection:
-                yield connection
-        except TimeoutError as error:
-            raise DatabaseAway("The database is too busy. Try again shortly.") from error
-        except _IN_THE_WAY as error:
-            raise DatabaseAway("Another change was in the way. Try again.") from error
-        except _AWAY as error:
-            raise DatabaseAway("The database is away. Try again shortly.") from error
+            self._held = await self._pool.take()
+        except Exception as error:
+            _tell_away(error)
+            raise
+        return self._held.connection
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object
+    ) -> None:
+        # A refusal is an answer like any other; other exceptions may have interrupted a statement.
+        is_done = error is None or isinstance(error, Refusal)
+        if is_done and self._held.connection.is_clean():
+            self._pool.give_back(self._held)
+        else:
+            await self._pool.mend(self._held, error)
+        if not is_done:
+            _tell_away(error)
+
+
+def _tell_away(error: BaseException | None) -> None:
+    """Raises DatabaseAway for what will pass."""
+    if isinstance(error, TimeoutError):
+        raise DatabaseAway("The database is too busy. Try again shortly.") from error
+    if isinstance(error, _IN_THE_WAY):
+        raise DatabaseAway("Another change was in the way. Try again.") from error
+    if isinstance(error, _AWAY):
+        raise DatabaseAway("The database is away. Try again shortly.") from error
 
 
 @asynccontextmanager
@@ -105,15 +130,22 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def _prepare_connection(connection: Connection) -> None:
-    for name in ("json", "jsonb"):
-        await connection.set_type_codec(
-            name, schema="pg_catalog", encoder=_encode_json, decoder=msgspec.json.decode
-        )
-
-
-async def _reset_connection(_connection: Connection) -> None:
-    """Nothing: no use case sets session state, and the round trip would cost every request."""
+async def _connect(url: str, application: str) -> PooledConnection:
+    connection: PooledConnection = await asyncpg.connect(
+        url,
+        connection_class=PooledConnection,
+        command_timeout=60,
+        server_settings={"application_name": application, "jit": "off"},
+    )
+    try:
+        for name in ("json", "jsonb"):
+            await connection.set_type_codec(
+                name, schema="pg_catalog", encoder=_encode_json, decoder=msgspec.json.decode
+            )
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
 
 
 def _encode_json(value: Any) -> str:

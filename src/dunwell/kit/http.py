@@ -82,10 +82,17 @@ class HttpClient:
 
 @asynccontextmanager
 async def open_http_client(
-    *, allow_loopback: bool, user_agent: str, timeout_seconds: float = 15.0
+    *,
+    allow_loopback: bool,
+    user_agent: str,
+    timeout_seconds: float = 15.0,
+    resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[HttpClient]:
-    """A client whose requests last `timeout_seconds` in all, name lookup and reading included."""
-    resolver = _Resolver()
+    """A client whose requests last `timeout_seconds` in all, name lookup and reading included.
+
+    `resolver`: what names are looked up with, instead of the system.
+    """
+    resolver = resolver or _Resolver()
     connector = aiohttp.TCPConnector(
         resolver=resolver,
         limit=0,  # callers have slots of their own

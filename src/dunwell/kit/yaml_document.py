@@ -1,11 +1,11 @@
-"""YAML as people mean it: the values JSON has, no key twice. Pure.
+"""YAML as people mean it: the values JSON has, no key twice; read, written, and found in. Pure.
 
 PyYAML reads YAML 1.1, where `18:00` is 1080, `no` is false and a day is a date object; here a plain
 scalar is a string unless it is null, true, false or a number as JSON writes them.
 """
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import yaml
@@ -23,6 +23,42 @@ def parse_yaml(text: str) -> Any:
         raise DocumentFaulty(_describe(error)) from error
     except RecursionError as error:
         raise DocumentFaulty("The document is nested too deeply.") from error
+
+
+def render_yaml(value: Any) -> str:
+    """A document that `parse_yaml` reads as the same value; texts of several lines as blocks."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000, indent=2
+    )
+    return text
+
+
+def find_line(text: str, parts: Sequence[str | int]) -> int:
+    """The line, from 1, of what the keys and indexes lead to, or of the nearest part around it that
+    is there. `text` is a document that `parse_yaml` reads."""
+    node = yaml.compose(text, Loader=_Loader)
+    line = 1 if node is None else _line_of(node)
+    for part in parts:
+        found = _find_member(node, str(part))
+        if found is None:
+            break
+        mark, node = found
+        line = _line_of(mark)
+    return line
+
+
+def _find_member(node: yaml.Node | None, part: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """The node that stands where a member begins (its key), and its value."""
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in node.value if pair[0].value == part), None)
+    if isinstance(node, yaml.SequenceNode) and part.isdecimal() and int(part) < len(node.value):
+        return node.value[int(part)], node.value[int(part)]
+    return None
+
+
+def _line_of(node: yaml.Node) -> int:
+    line: int = node.start_mark.line
+    return line + 1
 
 
 class _Loader(yaml.SafeLoader):
@@ -54,6 +90,44 @@ for _name, (_pattern, _first) in _SCALARS.items():
     _Loader.add_implicit_resolver(
         f"tag:yaml.org,2002:{_name}", re.compile(rf"^(?:{_pattern})$"), _first
     )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what the loader, or one of YAML 1.1, would not take for a string."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the overridden signature
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - the overridden signature
+        super().increase_indent(flow, indentless=False)
+
+
+for _name, (_pattern, _first) in _SCALARS.items():
+    _Dumper.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_name}", re.compile(rf"^(?:{_pattern})$"), _first
+    )
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    lines = text.split("\n")
+    is_block = len(lines) > 1 and all(
+        line.isprintable() and line == line.rstrip() for line in lines
+    )
+    style = None
+    if is_block and not text[0].isspace():
+        style = "|"
+    elif text[:1].isdigit():  # a time of day, an amount: other readers take some for numbers
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _represent_list(dumper: yaml.SafeDumper, values: list[Any]) -> yaml.SequenceNode:
+    is_short = all(isinstance(each, str | int) and len(str(each)) <= 12 for each in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=is_short)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(list, _represent_list)
 
 
 def _describe(error: yaml.YAMLError) -> str:

@@ -4,9 +4,10 @@ Browsers and proxies keep nothing but stylesheets and logos, whose addresses nam
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import msgspec
 from litestar.types import Receive, Scope, Send
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -29,8 +30,7 @@ _PAGE: Headers = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """An ASGI application that sends one response."""
 
     status: int
@@ -52,9 +52,13 @@ def answer_page(
     body: bytes, status: int = 200, *, form_origins: Sequence[str] = (), more: Headers = ()
 ) -> Answer:
     """form_origins: other origins that a form's answer may redirect to."""
+    return Answer(status, (*_head_page(tuple(form_origins)), *more), body)
+
+
+@lru_cache(maxsize=64)
+def _head_page(form_origins: tuple[str, ...]) -> Headers:
     policy = _POLICY.format(" ".join(["'self'", *form_origins])).encode()
-    headers = (*_PAGE, (b"content-security-policy", policy), *more)
-    return Answer(status, headers, body)
+    return (*_PAGE, (b"content-security-policy", policy))
 
 
 def answer_redirect(location: str, *, cookie: str | None = None) -> Answer:

@@ -58,24 +58,17 @@ class Desk:
         self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
     ) -> Frame:
         """Of a page outside any session."""
-        offered = self._find_offered(merchant)
-        chosen = visit.chosen_language
-        merchants = merchant.configuration.language if merchant else ""
-        language = choose_language(
-            offered, chosen, claims_language, visit.accepted_languages, merchants
-        )
-        return Frame(language, offered, chosen if chosen in offered else None, merchant)
+        return self._frame(visit, merchant, claims_language, None)
 
     def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
         """Of a page in a live session."""
-        frame = self.frame(visit, opened.merchant, opened.facts.language)
         left = opened.session.expires_at - self.now()
         shown = Shown(
             derive_form_token(self.resources.keys, opened.session.session_hash),
             max(1, math.ceil(left.total_seconds() / 60)),
             left <= WARNING,
         )
-        return Frame(frame.language, frame.offered, frame.chosen, opened.merchant, shown)
+        return self._frame(visit, opened.merchant, opened.facts.language, shown)
 
     def show(self, template: str, frame: Frame, opened: OpenedClaim, **values: Any) -> bytes:
         """A page about the opened claim."""
@@ -112,6 +105,18 @@ class Desk:
         """To a page of ours; `cookie`: the session's new value, "" to remove it."""
         header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
         return answer_redirect(path + frame.query, cookie=header)
+
+    def _frame(
+        self, visit: Visit, merchant: Merchant | None, claims_language: str | None,
+        shown: Shown | None,
+    ) -> Frame:  # fmt: skip
+        offered = self._find_offered(merchant)
+        chosen = visit.chosen_language
+        merchants = merchant.configuration.language if merchant else ""
+        language = choose_language(
+            offered, chosen, claims_language, visit.accepted_languages, merchants
+        )
+        return Frame(language, offered, chosen if chosen in offered else None, merchant, shown)
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
         known = self.pages.codes

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from litestar import HttpMethod
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.errors import NotFound, Unavailable
 from dunwell.kit.resources import Resources
@@ -27,7 +27,7 @@ from dunwell.landing.problems import (
     wrong_method,
 )
 from dunwell.landing.routes import assets, claim, entry, paying
-from dunwell.landing.visit import AnyRequest, Visit
+from dunwell.landing.visit import Visit
 from dunwell.landing.wording import CATALOGUES, load_languages
 from dunwell.payments.provider import Providers
 
@@ -83,20 +83,31 @@ def _list_gaps() -> Iterator[str]:
 
 
 def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteHandler:
-    async def handle(request: AnyRequest) -> ASGIApp:
-        visit = Visit(request, desk.resources.settings.public_url)
-        run = runs.get("GET" if visit.method == "HEAD" else visit.method)
-        if run is None:
-            allowed = ", ".join(sorted({*runs, "HEAD"}))
-            return await _answer_refusal(desk, visit, wrong_method(allowed))
-        try:
-            return await run(desk, visit)
-        except Exception as error:  # noqa: BLE001 - whatever it is, its reader gets a page
-            return await _answer_failure(desk, visit, path, error)
+    """The response does all the work, from the request as the server handed it on: Litestar's
+    reading of a request for its handlers would cost every page, and nothing of it is used."""
+    origin = desk.resources.settings.public_url
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await _answer(desk, Visit(scope, receive, origin), path, runs)
+        await answer(scope, receive, send)
+
+    async def handle() -> ASGIApp:
+        return serve
 
     return HTTPRouteHandler(
         path, http_method=_METHODS, name=f"landing {path}", status_code=200, include_in_schema=False
     )(handle)
+
+
+async def _answer(desk: Desk, visit: Visit, path: str, runs: Mapping[str, Run]) -> Answer:
+    run = runs.get("GET" if visit.method == "HEAD" else visit.method)
+    if run is None:
+        allowed = ", ".join(sorted({*runs, "HEAD"}))
+        return await _answer_refusal(desk, visit, wrong_method(allowed))
+    try:
+        return await run(desk, visit)
+    except Exception as error:  # noqa: BLE001 - whatever it is, its reader gets a page
+        return await _answer_failure(desk, visit, path, error)
 
 
 async def _answer_failure(desk: Desk, visit: Visit, route: str, error: Exception) -> Answer:

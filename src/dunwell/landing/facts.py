@@ -73,4 +73,7 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     @property
     def due_on(self) -> date | None:
         """Of the first PRIMARY item."""
-        return next((item.due_on for item in self.items if item.type == "PRIMARY"), None)
+        for item in self.items:
+            if item.type == "PRIMARY":
+                return item.due_on
+        return None

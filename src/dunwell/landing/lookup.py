@@ -59,8 +59,7 @@ class WayIn:
     language: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedClaim:
+class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     """A session with all that its pages show."""
 
     session: Session

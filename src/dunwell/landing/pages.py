@@ -4,13 +4,16 @@ What is the same for all claims of a merchant (top, help, who writes) is rendere
 of its configuration and kept.
 """
 
-from collections.abc import Callable, Mapping
+import builtins
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dunwell.landing.creditor import Creditor, describe_creditor
@@ -21,9 +24,10 @@ from dunwell.merchants.account import Merchant
 from dunwell.messages.formatting import render_line
 
 TEMPLATES = Path(__file__).parent / "templates"
-_MOST_KEPT = 20_000
+_MOST_KEPT = 5_000
 # Where a form's token is put in.
 _TOKENS_PLACE = "THE-TOKEN"
+_INCLUDED = re.compile(r'\{% include "(?P<name>\w+\.html)" %\}\n?')
 _Kept = TypeVar("_Kept")
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
@@ -35,8 +39,7 @@ _ICONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True, gc=False):
     """A live session as its pages show it."""
 
     form_token: str
@@ -45,8 +48,7 @@ class Shown:
     is_warned: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """What every page is told: for whom, and in which language."""
 
     language: str
@@ -63,6 +65,49 @@ class Frame:
         return f"?lang={self.chosen}" if self.chosen else ""
 
 
+class _Environment(Environment):
+    """Attributes are attributes: what a value lacks is not looked for among its items, which costs
+    a page's every mention of a value."""
+
+    getattr = staticmethod(builtins.getattr)  # type: ignore[assignment] # called as the method is
+
+
+class _WholeTemplates(FileSystemLoader):
+    """Templates with what they include put in before they are compiled, as a template of its own
+    costs a context whenever it is rendered."""
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        source, path, is_current = super().get_source(environment, template)
+        whole = _INCLUDED.sub(lambda found: self._get_part(environment, found["name"]), source)
+        return whole, path, is_current
+
+    def _get_part(self, environment: Environment, name: str) -> str:
+        """As Jinja has it: without the end of its last line."""
+        return self.get_source(environment, name)[0].removesuffix("\n")
+
+
+class _Parts(dict[str, Markup]):
+    """The parts of one merchant's pages in one language, each rendered when it is first shown."""
+
+    def __init__(self, render: Callable[[str], Markup]) -> None:
+        super().__init__()
+        self._render = render
+
+    def __missing__(self, name: str) -> Markup:
+        part = self[name] = self._render(name)
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class _Furniture:
+    """What the pages of one merchant in one language have in common."""
+
+    creditor: Creditor | None
+    parts: _Parts
+
+
 class Pages:
     """The pages of one installation."""
 
@@ -74,58 +119,65 @@ class Pages:
         self._environments = {
             code: self._build_environment(language) for code, language in languages.items()
         }
-        self._creditors: dict[tuple[Any, ...], Creditor] = {}
-        self._parts: dict[tuple[Any, ...], Markup] = {}
+        self._templates: dict[tuple[Any, ...], Template] = {}
+        self._furniture: dict[tuple[Any, ...], _Furniture] = {}
+        self._ends: dict[tuple[Any, ...], Sequence[str]] = {}
 
     def render(self, template: str, frame: Frame, **values: Any) -> bytes:
         """One page. values: what its template names."""
-        found = self._environments[frame.language].get_template(template)
-        creditor = self._describe_creditor(frame.merchant)
-        return found.render(
-            creditor=creditor,
-            query=frame.query,
-            session=frame.session,
-            part=partial(self._render_part, frame, creditor),
-            end=self._render_end(frame),
-            **values,
-        ).encode()
+        furniture = self._find_furniture(frame)
+        values["creditor"] = furniture.creditor
+        values["parts"] = furniture.parts
+        values["query"] = frame.query
+        values["session"] = frame.session
+        values["end"] = self._render_end(frame)
+        return self._find_template(frame.language, template).render(values).encode()
 
-    def _describe_creditor(self, merchant: Merchant | None) -> Creditor | None:
-        if merchant is None:
-            return None
-        key = (merchant.merchant_id, merchant.revision, merchant.name)
-        return _keep(self._creditors, key, partial(describe_creditor, merchant))
+    def _find_template(self, language: str, name: str) -> Template:
+        load = partial(self._load_template, language, name)
+        return _keep(self._templates, (language, name), load)
 
-    def _render_part(self, frame: Frame, creditor: Creditor | None, name: str) -> Markup:
+    def _load_template(self, language: str, name: str) -> Template:
+        template = self._environments[language].get_template(name)
+        # Flat, as every page begins with a copy: what Jinja gives is a chain of mappings.
+        template.globals = dict(template.globals)
+        return template
+
+    def _find_furniture(self, frame: Frame) -> _Furniture:
         merchant = frame.merchant
         whose = (merchant.merchant_id, merchant.revision, merchant.name) if merchant else None
-        key = (name, whose, frame.language, frame.offered, frame.chosen)
-        return _keep(self._parts, key, partial(self._render_new_part, frame, creditor, name))
+        key = (whose, frame.language, frame.offered, frame.chosen)
+        return _keep(self._furniture, key, partial(self._make_furniture, frame))
 
-    def _render_new_part(self, frame: Frame, creditor: Creditor | None, name: str) -> Markup:
-        template = self._environments[frame.language].get_template(name)
+    def _make_furniture(self, frame: Frame) -> _Furniture:
+        creditor = describe_creditor(frame.merchant) if frame.merchant else None
         offered = [self.languages[code] for code in frame.offered]
-        rendered = template.render(creditor=creditor, query=frame.query, offered=offered)
+        values = {"creditor": creditor, "query": frame.query, "offered": offered}
+        return _Furniture(creditor, _Parts(partial(self._render_part, frame.language, values)))
+
+    def _render_part(self, language: str, values: Mapping[str, Any], name: str) -> Markup:
+        rendered = self._find_template(language, name).render(values)
         return Markup(rendered)  # noqa: S704 - templates escape what they are given
 
     def _render_end(self, frame: Frame) -> Markup:
         """The session's own forms, of which only the token is new with each."""
         session = frame.session
         minutes_left = session.minutes_left if session else None
-        key = ("_end.html", frame.language, frame.chosen, minutes_left)
-        kept = _keep(self._parts, key, partial(self._render_new_end, frame, minutes_left))
-        return kept.replace(_TOKENS_PLACE, session.form_token) if session else kept
+        key = (frame.language, frame.chosen, minutes_left)
+        pieces = _keep(self._ends, key, partial(self._render_pieces, frame, minutes_left))
+        form_token = session.form_token if session else ""
+        return Markup(form_token.join(pieces))  # noqa: S704 - a token is letters, digits, - and _
 
-    def _render_new_end(self, frame: Frame, minutes_left: int | None) -> Markup:
-        template = self._environments[frame.language].get_template("_end.html")
-        rendered = template.render(
-            query=frame.query, minutes_left=minutes_left, form_token=_TOKENS_PLACE
-        )
-        return Markup(rendered)  # noqa: S704 - the same
+    def _render_pieces(self, frame: Frame, minutes_left: int | None) -> Sequence[str]:
+        """What stands around the tokens."""
+        values = {
+            "query": frame.query, "minutes_left": minutes_left, "form_token": _TOKENS_PLACE,
+        }  # fmt: skip
+        return str(self._render_part(frame.language, values, "_end.html")).split(_TOKENS_PLACE)
 
     def _build_environment(self, language: Language) -> Environment:
-        environment = Environment(
-            loader=FileSystemLoader(TEMPLATES),
+        environment = _Environment(
+            loader=_WholeTemplates(TEMPLATES),
             extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
             autoescape=True,
             undefined=StrictUndefined,

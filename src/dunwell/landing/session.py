@@ -6,10 +6,12 @@ The cookie's value is 256 random bits, of which the database keeps a hash alone.
 import base64
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from uuid import UUID
+
+import msgspec
 
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.merchants.configuration import Channel
@@ -31,8 +33,7 @@ class Level(StrEnum):
     FACT = "FACT"
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True, gc=False):
     """A session as it is stored, whether it lasts or not."""
 
     merchant_id: int
@@ -63,6 +64,8 @@ def hash_value(value: str) -> bytes | None:
     return sha256(value.encode()) if _VALUE.fullmatch(value) else None
 
 
+# Kept for the session's next pages: making it costs more than finding the session's hash.
+@lru_cache(maxsize=4096)
 def derive_form_token(keys: KeyRing, session_hash: bytes) -> str:
     """What every form of a session bears, and nobody else can make."""
     return _encode(keys.digest(_FORM_PURPOSE, session_hash))

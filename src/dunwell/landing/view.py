@@ -33,7 +33,7 @@ class Outcome(StrEnum):
     ENDED = "ENDED"
 
 
-_CLOSED = frozenset({Status.ARCHIVED, Status.WITHDRAWN})
+_CLOSED = (Status.ARCHIVED, Status.WITHDRAWN)
 _OUTCOMES = {
     RequestState.COMPLETED: Outcome.RECEIVED,
     RequestState.PENDING: Outcome.PENDING,
@@ -48,10 +48,10 @@ def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
         return PageState.CLOSED
     if facts.status is Status.COLLECTED or facts.outstanding_cents == 0:
         return PageState.PAID
-    kinds = {hold.kind for hold in list_standing(facts, now)}
-    if is_awaited(facts) or HoldKind.PAYMENT_PENDING in kinds:
+    standing = list_standing(facts, now)
+    if is_awaited(facts) or any(hold.kind is HoldKind.PAYMENT_PENDING for hold in standing):
         return PageState.PENDING
-    return PageState.HELD if kinds else PageState.OPEN
+    return PageState.HELD if standing else PageState.OPEN
 
 
 def is_payable(state: PageState) -> bool:

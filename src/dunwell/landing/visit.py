@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from litestar import Request
+from litestar.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.landing.session import hash_value, name_cookie
@@ -27,27 +28,24 @@ class ForeignForm(InvalidRequest):
 class Visit:
     """A request; headers are read once, and only those that matter."""
 
-    def __init__(self, request: AnyRequest, origin: str) -> None:
-        self._request = request
+    def __init__(self, scope: Any, receive: Receive, origin: str) -> None:
+        """scope, receive: of ASGI. origin: ours, as an address bar shows it."""
+        self.scope = scope
+        self._receive = receive
         self._origin = origin
-        self._headers = {
-            name: value.decode("latin-1")
-            for name, value in request.scope["headers"]
-            if name in _READ
+        self._headers: dict[bytes, str] = {
+            name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ
         }
 
     @property
     def method(self) -> str:
-        return self._request.scope["method"]
+        return str(self.scope["method"])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Those in the path."""
-        return self._request.scope["path_params"]
-
-    @property
-    def scope(self) -> Any:
-        return self._request.scope
+        parameters: dict[str, Any] = self.scope["path_params"]
+        return parameters
 
     @property
     def is_secure(self) -> bool:
@@ -59,12 +57,12 @@ class Visit:
 
     @property
     def client_host(self) -> str:
-        client = self._request.scope["client"]
-        return client[0] if client else ""
+        client = self.scope["client"]
+        return str(client[0]) if client else ""
 
     @property
     def chosen_language(self) -> str | None:
-        query = self._request.scope["query_string"]
+        query = self.scope["query_string"]
         if not query:
             return None
         values = parse_qs(query[:1000].decode("latin-1")).get("lang", [])
@@ -106,7 +104,7 @@ class Visit:
 
     async def _read_body(self) -> bytes:
         body = b""
-        async for chunk in self._request.stream():
+        async for chunk in AnyRequest(self.scope, self._receive).stream():
             body += chunk
             if len(body) > _MOST_FORM_BYTES:
                 raise PayloadTooLarge("The form is too large.", limit=_MOST_FORM_BYTES)

@@ -78,6 +78,60 @@ class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sender: str | None = None
 
 
+class QuietHours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When no e-mail and no SMS goes out: HH:MM in the merchant's zone, `until` exclusive; past
+    midnight when it is before `since`."""
+
+    since: str
+    until: str
+
+
+class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a person may be contacted over all claims: on a day, and on it and the six days
+    before, in the merchant's zone."""
+
+    max_contacts_per_day: int = 1
+    max_contacts_per_week: int = 3
+    quiet_hours: QuietHours | None = None
+
+
+class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The payment plans debtors can ask for: these numbers of rates, or any whose rates are not
+    below the least one; both, when both are given."""
+
+    counts: tuple[int, ...] = ()
+    min_rate_cents: int | None = None
+    first_date_within_days: int = 30
+    # A request within the bounds needs no answer.
+    auto_approve: bool = False
+
+
+class Deferments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    max_days: int
+    auto_approve: bool = False
+
+
+class Modalities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which payment modalities a merchant offers; none of what is absent."""
+
+    plan: Plans | None = None
+    deferment: Deferments | None = None
+
+
+class DisputeReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a merchant says of a reason to dispute: one of the contract's, or one of its own."""
+
+    type: str
+    # Language -> what debtors read; a reason of the contract's has words without them.
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    # From debtors.
+    is_hidden: bool = False
+
+
+class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    reasons: tuple[DisputeReason, ...] = ()
+
+
 class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     language: str
     timezone: str
@@ -88,6 +142,11 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     brand: Brand = msgspec.field(default_factory=Brand)
     landing_page: LandingPage = msgspec.field(default_factory=LandingPage)
+    guards: Guards = msgspec.field(default_factory=Guards)
+    modalities: Modalities = msgspec.field(default_factory=Modalities)
+    disputes: Disputes = msgspec.field(default_factory=Disputes)
+    # Language -> words that its texts may not use, in place of the standard list.
+    forbidden_words: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def find_missing(configuration: Configuration) -> list[str]:

@@ -24,6 +24,14 @@ WHERE merchant_id = $1
 
 _RAISE_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
 
+_LOAD_SWITCHED = "SELECT switched_to_workflows FROM merchants WHERE merchant_id = $1"
+
+_MARK_SWITCHED = """
+UPDATE merchants
+SET switched_to_workflows = true, revision = revision + 1
+WHERE merchant_id = $1
+"""
+
 # Orders everything that changes one merchant's setup.
 _LOCK_MERCHANT = """
 SELECT merchant_id
@@ -69,3 +77,14 @@ async def raise_revision(tx: Connection, merchant_id: int) -> None:
 async def lock_merchant(tx: Connection, merchant_id: int) -> None:
     """Hold the merchant's setup still until the transaction ends."""
     await tx.execute(_LOCK_MERCHANT, merchant_id)
+
+
+async def load_switched(tx: Connection, merchant_id: int) -> bool:
+    """Whether the merchant works with workflows by now."""
+    is_switched: bool = await tx.fetchval(_LOAD_SWITCHED, merchant_id)
+    return is_switched
+
+
+async def mark_switched(tx: Connection, merchant_id: int) -> None:
+    """From scenarios to workflows, as a new revision; there is no way back."""
+    await tx.execute(_MARK_SWITCHED, merchant_id)

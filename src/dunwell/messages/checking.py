@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from dunwell.errors import Fault
 from dunwell.kit.shape import render_nearest, render_pointer
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.gsm import count_parts, write_plainly
+from dunwell.messages.gsm import (
+    count_parts,
+    find_outside,
+    is_written_in_gsm,
+    write_plainly,
+)
 from dunwell.messages.mandatory import describe_missing_part, find_missing_parts
 from dunwell.messages.markdown import has_markup, parse_markdown
 from dunwell.messages.placeholders import (
     ITEMS,
+    LANDING_CODE,
     NAMES,
     PLACEHOLDER,
     SNIPPET_PREFIX,
@@ -27,8 +33,8 @@ from dunwell.messages.placeholders import (
 from dunwell.messages.sms import MAX_PARTS
 from dunwell.workflows.definition import Definition, Template, Texts
 
-# A whole text, its snippets put in, and its pointer.
-Check = Callable[[str, str], Iterator[Fault]]
+# A whole text, its snippets put in, its language and its pointer.
+Check = Callable[[str, str, str], Iterator[Fault]]
 
 _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
 _IMAGE = re.compile(r"!\[[^\]]*\]\(")
@@ -63,7 +69,7 @@ def _find_faults(definition: Definition) -> Iterator[Fault]:
 
 def _list_messages(template: Template) -> Iterator[_Message]:
     if template.email:
-        yield _Message("EMAIL", template.email.subject, template.email.body, _check_body)
+        yield _Message("EMAIL", template.email.subject, template.email.body, _check_email)
     if template.sms:
         yield _Message("SMS", {}, template.sms.body, _check_sms)
     if template.letter:
@@ -75,7 +81,7 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         pointer = path + render_pointer([language])
         yield from _check_words(text, pointer)
         unknown = list(_check_snippets_known(text, definition, pointer))
-        yield from unknown or check(_expand(text, definition, language), pointer)
+        yield from unknown or check(_expand(text, definition, language), language, pointer)
 
 
 def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
@@ -122,7 +128,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 
 
-def _check_line(text: str, pointer: str) -> Iterator[Fault]:
+def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
     if ITEMS in find_used(text):
@@ -130,9 +136,10 @@ def _check_line(text: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
-def _check_sms(text: str, pointer: str) -> Iterator[Fault]:
+def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
     """An SMS is plain text: marks would be read as they stand."""
-    yield from _check_line(text, pointer)
+    yield from _check_line(text, language, pointer)
+    yield from _check_no_code(text, pointer)
     if _HTML.search(text):
         yield Fault(pointer, "An SMS is plain text; remove the HTML.", "HTML_IN_TEXT")
     if has_markup(text):
@@ -142,13 +149,31 @@ def _check_sms(text: str, pointer: str) -> Iterator[Fault]:
         )
         yield Fault(pointer, message, "MARKDOWN_IN_SMS")
     # Without the values that will stand in it: what is too long already.
-    parts = count_parts(write_plainly(PLACEHOLDER.sub("", text)))
+    written = write_plainly(PLACEHOLDER.sub("", text))
+    outside = find_outside(written) if is_written_in_gsm(language) else ()
+    if outside:
+        named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
+        message = f"An SMS with {named} costs more than twice as much; write it without."
+        yield Fault(pointer, message, "OUTSIDE_GSM")
+    parts = count_parts(written)
     if parts.count > MAX_PARTS:
         message = f"The text needs {parts.count} parts of an SMS; shorten it to {MAX_PARTS}."
         yield Fault(pointer, message, "TOO_LONG")
 
 
-def _check_body(text: str, pointer: str) -> Iterator[Fault]:
+def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
+    """The code counts as a fact the reader knows, which whoever opens a link does not."""
+    if LANDING_CODE in find_used(text):
+        message = f"{{{{ {LANDING_CODE} }}}} stands on letters alone; use {{{{ landing.url }}}}."
+        yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
+
+
+def _check_email(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    yield from _check_no_code(text, pointer)
+    yield from _check_body(text, language, pointer)
+
+
+def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
         return

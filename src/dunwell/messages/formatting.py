@@ -15,7 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 
 from dunwell.messages.facts import DebtorFacts, MessageFacts
-from dunwell.messages.placeholders import ITEMS, LANDING_URL, NAMES
+from dunwell.messages.placeholders import ITEMS, LANDING_CODE, LANDING_URL, NAMES
 from dunwell.messages.wording import Wording, find_wording
 
 # ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
@@ -139,7 +139,7 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "merchant.email": lambda v: v.facts.creditor.email,
     "merchant.phone": lambda v: v.facts.creditor.phone,
     LANDING_URL: lambda v: v.facts.landing.url,
-    "landing.code": lambda v: v.facts.landing.code,
+    LANDING_CODE: lambda v: v.facts.landing.code,
     "landing.domain": lambda v: v.facts.landing.domain,
     "bank.iban": lambda v: render_iban(v.facts.creditor.bank_iban),
     "bank.holder": lambda v: v.facts.creditor.bank_holder,

@@ -17,6 +17,8 @@ _BASIC = frozenset(
 )
 # Written with an escape before them.
 _EXTENDED = frozenset("\f^{}\\[~]|€")
+# Languages that need no letter outside the alphabet.
+_WRITTEN_IN_IT = frozenset({"da", "de", "en", "fi", "it", "nb", "nl", "nn", "no", "sv"})
 _PLAIN = str.maketrans(
     {
         "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\t": " ",
@@ -39,6 +41,17 @@ class Parts:
 
 def write_plainly(text: str) -> str:
     return text.translate(_PLAIN)
+
+
+def is_written_in_gsm(language: str) -> bool:
+    """Whether texts of this language do without letters outside the alphabet."""
+    return language.partition("-")[0] in _WRITTEN_IN_IT
+
+
+def find_outside(text: str) -> tuple[str, ...]:
+    """The characters outside the seven-bit alphabet, each once, in order."""
+    outside = (letter for letter in text if letter not in _BASIC and letter not in _EXTENDED)
+    return tuple(dict.fromkeys(outside))
 
 
 def count_parts(text: str) -> Parts:

@@ -1,30 +1,28 @@
--- The gate at the moment of sending: marks as handed over, with their content, those leased
--- contacts whose claims are still as they were rendered, in process and not held. Answers which.
--- $1 merchant, $2 its time, $3 lease, $4 lease's end; $5-$16 contacts. Locks claims before
--- anything else, in the order of their ids.
-WITH rendered AS (
+-- Marks as handed over, with their content, contacts that may be sent, and raises the guards of
+-- those who are contacted by them. Claims, contacts and the guards there are were locked before.
+-- Answers how many guards were begun: one that somebody else began at the same moment is not.
+-- $1 merchant, $2 its time, $3 its date, $4 lease's end; $5-$18 contacts; $19-$23 guards.
+WITH passed AS (
     SELECT *
-    FROM unnest($5::uuid[], $6::bigint[], $7::uuid[], $8::text[], $9::text[], $10::text[],
-                $11::text[], $12::text[], $13::bytea[], $14::bytea[], $15::text[], $16::text[])
-        AS r (communication_id, claim_version, version_id, recipient, language, subject, body_text,
-              body_html, link_hash, code_digest, document_key, attachment_ids)
-), passed AS MATERIALIZED (
-    SELECT m.communication_id, m.claim_id
-    FROM rendered r
-    JOIN communications m ON m.merchant_id = $1 AND m.communication_id = r.communication_id
-    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-    WHERE m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $3 AND NOT c.held
-      AND c.xmin::text::bigint = r.claim_version AND c.status IN ('CREATED', 'IN_PROCESS')
-      AND c.run = m.run
-    ORDER BY c.claim_id
-    FOR NO KEY UPDATE OF c, m
+    FROM unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[],
+                $11::text[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::bytea[],
+                $17::bytea[], $18::text[])
+        AS r (communication_id, version_id, recipient, language, subject, body_text, body_html,
+              link_hash, code_digest, document_key, attachment_ids, recipient_digest,
+              content_digest, guarded_by)
+), raised AS MATERIALIZED (
+    SELECT identity_digest, contacted_on::date[] AS contacted_on, per_day, per_week, is_new
+    FROM unnest($19::bytea[], $20::text[], $21::integer[], $22::integer[], $23::boolean[])
+        AS g (identity_digest, contacted_on, per_day, per_week, is_new)
 ), marked AS (
     UPDATE communications m
     SET state = 'HANDED_OVER', handed_over_at = $2, version_id = r.version_id, lease_until = $4,
-        tries = tries + 1
-    FROM passed
-    JOIN rendered r USING (communication_id)
-    WHERE m.merchant_id = $1 AND m.communication_id = passed.communication_id
+        tries = tries + 1, recipient_digest = r.recipient_digest,
+        content_digest = r.content_digest, held_by = NULL, guarded_by = r.guarded_by::bytea[],
+        guarded_on = $3
+    FROM passed r
+    WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
+    RETURNING m.communication_id, m.claim_id
 ), kept AS (
     INSERT INTO communication_contents
         (merchant_id, communication_id, recipient, language, subject, body_text, body_html,
@@ -32,24 +30,35 @@ WITH rendered AS (
     SELECT $1, communication_id, recipient, language, subject, body_text, body_html,
            document_key, attachment_ids::uuid[]
     FROM passed
-    JOIN rendered USING (communication_id)
     ON CONFLICT (merchant_id, communication_id) DO UPDATE
     SET recipient = excluded.recipient, language = excluded.language, subject = excluded.subject,
         body_text = excluded.body_text, body_html = excluded.body_html,
         document_key = excluded.document_key, attachment_ids = excluded.attachment_ids
 ), linked AS (
     INSERT INTO debtor_links (merchant_id, token_hash, claim_id, communication_id, created_at)
-    SELECT $1, r.link_hash, passed.claim_id, passed.communication_id, $2
-    FROM passed
-    JOIN rendered r USING (communication_id)
-    WHERE r.link_hash IS NOT NULL
+    SELECT $1, link_hash, claim_id, communication_id, $2
+    FROM marked
+    JOIN passed USING (communication_id)
+    WHERE link_hash IS NOT NULL
     ON CONFLICT DO NOTHING
 ), coded AS (
     INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
-    SELECT $1, r.code_digest, passed.claim_id, passed.communication_id, $2
-    FROM passed
-    JOIN rendered r USING (communication_id)
-    WHERE r.code_digest IS NOT NULL
+    SELECT $1, code_digest, claim_id, communication_id, $2
+    FROM marked
+    JOIN passed USING (communication_id)
+    WHERE code_digest IS NOT NULL
     ON CONFLICT DO NOTHING
+), raised_again AS (
+    UPDATE contact_guards g
+    SET contacted_on = r.contacted_on, per_day = r.per_day, per_week = r.per_week
+    FROM raised r
+    WHERE NOT r.is_new AND g.merchant_id = $1 AND g.identity_digest = r.identity_digest
+), begun AS (
+    INSERT INTO contact_guards (merchant_id, identity_digest, contacted_on, per_day, per_week)
+    SELECT $1, identity_digest, contacted_on, per_day, per_week
+    FROM raised
+    WHERE is_new
+    ON CONFLICT (merchant_id, identity_digest) DO NOTHING
+    RETURNING identity_digest
 )
-SELECT communication_id FROM passed
+SELECT count(*) FROM begun

@@ -1,7 +1,7 @@
 -- Leases a set of one merchant's planned contacts and loads all that rendering them needs; contacts
 -- another dispatcher holds are left to it. Those whose attachment is missing come when their time is
--- over. $1 merchant, $2 its time, $3 real time, $4 lease,
--- $5 lease's end, $6 size of the set. Rides on communications_planned, then on primary keys.
+-- over. What was planned first comes first of what waited for the same moment. $1 merchant, $2 its
+-- time, $3 real time, $4 lease, $5 lease's end, $6 size of the set. Rides on communications_planned, then on primary keys.
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
@@ -10,7 +10,7 @@ WITH chosen AS MATERIALIZED (
       AND m.not_before <= $2
       AND (m.lease_until IS NULL OR m.lease_until <= $3)
       AND NOT c.held
-    ORDER BY m.not_before
+    ORDER BY m.not_before, m.planned_at
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED
 ), leased AS (
@@ -19,11 +19,15 @@ WITH chosen AS MATERIALIZED (
     FROM chosen
     WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
     RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries,
-              m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
+              m.not_before, m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
 )
 SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,
        -- Changes with every change of the claim: what was rendered is sent only if it still holds.
        c.xmin::text::bigint AS claim_version,
+       -- Since when nothing but the service has kept it from being sent. By holds' primary key.
+       greatest(leased.not_before, (SELECT max(lifted_at) FROM holds h
+                                    WHERE h.merchant_id = $1 AND h.claim_id = leased.claim_id))
+           AS ready_at,
        d.first_name, d.last_name, d.company_name, d.email, d.mobile_number, d.language, d.address,
        d.customer_number, d.contract_number, i.items, coalesce(a.cents, 0) AS allocated_cents
 FROM leased

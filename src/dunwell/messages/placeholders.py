@@ -10,6 +10,7 @@ SNIPPET_PREFIX = "snippet."
 # The only value that is a block: a table. It stands alone in its paragraph.
 ITEMS = "items"
 LANDING_URL = "landing.url"
+LANDING_CODE = "landing.code"
 NAMES = (
     "claim.referenceNumber",
     "claim.id",
@@ -29,7 +30,7 @@ NAMES = (
     "merchant.email",
     "merchant.phone",
     LANDING_URL,
-    "landing.code",
+    LANDING_CODE,
     "landing.domain",
     "bank.iban",
     "bank.holder",

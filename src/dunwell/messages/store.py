@@ -1,10 +1,10 @@
-"""The SQL of communications on their way out: leasing, handing over, taking up what was broken off.
+"""The SQL of communications on their way out: leasing, giving back, taking up what was broken off.
 
 A planned contact is leased, rendered without any lock, and marked as handed over with its content
 before a channel is called (CONTRACT 13). Leases run in real time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from importlib.resources import files
@@ -14,9 +14,9 @@ from uuid import UUID
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
+from dunwell.messages.guards import KeptBack
 
 _LEASE = files("dunwell.messages").joinpath("lease_contacts.sql").read_text()
-_HAND_OVER = files("dunwell.messages").joinpath("hand_over.sql").read_text()
 
 # Merchants behind the given one first. Rides on communications_planned and _handed_over.
 _FIND_MERCHANTS = """
@@ -39,21 +39,35 @@ LIMIT $4
 # By primary key.
 _RELEASE = """
 UPDATE communications m
-SET lease_id = NULL, lease_until = NULL, not_before = r.not_before,
+SET lease_id = NULL, lease_until = NULL, not_before = r.not_before, held_by = r.held_by,
     -- A claim that ended or was assigned anew contacts nobody by it any more.
     state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
                  ELSE 'CANCELLED' END
-FROM unnest($3::uuid[], $4::timestamptz[]) AS r (communication_id, not_before), claims c
+FROM unnest($3::uuid[], $4::timestamptz[], $5::text[])
+    AS r (communication_id, not_before, held_by), claims c
 WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
   AND c.merchant_id = $1 AND c.claim_id = m.claim_id
   AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2
 """
-# By primary key.
+# One whose claim has changed since the lease, or is being changed, is given back as it was: what is
+# attached at that moment must not be waited for. By primary keys.
 _AWAIT_ATTACHMENT = """
-UPDATE communications
-SET state = 'ATTACHMENT_MISSING', lease_id = NULL, lease_until = NULL, not_before = $4
-WHERE merchant_id = $1 AND lease_id = $2 AND communication_id = ANY($3::uuid[])
-  AND state = 'PLANNED'
+WITH incomplete AS MATERIALIZED (
+    SELECT r.communication_id
+    FROM unnest($3::uuid[], $5::bigint[], $6::bigint[])
+        AS r (communication_id, claim_id, claim_version)
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+    WHERE c.xmin::text::bigint = r.claim_version
+    FOR NO KEY UPDATE OF c SKIP LOCKED
+)
+UPDATE communications m
+SET lease_id = NULL, lease_until = NULL,
+    state = CASE WHEN i.communication_id IS NULL THEN m.state ELSE 'ATTACHMENT_MISSING' END,
+    not_before = CASE WHEN i.communication_id IS NULL THEN m.not_before ELSE $4 END
+FROM unnest($3::uuid[]) AS r (communication_id)
+LEFT JOIN incomplete i USING (communication_id)
+WHERE m.merchant_id = $1 AND m.lease_id = $2 AND m.communication_id = r.communication_id
+  AND m.state = 'PLANNED'
 """
 # Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
 # held, on the same run, and nothing of it has changed since.
@@ -75,26 +89,36 @@ WITH chosen AS MATERIALIZED (
 )
 UPDATE communications m
 SET lease_id = $3, lease_until = $4, tries = tries + 1
-FROM chosen, communication_contents t, claims c, debtors d, workflow_versions v
+FROM chosen, communication_contents t, claims c, debtors d
 WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
   AND t.merchant_id = $1 AND t.communication_id = m.communication_id
   AND c.merchant_id = $1 AND c.claim_id = m.claim_id
   AND d.merchant_id = $1 AND d.claim_id = m.claim_id
-  AND v.merchant_id = $1 AND v.version_id = m.version_id
 RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
-    m.tries - 1 AS tries, m.handed_over_at, v.workflow_id, v.major AS workflow_major,
+    m.tries - 1 AS tries, m.handed_over_at, c.workflow_id, c.workflow_major,
     c.reference_number,
     d.customer_number, d.email, d.mobile_number, d.address,
     t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids
 """  # noqa: S608 - fixed words of ours
 _GIVE_UP_KNOWING = f"""
-UPDATE communications m
-SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
-FROM claims c
-WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-  AND NOT (m.channel = ANY($3::text[]) AND {_STILL_HOLDS})
-RETURNING m.communication_id
+WITH unknown AS (
+    UPDATE communications m
+    SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
+    FROM claims c
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+      AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+      AND NOT (m.channel = ANY($3::text[]) AND {_STILL_HOLDS})
+    RETURNING m.*
+), recorded AS (
+    INSERT INTO contact_ledger
+        (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+         tries, at, recipient_digest, content_digest)
+    SELECT $1, gen_random_uuid(), communication_id, claim_id, run, step_id, place, channel,
+           'UNKNOWN', tries, coalesce(w.sandbox_now, $2), recipient_digest, content_digest
+    FROM unknown
+    JOIN merchants w USING (merchant_id)
+)
+SELECT communication_id FROM unknown
 """  # noqa: S608 - the same
 # Rides on communications_handed_over.
 _KEEP = """
@@ -135,6 +159,8 @@ class PlannedContact:
     language: str | None
     claim: ClaimFacts
     debtor: DebtorFacts
+    # Since when nothing but the service has kept it from being sent.
+    ready_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +176,14 @@ class Content:
     document_key: str | None = None
     # The claim's attachments that go along, in order.
     attachment_ids: tuple[UUID, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str | None, ...]:
+        """What the ledger's digest of the content covers."""
+        return (
+            self.language, self.subject, self.body_text, self.body_html, self.document_key,
+            *map(str, self.attachment_ids),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,48 +223,29 @@ async def lease_contacts(
     return [_read_planned(row) for row in rows]
 
 
-async def hand_over(
-    tx: Connection,
-    merchant_id: int,
-    rendered: Sequence[RenderedContact],
-    lease: Lease,
-    now: datetime,
-) -> set[UUID]:
-    """Mark what may be sent, with its content; the ids of those, and of no others."""
-    rows = await tx.fetch(
-        _HAND_OVER, merchant_id, now, lease.lease_id, lease.until,
-        [each.planned.contact.communication_id for each in rendered],
-        [each.planned.claim_version for each in rendered],
-        [each.version_id for each in rendered],
-        [each.content.recipient for each in rendered],
-        [each.content.language for each in rendered],
-        [each.content.subject for each in rendered],
-        [each.content.body_text for each in rendered],
-        [each.content.body_html for each in rendered],
-        [each.link_hash for each in rendered],
-        [each.code_digest for each in rendered],
-        [each.content.document_key for each in rendered],
-        [_write_ids(each.content.attachment_ids) for each in rendered],
-    )  # fmt: skip
-    return {row["communication_id"] for row in rows}
-
-
 async def release(
-    tx: Connection, merchant_id: int, lease: Lease, not_before: dict[UUID, datetime]
+    tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, KeptBack]
 ) -> None:
-    """Give leased contacts back, not to be sent before the given instants."""
-    if not_before:
+    """Give leased contacts back, not to be sent before an instant, with what holds them."""
+    if kept_back:
         await tx.execute(
-            _RELEASE, merchant_id, lease.lease_id, list(not_before), list(not_before.values())
-        )
+            _RELEASE, merchant_id, lease.lease_id, list(kept_back),
+            [each.not_before for each in kept_back.values()],
+            [each.held_by for each in kept_back.values()],
+        )  # fmt: skip
 
 
 async def await_attachment(
-    tx: Connection, merchant_id: int, lease: Lease, ids: Sequence[UUID], until: datetime
-) -> None:
+    tx: Connection, merchant_id: int, lease: Lease, waiting: Sequence[PlannedContact],
+    until: datetime,
+) -> None:  # fmt: skip
     """Give leased contacts back whose attachment is missing; at `until` they are given up."""
-    if ids:
-        await tx.execute(_AWAIT_ATTACHMENT, merchant_id, lease.lease_id, ids, until)
+    if waiting:
+        await tx.execute(
+            _AWAIT_ATTACHMENT, merchant_id, lease.lease_id,
+            [each.contact.communication_id for each in waiting], until,
+            [each.contact.claim_id for each in waiting], [each.claim_version for each in waiting],
+        )  # fmt: skip
 
 
 async def take_up(
@@ -249,7 +264,7 @@ async def take_up(
     )
     return [
         (
-            _read_contact(row),
+            read_contact(row),
             Content(
                 row["recipient"], row["language"], row["subject"], row["body_text"],
                 row["body_html"], row["document_key"], tuple(row["attachment_ids"]),
@@ -269,7 +284,7 @@ async def mark_unknown(
     tx: Connection, merchant_id: int, real_now: datetime, repeatable: Sequence[Channel]
 ) -> list[UUID]:
     """Contacts broken off on any other channel, or whose claim has changed since, may have left the
-    house: a person settles them."""
+    house: the ledger says so, and a person settles them."""
     rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, list(repeatable))
     return [row["communication_id"] for row in rows]
 
@@ -290,10 +305,12 @@ def _read_planned(row: Row) -> PlannedContact:
         contract_number=row["contract_number"],
     )
     debtor = DebtorFacts(row["first_name"], row["last_name"], row["company_name"])
-    return PlannedContact(_read_contact(row), row["claim_version"], row["language"], claim, debtor)
+    return PlannedContact(
+        read_contact(row), row["claim_version"], row["language"], claim, debtor, row["ready_at"]
+    )
 
 
-def _read_contact(row: Row) -> Contact:
+def read_contact(row: Mapping[str, Any]) -> Contact:
     return Contact(
         communication_id=row["communication_id"],
         claim_id=row["claim_id"],
@@ -310,11 +327,6 @@ def _read_contact(row: Row) -> Contact:
         address=row["address"],
         has_waited=row.get("has_waited_for_attachment", False),
     )
-
-
-def _write_ids(ids: Sequence[UUID]) -> str:
-    """As PostgreSQL writes an array: unnest would take an array of arrays apart."""
-    return "{" + ",".join(map(str, ids)) + "}"
 
 
 def _read_item(values: list[Any]) -> ItemFacts:

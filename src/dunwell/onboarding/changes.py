@@ -1,11 +1,12 @@
 """What applying a merchant file would do, one value per change, each with its words. Pure.
 
-They are performed in the order of this list: a default may point at a workflow made before it.
+They are performed in the order of this list: rules may point at workflows made before them.
 """
 
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from dunwell.assignment.document import RulesDocument
 from dunwell.events.endpoints import WantedEndpoint
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.store_changes import NewMerchant
@@ -70,9 +71,27 @@ class DiscardDraft(_Change):
 
 
 @dataclass(frozen=True, slots=True)
-class SetDefault(_Change):
-    # A workflow's name; none: claims stay unassigned.
-    name: str | None
+class SaveScenario(_Change):
+    """Create it, or edit it in place; no description: the one it has."""
+
+    name: str
+    definition: Definition
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SaveRules(_Change):
+    document: RulesDocument
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRules(_Change):
+    """Publish the draft of the rules there is, or the one a change before this has saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardRules(_Change):
+    """Discard the draft of the rules."""
 
 
 Change = (
@@ -85,5 +104,8 @@ Change = (
     | SaveDraft
     | PublishDraft
     | DiscardDraft
-    | SetDefault
+    | SaveScenario
+    | SaveRules
+    | PublishRules
+    | DiscardRules
 )

@@ -14,7 +14,10 @@ from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.account_rules import find_account_faults
-from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile
+from dunwell.onboarding.disputes import find_dispute_faults
+from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
+from dunwell.onboarding.guard_rules import find_guard_faults
+from dunwell.onboarding.modalities import find_modality_faults
 from dunwell.onboarding.page_rules import find_method_faults, find_page_faults
 from dunwell.onboarding.process_rules import find_process_faults
 from dunwell.onboarding.reading import Source
@@ -35,7 +38,7 @@ class Surroundings:
 class CheckedFile:
     file: MerchantFile
     logo: Logo | None
-    # By the workflow's name, in the file's order.
+    # By the workflow's or scenario's name, in the file's order.
     definitions: dict[str, Definition]
 
 
@@ -46,7 +49,7 @@ def check_merchant_file(source: Source, surroundings: Surroundings) -> CheckedFi
         raise ValidationError(faults)
     file = msgspec.convert(source.document, MerchantFile)
     definitions = {}
-    for index, part in enumerate(file.workflows or []):
+    for index, part in enumerate(list_processes(file)):
         document = source.definitions.get(index, part.definition)
         definitions[part.name] = msgspec.convert(document, Definition)
     return CheckedFile(file, source.logo, definitions)
@@ -58,12 +61,16 @@ def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
         yield from find_faults(document, MerchantFile)
         return
     yield from _find_shape_faults(document)
-    without_definitions = {k: v for k, v in document.items() if k != "workflows"}
+    processes = ("workflows", "scenarios")
+    without_definitions = {k: v for k, v in document.items() if k not in processes}
     yield from find_unprintable(without_definitions)
     yield from source.faults
     yield from find_account_faults(document, surroundings.available_adapters)
     yield from find_page_faults(document)
     yield from find_method_faults(document, surroundings.available_providers)
+    yield from find_guard_faults(document, source.definitions)
+    yield from find_modality_faults(document)
+    yield from find_dispute_faults(document)
     yield from find_webhook_faults(document, is_development=surroundings.is_development)
     yield from find_process_faults(document, source.definitions)
 

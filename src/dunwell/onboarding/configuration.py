@@ -1,7 +1,8 @@
 """From a merchant file to the configuration that is stored, and back into the file's words. Pure.
 
 Absent keys leave what stands: at the top, in `payment` and `landingPage`, and each channel of
-`channels`. The other objects (legal, contact, brand, a bank account, a channel) are stated whole.
+`channels`. The other objects (legal, contact, brand, guards, modalities, disputes, a bank
+account, a channel) are stated whole.
 """
 
 import hashlib
@@ -17,20 +18,25 @@ from dunwell.merchants.configuration import (
     ChannelSetup,
     Configuration,
     Contact,
+    Guards,
     LandingPage,
     Legal,
     Logo,
     Payment,
     PaymentMethod,
+    QuietHours,
 )
 from dunwell.onboarding.account_rules import list_channels
+from dunwell.onboarding.disputes import read_disputes, render_disputes
 from dunwell.onboarding.file import (
     BankAccountPart,
     BrandPart,
     ContactPart,
+    GuardsPart,
     LegalPart,
     MerchantFile,
 )
+from dunwell.onboarding.modalities import read_modalities, render_modalities
 
 Stored = TypeVar("Stored", bound=msgspec.Struct)
 
@@ -52,6 +58,16 @@ def merge_configuration(
         brand=before.brand if file.brand is UNSET else _read_brand(file.brand, logo),
         landing_page=_merge_page(file, before.landing_page),
         payment=_merge_payment(file, before.payment),
+        guards=before.guards if file.guards is UNSET else _read_guards(file.guards),
+        modalities=(
+            before.modalities if file.modalities is UNSET else read_modalities(file.modalities)
+        ),
+        disputes=before.disputes if file.disputes is UNSET else read_disputes(file.disputes),
+        forbidden_words=(
+            before.forbidden_words
+            if file.forbidden_words is UNSET
+            else {language: tuple(words) for language, words in file.forbidden_words.items()}
+        ),
         channels={
             **before.channels,
             **{name: ChannelSetup(each.adapter, each.sender) for name, each in channels.items()},
@@ -83,6 +99,12 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
             channel: {"adapter": setup.adapter, "from": setup.sender}
             for channel, setup in channels.items()
         },
+        "guards": _render_guards(configuration.guards),
+        "modalities": render_modalities(configuration.modalities),
+        "disputes": render_disputes(configuration.disputes),
+        "forbiddenWords": {
+            language: list(words) for language, words in configuration.forbidden_words.items()
+        },
     }
 
 
@@ -106,6 +128,24 @@ def _merge_page(file: MerchantFile, before: LandingPage) -> LandingPage:
     if file.landing_page is UNSET or file.landing_page.languages is UNSET:
         return before
     return LandingPage(tuple(file.landing_page.languages))
+
+
+def _read_guards(part: GuardsPart) -> Guards:
+    quiet = part.quiet_hours
+    return Guards(
+        part.max_contacts_per_day,
+        part.max_contacts_per_week,
+        QuietHours(quiet.since, quiet.until) if quiet else None,
+    )
+
+
+def _render_guards(guards: Guards) -> dict[str, Any]:
+    quiet = guards.quiet_hours
+    return {
+        "maxContactsPerDay": guards.max_contacts_per_day,
+        "maxContactsPerWeek": guards.max_contacts_per_week,
+        "quietHours": {"from": quiet.since, "to": quiet.until} if quiet else None,
+    }
 
 
 def _read_brand(part: BrandPart, logo: Logo | None) -> Brand:

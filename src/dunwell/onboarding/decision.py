@@ -16,17 +16,20 @@ from dunwell.onboarding.changes import (
     ChangeWebhook,
     CreateMerchant,
     RemoveWebhook,
-    SetDefault,
 )
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration, render_configuration
 from dunwell.onboarding.file import MerchantFile
+from dunwell.onboarding.rules_decision import decide_rules
+from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import to_wanted
 from dunwell.onboarding.workflow_decision import decide_workflow
 
 
-def decide_changes(checked: CheckedFile, standing: Standing, *, publish: bool) -> list[Change]:
+def decide_changes(
+    checked: CheckedFile, standing: Standing, *, publish: bool, is_plan: bool = False
+) -> list[Change]:
     """The changes in the order they are to be made; none: everything is as the file says."""
     file = checked.file
     changes = [
@@ -34,9 +37,21 @@ def decide_changes(checked: CheckedFile, standing: Standing, *, publish: bool) -
         *_decide_credentials(file, standing),
         *_decide_webhooks(file, standing),
     ]
-    for name, definition in checked.definitions.items():
-        changes += decide_workflow(name, definition, standing.workflows.get(name), publish=publish)
-    return [*changes, *_decide_default(file, standing)]
+    for part in file.scenarios or []:
+        description = None if part.description is UNSET else part.description
+        wanted, present = checked.definitions[part.name], standing.scenarios.get(part.name)
+        changes += decide_scenario(part.name, wanted, description, present, is_plan=is_plan)
+    for each in file.workflows or []:
+        name, definition = each.name, checked.definitions[each.name]
+        changes += decide_workflow(
+            name, definition, standing.workflows.get(name), publish=publish, is_plan=is_plan
+        )
+    if file.assignment_rules is not UNSET:
+        currencies = _find_currencies(checked, standing)
+        changes += decide_rules(
+            file.assignment_rules, standing, currencies, publish=publish, is_plan=is_plan
+        )
+    return changes
 
 
 def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change]:
@@ -92,11 +107,13 @@ def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]
             yield ChangeWebhook(present.endpoint_id, each, words=words)
 
 
-def _decide_default(file: MerchantFile, standing: Standing) -> Iterator[Change]:
-    if file.assignment_rules is UNSET or file.assignment_rules.default == standing.default:
-        return
-    name = file.assignment_rules.default
-    words = "no default workflow; new claims stay unassigned"
-    if name is not None:
-        words = f'default workflow "{name}"; new claims get it'
-    yield SetDefault(name, words=[words])
+def _find_currencies(checked: CheckedFile, standing: Standing) -> dict[str, str]:
+    """What each workflow takes, by its name: as the file says, else as it stands."""
+    before = None if standing.merchant is None else standing.merchant.configuration
+    own = merge_configuration(checked.file, checked.logo, before).currency
+    current = {name: each.current for name, each in standing.workflows.items()}
+    definitions = {name: each.definition for name, each in current.items() if each is not None}
+    return {
+        name: definition.settings.currency or own
+        for name, definition in {**definitions, **checked.definitions}.items()
+    }

@@ -3,13 +3,15 @@
 An absent key is UNSET: what it stands for is left as it is. Rules are in `checking`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from dunwell.assignment.document import RulesDocument
 from dunwell.merchants.configuration import Allocation
-from dunwell.workflows.definition import Name
+from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[
     str,
@@ -30,7 +32,7 @@ Block = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 # Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
 NOT_AVAILABLE = {
-    "": ("modalities", "disputes", "scenarios", "guards", "retentionDays"),
+    "": ("retentionDays",),
     "/landingPage": ("verification", "features"),
     "/payment": ("partial",),
 }
@@ -91,6 +93,56 @@ class ChannelsPart(_Part, frozen=True):
     letter: ChannelPart | UnsetType = msgspec.field(name="LETTER", default=UNSET)
 
 
+class QuietHoursPart(_Part, frozen=True):
+    since: TimeOfDay = msgspec.field(name="from")
+    until: TimeOfDay = msgspec.field(name="to")
+
+
+class GuardsPart(_Part, frozen=True):
+    max_contacts_per_day: Annotated[int, Meta(ge=1, le=20)] = 1
+    max_contacts_per_week: Annotated[int, Meta(ge=1, le=50)] = 3
+    quiet_hours: QuietHoursPart | None = None
+
+
+class PlansPart(_Part, frozen=True):
+    """One of `counts` and `min_rate` at least."""
+
+    counts: list[Annotated[int, Meta(ge=2, le=36)]] | None = None
+    # In minor units, as the amounts of definitions.
+    min_rate: Cents | None = None
+    first_date_within_days: Annotated[int, Meta(ge=1, le=90)] = 30
+    auto_approve: bool = False
+
+
+class DefermentsPart(_Part, frozen=True):
+    max_days: Annotated[int, Meta(ge=1, le=365)]
+    auto_approve: bool = False
+
+
+class ModalitiesPart(_Part, frozen=True):
+    plan: PlansPart | None = None
+    deferment: DefermentsPart | None = None
+
+
+class DisputeReasonPart(_Part, frozen=True):
+    """One of the contract's reasons, or one of the merchant's own."""
+
+    type: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Z][A-Z0-9_]{1,63}$(?!\n)",
+            description="a name of capital letters, digits and _, such as WRONG_SIZE",
+        ),
+    ]
+    # Language -> what debtors read.
+    label: dict[str, Line] = msgspec.field(default_factory=dict)
+    hidden: bool = False
+
+
+class DisputesPart(_Part, frozen=True):
+    reasons: Annotated[list[DisputeReasonPart], Meta(max_length=50)]
+
+
 class WebhookPart(_Part, frozen=True):
     url: str
     events: list[str]
@@ -111,10 +163,10 @@ class WorkflowPart(_Part, frozen=True):
     file: Line | UnsetType = UNSET
 
 
-class RulesPart(_Part, frozen=True):
-    # A workflow's name; null: claims stay unassigned.
-    default: Name | None
-    rules: list[dict[str, Any]] = []
+class ScenarioPart(WorkflowPart, frozen=True):
+    """The same for a merchant that is not switched to workflows."""
+
+    description: Annotated[str, Meta(max_length=2_000)] | UnsetType = UNSET
 
 
 class MerchantFile(_Part, frozen=True):
@@ -131,7 +183,25 @@ class MerchantFile(_Part, frozen=True):
     landing_page: LandingPagePart | UnsetType = UNSET
     payment: PaymentPart | UnsetType = UNSET
     channels: ChannelsPart | UnsetType = UNSET
+    guards: GuardsPart | UnsetType = UNSET
+    modalities: ModalitiesPart | UnsetType = UNSET
+    disputes: DisputesPart | UnsetType = UNSET
+    # Language -> its list, in place of the standard one; an absent language keeps that.
+    forbidden_words: dict[str, list[Line]] | UnsetType = UNSET
     webhooks: list[WebhookPart] | UnsetType = UNSET
     credentials: list[CredentialPart] | UnsetType = UNSET
+    # One of the two: what the merchant works with.
     workflows: list[WorkflowPart] | UnsetType = UNSET
-    assignment_rules: RulesPart | UnsetType = UNSET
+    scenarios: list[ScenarioPart] | UnsetType = UNSET
+    assignment_rules: RulesDocument | UnsetType = UNSET
+
+
+def find_process_key(document: Mapping[str, Any]) -> str:
+    """Under which key a file has its processes."""
+    is_on_scenarios = "scenarios" in document and "workflows" not in document
+    return "scenarios" if is_on_scenarios else "workflows"
+
+
+def list_processes(file: MerchantFile) -> Sequence[WorkflowPart]:
+    """A file's workflows or scenarios, whichever it has."""
+    return file.workflows or file.scenarios or []

@@ -2,11 +2,12 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.assignment.discard_rules_draft import discard_rules_draft
+from dunwell.assignment.publish_rules_draft import publish_rules_draft
+from dunwell.assignment.save_rules_draft import save_rules_draft
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
@@ -24,12 +25,16 @@ from dunwell.onboarding.changes import (
     ChangeWebhook,
     CreateMerchant,
     DiscardDraft,
+    DiscardRules,
     PublishDraft,
+    PublishRules,
     RemoveWebhook,
     SaveDraft,
-    SetDefault,
+    SaveRules,
+    SaveScenario,
 )
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
+from dunwell.rollout.save_scenario import save_scenario
 from dunwell.workflows.discard_draft import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
@@ -57,10 +62,17 @@ async def perform_changes(
         match change:
             case AddCredential() | AddWebhook() | ChangeWebhook() | RemoveWebhook():
                 await _perform_access(resources, work, change, made)
-            case SaveDraft() | PublishDraft() | DiscardDraft() | SetDefault():
+            case SaveDraft() | PublishDraft() | DiscardDraft():
                 await _perform_process(work, change)
+            case SaveScenario():
+                await save_scenario(work, change.name, change.definition, change.description)
+            case SaveRules() | PublishRules() | DiscardRules():
+                await _perform_rules(work, change)
             case ChangeConfiguration():
                 await change_configuration(work, change.name, change.configuration)
+                # What comes after is checked against it.
+                changed = replace(work.merchant, configuration=change.configuration)
+                work = replace(work, merchant=changed)
             case CreateMerchant():
                 assert merchant is None
     return made
@@ -107,9 +119,7 @@ async def _perform_access(
             await remove_endpoint(work, change.endpoint_id)
 
 
-async def _perform_process(
-    work: Work, change: SaveDraft | PublishDraft | DiscardDraft | SetDefault
-) -> None:
+async def _perform_process(work: Work, change: SaveDraft | PublishDraft | DiscardDraft) -> None:
     match change:
         case SaveDraft():
             await save_draft(work, change.name, change.definition)
@@ -117,9 +127,16 @@ async def _perform_process(
             await publish_draft(work, await _find_workflow(work, change.name))
         case DiscardDraft():
             await discard_draft(work, change.workflow_id)
-        case SetDefault():
-            default = None if change.name is None else await _find_workflow(work, change.name)
-            await publish_rules(work, RuleSet(default))
+
+
+async def _perform_rules(work: Work, change: SaveRules | PublishRules | DiscardRules) -> None:
+    match change:
+        case SaveRules():
+            await save_rules_draft(work, change.document)
+        case PublishRules():
+            await publish_rules_draft(work)
+        case DiscardRules():
+            await discard_rules_draft(work)
 
 
 async def _find_workflow(work: Work, name: str) -> UUID:

@@ -1,4 +1,4 @@
-"""What the workflows and rules of a merchant file must keep. Pure.
+"""What the workflows (or scenarios) and rules of a merchant file must keep. Pure.
 
 A fault in an inline definition is pointed at in the merchant file; one in a file of its own has the
 pointer of the `file` key, and the place within that file in its words.
@@ -7,10 +7,11 @@ pointer of the `file` key, and the place within that file in its words.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dunwell.assignment.checking import find_rule_faults
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
-from dunwell.onboarding.file import RulesPart
+from dunwell.onboarding.file import find_process_key
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.names import check_workflow_name
@@ -20,22 +21,34 @@ from dunwell.workflows.settings_rules import find_repeats
 def find_process_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions`: those that stand in files of their own, by place in `workflows`."""
-    workflows = document.get("workflows")
-    entries = workflows if isinstance(workflows, list) else []
+    """`definitions`: those that stand in files of their own, by place among the processes."""
+    key = find_process_key(document)
+    processes = document.get(key)
+    entries = processes if isinstance(processes, list) else []
     for index, entry in enumerate(entries):
         if isinstance(entry, dict):
-            yield from _find_entry_faults(entry, f"/workflows/{index}", definitions.get(index))
+            yield from _find_entry_faults(entry, f"/{key}/{index}", definitions.get(index))
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
-    for fault in find_repeats(_distinguish(names), "/workflows"):
+    for fault in find_repeats(_distinguish(names), f"/{key}"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
-    if document.get("switchedToWorkflows") is False and entries:
-        message = "A merchant on scenarios has no workflows; remove them, or switch it."
+    yield from _find_world_faults(document)
+    rules = document.get("assignmentRules")
+    if isinstance(rules, dict):
+        for fault in find_rule_faults(rules):
+            yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
+
+
+def _find_world_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """A merchant works with workflows or, until it is switched, with scenarios."""
+    if document.get("workflows") and document.get("scenarios"):
+        message = "A merchant has workflows or scenarios; remove one of the two."
+        yield Fault("/scenarios", message, "WORKFLOWS_OR_SCENARIOS")
+    if document.get("switchedToWorkflows") is False and document.get("workflows"):
+        message = 'A merchant on scenarios has no workflows; name them "scenarios", or switch it.'
         yield Fault("/workflows", message, "NOT_SWITCHED")
-    rules = read_if_fits(document.get("assignmentRules"), RulesPart)
-    if rules is not None and rules.rules:
-        message = "Rules are not available in this release; use [] and the default."
-        yield Fault("/assignmentRules/rules", message, "NOT_AVAILABLE")
+    if document.get("switchedToWorkflows") is True and document.get("scenarios"):
+        message = 'A merchant on workflows has no scenarios; name them "workflows".'
+        yield Fault("/scenarios", message, "SWITCHED")
 
 
 def _distinguish(names: list[Any]) -> list[object]:
@@ -58,7 +71,7 @@ def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iter
 
 
 def point_at(fault: Fault, path: str, *, is_inline: bool) -> Fault:
-    """A definition's fault as one of the merchant file; `path` is the workflow's place in it."""
+    """A definition's fault as one of the merchant file; `path` is the process's place in it."""
     if is_inline:
         return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
     place = fault.path or "The whole"

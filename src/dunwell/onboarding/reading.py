@@ -9,6 +9,7 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import render_pointer
 from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
 from dunwell.merchants.configuration import Logo
+from dunwell.onboarding.file import find_process_key
 
 _MOST_BYTES = 10 * 1024 * 1024
 
@@ -18,7 +19,7 @@ class Source:
     """A merchant file as read: its value, and those of the definitions it names by `file`."""
 
     document: Any
-    # Place in `workflows` -> the definition's value.
+    # Place in `workflows` or `scenarios` -> the definition's value.
     definitions: Mapping[int, Any]
     # What could not be read.
     faults: list[Fault]
@@ -33,8 +34,8 @@ def read_merchant_file(path: Path) -> Source:
         raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
     definitions: dict[int, Any] = {}
     faults: list[Fault] = []
-    for index, name in _list_files(document):
-        value = _read(path.parent / name, render_pointer(["workflows", index, "file"]))
+    for pointer, index, name in _list_files(document):
+        value = _read(path.parent / name, pointer)
         if isinstance(value, Fault):
             faults.append(value)
         else:
@@ -42,13 +43,17 @@ def read_merchant_file(path: Path) -> Source:
     return Source(document, definitions, faults)
 
 
-def _list_files(document: Any) -> list[tuple[int, str]]:
-    workflows = document.get("workflows") if isinstance(document, dict) else None
-    if not isinstance(workflows, list):
+def _list_files(document: Any) -> list[tuple[str, int, str]]:
+    """Where each is named, its process's place, and its path."""
+    if not isinstance(document, dict):
+        return []
+    key = find_process_key(document)
+    processes = document.get(key)
+    if not isinstance(processes, list):
         return []
     return [
-        (index, entry["file"])
-        for index, entry in enumerate(workflows)
+        (render_pointer([key, index, "file"]), index, entry["file"])
+        for index, entry in enumerate(processes)
         if isinstance(entry, dict) and isinstance(entry.get("file"), str)
     ]
 

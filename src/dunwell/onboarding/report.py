@@ -3,6 +3,9 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+from dunwell.rollout.effects_views import NextContactsView
 
 
 class NewCredentialReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -16,6 +19,19 @@ class NewWebhookReport(msgspec.Struct, frozen=True, rename="camel"):
     secret: str
 
 
+class WorkflowPreview(msgspec.Struct, frozen=True, rename="camel"):
+    """What publishing the file's definition of a workflow would do to the claims in process."""
+
+    workflow: str
+    before: str
+    after: str
+    verdict: str
+    differences: list[str]
+    claims_reached: int
+    claims_staying: int
+    next_contacts: NextContactsView
+
+
 class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
     """Secrets stand here once, when they are new; no merchant id: a plan for a new merchant."""
 
@@ -24,6 +40,8 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
     changes: list[str]
     credentials: list[NewCredentialReport] = []
     webhooks: list[NewWebhookReport] = []
+    # Of a plan: the changed definitions of workflows that have a version.
+    previews: list[WorkflowPreview] | UnsetType = UNSET
 
     def as_json(self) -> dict[str, Any]:
         """The answer of `--json`."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dunwell.assignment.store import load_rules
+from dunwell.assignment.document import RulesDocument, write_rules
+from dunwell.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
@@ -12,16 +13,13 @@ from dunwell.merchants.account import Merchant
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_credentials, load_merchant
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.rollout.scenario_claims import count_standing
+from dunwell.rollout.store import count_active_claims
+from dunwell.workflows.scenario_store import Scenario, load_scenarios
+from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.store import Draft, Workflow, load_current, load_draft, load_workflows
+from dunwell.workflows.store_history import load_known_steps
 from dunwell.workflows.versions import Version
-
-# Reads the merchant's claims once: seldom, and by an operator.
-_COUNT_ACTIVE = """
-SELECT workflow_id, workflow_major, COUNT(*) AS claims
-FROM claims
-WHERE merchant_id = $1 AND workflow_id IS NOT NULL AND status IN ('CREATED', 'IN_PROCESS')
-GROUP BY workflow_id, workflow_major
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,16 @@ class StandingWorkflow:
     draft: Draft | None
     # Major version -> claims in process on it.
     active_claims: Mapping[int, int]
+    # What step ids stood for in its versions.
+    known_steps: Mapping[int, KnownStep] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingScenario:
+    scenario: Scenario
+    active_claims: int
+    # How many claims stand at which step, of those that have begun; no step: behind the last.
+    places: Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,12 @@ class Standing:
     endpoints: Mapping[str, StandingEndpoint] = field(default_factory=dict)
     # By name.
     workflows: Mapping[str, StandingWorkflow] = field(default_factory=dict)
-    # The name of the workflow new claims get.
-    default: str | None = None
+    # The same as long as the merchant works with scenarios, by name.
+    scenarios: Mapping[str, StandingScenario] = field(default_factory=dict)
+    # The published rules and their number, 0 when there are none, and the draft.
+    rules: RulesDocument | None = None
+    rules_version: int = 0
+    rules_draft: RulesDocument | None = None
 
 
 async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) -> Standing:
@@ -62,15 +74,23 @@ async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) 
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
-    rules = await load_rules(tx, merchant_id)
+    published = await load_published_rules(tx, merchant_id)
+    draft = await load_rules_draft(tx, merchant_id)
+    targets = await load_targets(tx, merchant_id)
+    names = {row.workflow_id: row.name for row in targets.values()}
+    merchant = await load_merchant(tx, merchant_id)
+    is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
     return Standing(
-        merchant=await load_merchant(tx, merchant_id),
+        merchant=merchant,
         credentials=frozenset(each.name for each in await load_credentials(tx, merchant_id)),
         endpoints={
             each.url: _read_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
         },
         workflows=await _load_workflows(tx, merchant_id, workflows),
-        default=next((w.name for w in workflows if w.workflow_id == rules.default), None),
+        scenarios=await _load_scenarios(tx, merchant_id) if is_on_scenarios else {},
+        rules=None if published is None else write_rules(published.rules, names),
+        rules_version=0 if published is None else published.version,
+        rules_draft=None if draft is None else write_rules(draft.rules, names),
     )
 
 
@@ -83,18 +103,29 @@ def _read_endpoint(keys: KeyRing, endpoint: Endpoint) -> StandingEndpoint:
     return StandingEndpoint(endpoint.endpoint_id, endpoint.types, authorization)
 
 
+async def _load_scenarios(tx: Connection, merchant_id: int) -> dict[str, StandingScenario]:
+    active = await count_active_claims(tx, merchant_id)
+    return {
+        scenario.name: StandingScenario(
+            scenario,
+            sum(active.get(scenario.workflow_id, {}).values()),
+            await count_standing(tx, merchant_id, scenario.workflow_id),
+        )
+        for scenario in await load_scenarios(tx, merchant_id)
+    }
+
+
 async def _load_workflows(
     tx: Connection, merchant_id: int, workflows: list[Workflow]
 ) -> dict[str, StandingWorkflow]:
-    active: dict[UUID, dict[int, int]] = {}
-    for row in await tx.fetch(_COUNT_ACTIVE, merchant_id):
-        active.setdefault(row["workflow_id"], {})[row["workflow_major"]] = row["claims"]
+    active = await count_active_claims(tx, merchant_id)
     return {
         workflow.name: StandingWorkflow(
             workflow.workflow_id,
             await load_current(tx, merchant_id, workflow.workflow_id),
             await load_draft(tx, merchant_id, workflow.workflow_id),
             active.get(workflow.workflow_id, {}),
+            await load_known_steps(tx, merchant_id, workflow.workflow_id),
         )
         for workflow in workflows
     }

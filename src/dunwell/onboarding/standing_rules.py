@@ -1,17 +1,24 @@
 """What a merchant file may not say about the merchant as it stands. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
+from dunwell.assignment.checking import find_unknown_names
+from dunwell.assignment.document import list_names
 from dunwell.errors import Fault
+from dunwell.messages.forbidden_words import find_forbidden_words
+from dunwell.messages.quiet_rules import find_quiet_faults
+from dunwell.messages.value_rules import find_value_faults
 from dunwell.onboarding.account_rules import list_channels
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration
-from dunwell.onboarding.file import MerchantFile
+from dunwell.onboarding.file import MerchantFile, list_processes
 from dunwell.onboarding.process_rules import point_at
+from dunwell.onboarding.scenario_decision import find_edit
 from dunwell.onboarding.standing import Standing
-from dunwell.onboarding.value_rules import find_value_faults
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.step_ids import find_reused_ids
 
 _SANDBOX_ADAPTERS = ("outbox", "sandbox")
 _SANDBOX_PROVIDER = "sandbox"
@@ -31,11 +38,25 @@ def find_standing_faults(
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
             yield Fault(f"/channels/{name}/adapter", message, "NOT_IN_SANDBOX")
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
-    if file.workflows and merchant is not None and not merchant.switched_to_workflows:
-        message = "The merchant is not switched to workflows; remove them, or switch it."
-        yield Fault("/workflows", message, "NOT_SWITCHED")
-    yield from _find_default_faults(file, standing)
-    yield from _find_empty_values(checked, standing)
+    yield from _find_world_faults(file, standing)
+    yield from _find_target_faults(file, standing)
+    yield from _find_definition_faults(checked, standing)
+
+
+def _find_world_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
+    """Processes of the kind that the merchant does not have."""
+    merchant = standing.merchant
+    is_switched = file.switched_to_workflows is not False
+    if merchant is not None:
+        is_switched = merchant.switched_to_workflows
+    if file.workflows and not is_switched:
+        message = 'The merchant works with scenarios; name them "scenarios", or run '
+        yield Fault("/workflows", f'{message}"dunwell switch {file.key}".', "NOT_SWITCHED")
+    if file.scenarios and is_switched:
+        message = 'The merchant works with workflows; name them "workflows".'
+        if merchant is None:
+            message = 'A merchant on scenarios says so: "switchedToWorkflows: false".'
+        yield Fault("/scenarios", message, "SWITCHED")
 
 
 def _find_method_faults(
@@ -69,21 +90,41 @@ def _find_fixed_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault
         yield Fault("/switchedToWorkflows", message, "FIXED")
 
 
-def _find_default_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
-    if file.assignment_rules is UNSET or file.assignment_rules.default is None:
+def _find_target_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
+    """Workflows that the rules name: there, or made by this file, and published."""
+    if file.assignment_rules is UNSET:
         return
-    name = file.assignment_rules.default
-    known = [part.name for part in file.workflows or []] + list(standing.workflows)
-    if name not in known:
-        message = f'There is no workflow "{name}"; add it under "workflows" or name another.'
-        yield Fault("/assignmentRules/default", message, "UNKNOWN_WORKFLOW")
+    made = [part.name for part in list_processes(file)]
+    known = [*made, *standing.workflows]
+    for fault in find_unknown_names(file.assignment_rules, known):
+        yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
+    for path, name in list_names(file.assignment_rules):
+        present = standing.workflows.get(name)
+        if name not in made and present is not None and present.current is None:
+            message = f'The workflow "{name}" was never published; publish it first.'
+            yield Fault(f"/assignmentRules{path}", message, "NEVER_PUBLISHED")
 
 
-def _find_empty_values(checked: CheckedFile, standing: Standing) -> Iterator[Fault]:
-    """Of the configuration as it will be once the file is applied."""
+def _find_definition_faults(checked: CheckedFile, standing: Standing) -> Iterator[Fault]:
+    """Against the configuration as it will be once the file is applied, and earlier versions."""
     before = None if standing.merchant is None else standing.merchant.configuration
     configuration = merge_configuration(checked.file, checked.logo, before)
-    for index, part in enumerate(checked.file.workflows or []):
-        for fault in find_value_faults(configuration, checked.definitions[part.name]):
+    key = "workflows" if checked.file.workflows else "scenarios"
+    for index, part in enumerate(list_processes(checked.file)):
+        definition = checked.definitions[part.name]
+        faults = list(find_value_faults(configuration, definition))
+        faults += find_forbidden_words(definition, configuration.forbidden_words)
+        if checked.file.guards is UNSET:  # else those of the file were held against it
+            faults += find_quiet_faults(configuration, definition)
+        faults += _find_id_faults(part.name, definition, standing)
+        for fault in faults:
             is_inline = part.definition is not UNSET
-            yield point_at(fault, f"/workflows/{index}", is_inline=is_inline)
+            yield point_at(fault, f"/{key}/{index}", is_inline=is_inline)
+
+
+def _find_id_faults(name: str, definition: Definition, standing: Standing) -> Sequence[Fault]:
+    """Step ids that stood for something else; of a scenario also an order that cannot be."""
+    if name in standing.scenarios:
+        return find_edit(definition, standing.scenarios[name]).faults
+    present = standing.workflows.get(name)
+    return find_reused_ids({} if present is None else present.known_steps, definition)

@@ -20,14 +20,17 @@ from dunwell.workflows.versions import (
 
 
 def decide_workflow(
-    name: str, wanted: Definition, standing: StandingWorkflow | None, *, publish: bool
-) -> Iterator[Change]:
+    name: str, wanted: Definition, standing: StandingWorkflow | None, *, publish: bool,
+    is_plan: bool = False,
+) -> Iterator[Change]:  # fmt: skip
+    """`is_plan` is a matter of words alone: what is not done is not told as done."""
+    published = "would be published as" if is_plan else "published as"
     current = standing.current if standing else None
     draft = standing.draft.definition if standing and standing.draft else None
     if standing is None or current is None:
         if draft != wanted:
             yield SaveDraft(name, wanted)
-        yield PublishDraft(name, words=[f'workflow "{name}" published as v1.0'])
+        yield PublishDraft(name, words=[f'workflow "{name}" {published} v1.0'])
     elif current.definition == wanted:
         if draft is not None:
             words = f'workflow "{name}": draft discarded; the file says what {current.name} says'
@@ -35,9 +38,10 @@ def decide_workflow(
     elif publish:
         if draft != wanted:
             yield SaveDraft(name, wanted)
-        yield PublishDraft(name, words=_describe(name, wanted, standing, current, "published as"))
+        yield PublishDraft(name, words=_describe(name, wanted, standing, current, published))
     elif draft != wanted:
-        said = "saved as draft; --publish makes it"
+        saved = "would be saved" if is_plan else "saved"
+        said = f"{saved} as draft; --publish makes it"
         yield SaveDraft(name, wanted, words=_describe(name, wanted, standing, current, said))
 
 

@@ -16,6 +16,7 @@ from dunwell.escalation.cancel_contacts import cancel_contacts
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
 
 
@@ -88,6 +89,7 @@ async def enter_payment(
     await save_payment(work.tx, work.merchant_id, payment, shares, statuses)
     if statuses[0] is Status.COLLECTED:
         await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now)
+    await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
     await save_audit(
         work, "payment.record", f"claim:{payment.claim_id}", paymentId=str(payment.payment_id)
     )

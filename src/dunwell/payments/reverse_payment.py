@@ -7,22 +7,21 @@ COLLECTED, and its process goes on at its next step (CONTRACT 4).
 from uuid import UUID
 
 from dunwell.claims.states import Status
-from dunwell.claims.store import load_items, lock_claim
+from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.record_payment import RecordedPayment, load_balance
-from dunwell.payments.sharing import share_surplus
 from dunwell.payments.store import (
     StoredPayment,
     load_payment,
-    load_surplus,
     reopen_claim,
     save_reversal,
-    save_shares,
     touch_claim,
 )
+from dunwell.payments.use_surplus import use_surplus
 
 
 async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:
@@ -35,8 +34,9 @@ async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> Record
         balance = await load_balance(work, claim_id)
         return RecordedPayment(payment, Status(claim["status"]), balance, is_new=False)
     await save_reversal(work.tx, work.merchant_id, claim_id, payment_id, work.now)
-    await _share_surplus(work, claim_id)
+    await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
+    await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
     await save_audit(work, "payment.reverse", f"claim:{claim_id}", paymentId=str(payment_id))
     balance = await load_balance(work, claim_id)
     return RecordedPayment(await _load(work, claim_id, payment_id), status, balance, is_new=True)
@@ -47,16 +47,6 @@ async def _load(work: Work, claim_id: int, payment_id: UUID) -> StoredPayment:
     if payment is None:
         raise NotFound(f"There is no payment {payment_id}.")
     return payment
-
-
-async def _share_surplus(work: Work, claim_id: int) -> None:
-    surplus = await load_surplus(work.tx, work.merchant_id, claim_id)
-    if not surplus:
-        return
-    items = await load_items(work.tx, work.merchant_id, claim_id)
-    order = work.merchant.configuration.payment.allocation
-    shared = share_surplus(items, surplus, order)
-    await save_shares(work.tx, work.merchant_id, claim_id, shared)
 
 
 async def _decide_status(work: Work, claim: Row) -> Status:

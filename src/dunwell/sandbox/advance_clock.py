@@ -19,7 +19,8 @@ from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.channel import ChannelAdapter
-from dunwell.sandbox.store import count_since, find_next_instant, is_under_way, move_clock
+from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock
 
 _PATIENCE_SECONDS = 50
 _POLL_SECONDS = 0.02
@@ -57,7 +58,7 @@ async def advance_clock(
         await save_audit(
             work, "clock.advance", f"merchant:{merchant.merchant_id}", to=advance_to.isoformat()
         )
-        before = await count_since(tx, merchant.merchant_id, started_at)
+        beginning = await begin_count(tx, merchant.merchant_id, started_at)
     runner = _Runner(resources, adapters, merchant.merchant_id)
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -69,8 +70,8 @@ async def advance_clock(
     finally:
         await runner.close()
     async with resources.database.connection() as connection:
-        after = await count_since(connection, merchant.merchant_id, started_at)
-    return Advance(advance_to, after.steps - before.steps, after.events - before.events)
+        done = await count_since(connection, merchant.merchant_id, beginning)
+    return Advance(advance_to, done.steps, done.events)
 
 
 class _Runner:
@@ -89,35 +90,41 @@ class _Runner:
 
     async def run_until(self, now: datetime, end: datetime) -> None:
         while True:
-            await self._run_due(now)
-            following = await self._find_next()
+            following = await self._run_due(now)
             if following is None or following > end:
                 break
             now = following
             await self._move(now)
         await self._move(end)
 
-    async def _run_due(self, now: datetime) -> None:
-        """Everything due at the instant the clock stands at, messages included."""
+    async def _run_due(self, now: datetime) -> datetime | None:
+        """Everything due at the instant the clock stands at, messages included; when there is
+        something to do next."""
+        before = None
         while True:
-            done = await expire_holds(self._resources, self._merchant_id)
-            done += await self._engine.run_set(self._merchant_id)
-            done += await self._dispatcher.run_set(self._merchant_id)
-            if done:
-                continue
-            following = await self._find_next()
-            if (following is None or following > now) and not await self._is_under_way():
-                return
-            await asyncio.sleep(_POLL_SECONDS)
+            agenda = await self._load_agenda()
+            if not agenda.is_due(now):
+                return agenda.next_at
+            done = await self._run_first(agenda, now)
+            if not done and agenda == before:  # somebody else has it in hand
+                await asyncio.sleep(_POLL_SECONDS)
+            before = agenda
 
-    async def _find_next(self) -> datetime | None:
-        async with self._resources.database.connection() as connection:
-            return await find_next_instant(connection, self._merchant_id)
+    async def _run_first(self, agenda: Agenda, now: datetime) -> int:
+        """One set of what comes first: modalities and holds end, claims take their steps, messages
+        go out."""
+        if agenda.modality_at is not None and agenda.modality_at <= now:
+            return await sweep_modalities(self._resources, self._merchant_id)
+        if agenda.hold_ends_at is not None and agenda.hold_ends_at <= now:
+            return await expire_holds(self._resources, self._merchant_id)
+        if agenda.claim_at is not None and agenda.claim_at <= now:
+            return await self._engine.run_set(self._merchant_id)
+        return await self._dispatcher.run_set(self._merchant_id)
 
-    async def _is_under_way(self) -> bool:
+    async def _load_agenda(self) -> Agenda:
         async with self._resources.database.connection() as connection:
-            return await is_under_way(connection, self._merchant_id)
+            return await load_agenda(connection, self._merchant_id)
 
     async def _move(self, instant: datetime) -> None:
-        async with self._resources.database.transaction() as tx:
-            await move_clock(tx, self._merchant_id, instant)
+        async with self._resources.database.connection() as connection:
+            await move_clock(connection, self._merchant_id, instant)

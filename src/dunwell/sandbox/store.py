@@ -1,34 +1,83 @@
-"""The SQL of the sandbox clock: where it stands, what falls due next, what ran."""
+"""The SQL of the sandbox clock: where it stands, what falls due next, what was done since."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, Row
+from dunwell.kit.ids import uuid7
 
 # Only forwards, whoever else moves it at the same time.
 _MOVE = """
 UPDATE merchants SET sandbox_now = $2 WHERE merchant_id = $1 AND sandbox_now < $2
 """
-# Rides on claims_due, communications_planned and holds_end.
-_NEXT = """
-SELECT least(
+# Rides on claims_due, communications_planned, holds_end, payment_modalities_check and
+# communications_handed_over. A contact that is handed over and not answered is under way, here or
+# in a worker.
+_LOAD_AGENDA = """
+SELECT
     (SELECT min(due_at) FROM claims
-     WHERE merchant_id = $1 AND due_at IS NOT NULL AND NOT held),
-    (SELECT min(m.not_before) FROM communications m
+     WHERE merchant_id = $1 AND due_at IS NOT NULL AND NOT held) AS claim_at,
+    (SELECT m.not_before FROM communications m
      JOIN claims c ON c.merchant_id = m.merchant_id AND c.claim_id = m.claim_id
      WHERE m.merchant_id = $1 AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING')
-       AND NOT c.held),
+       AND NOT c.held
+     ORDER BY m.not_before LIMIT 1) AS contact_at,
     (SELECT min(until) FROM holds
-     WHERE merchant_id = $1 AND lifted_at IS NULL AND until IS NOT NULL))
+     WHERE merchant_id = $1 AND lifted_at IS NULL AND until IS NOT NULL) AS hold_ends_at,
+    (SELECT min(check_at) FROM payment_modalities
+     WHERE merchant_id = $1 AND check_at IS NOT NULL AND ended_at IS NULL) AS modality_at,
+    EXISTS (SELECT FROM communications
+            WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_under_way
 """
-# A contact that is handed over and not answered is under way, here or in a worker.
-_IS_UNDER_WAY = """
-SELECT EXISTS (SELECT FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER')
+# What ran, here and in workers, tells of itself in the audit log. By its primary key, whose ids
+# begin with the merchant's time.
+_BEGIN_COUNT = """
+SELECT pg_current_xact_id()::text AS transaction,
+       coalesce(sum((details->>'steps')::integer), 0) AS steps
+FROM audit_log
+WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 """
+# By the same key, and on events_list.
 _COUNT = """
-SELECT (SELECT count(*) FROM step_history WHERE merchant_id = $1 AND at >= $2) AS steps,
-       (SELECT count(*) FROM events WHERE merchant_id = $1 AND occurred_at >= $2) AS events
+SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,
+       (SELECT count(*) FROM events
+        WHERE merchant_id = $1 AND written_by > $4::text::xid8) AS events
+FROM audit_log
+WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What falls due next, of each kind; it may be due already."""
+
+    claim_at: datetime | None
+    contact_at: datetime | None
+    hold_ends_at: datetime | None
+    modality_at: datetime | None
+    is_under_way: bool
+
+    @property
+    def next_at(self) -> datetime | None:
+        instants = (self.claim_at, self.contact_at, self.hold_ends_at, self.modality_at)
+        return min((at for at in instants if at is not None), default=None)
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether there is anything to do, or to wait for, at that instant."""
+        return self.is_under_way or (self.next_at is not None and self.next_at <= now)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A moment from which on what is done is counted."""
+
+    # No id of an audit row written since is less; what was written before and is not less either
+    # tells of so many steps.
+    audit_id: UUID
+    steps: int
+    # The events that transactions after this one write are new.
+    transaction: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +90,26 @@ async def move_clock(tx: Connection, merchant_id: int, instant: datetime) -> Non
     await tx.execute(_MOVE, merchant_id, instant)
 
 
-async def find_next_instant(tx: Connection, merchant_id: int) -> datetime | None:
-    """When the next thing falls due; it may be due already."""
-    instant: datetime | None = await tx.fetchval(_NEXT, merchant_id)
-    return instant
+async def load_agenda(tx: Connection, merchant_id: int) -> Agenda:
+    return Agenda(**await _fetch(tx, _LOAD_AGENDA, merchant_id))
 
 
-async def is_under_way(tx: Connection, merchant_id: int) -> bool:
-    under_way: bool = await tx.fetchval(_IS_UNDER_WAY, merchant_id)
-    return under_way
+async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> Beginning:
+    """now: the merchant's."""
+    first_id = uuid7(now, bytes(10))
+    row = await _fetch(tx, _BEGIN_COUNT, merchant_id, first_id)
+    return Beginning(first_id, row["steps"], row["transaction"])
 
 
-async def count_since(tx: Connection, merchant_id: int, since: datetime) -> Counts:
-    """Steps run and events raised from an instant of the merchant's time on."""
-    row = await tx.fetchrow(_COUNT, merchant_id, since)
-    assert row is not None
+async def count_since(tx: Connection, merchant_id: int, beginning: Beginning) -> Counts:
+    """Steps decided and events raised."""
+    row = await _fetch(
+        tx, _COUNT, merchant_id, beginning.audit_id, beginning.steps, beginning.transaction
+    )
     return Counts(row["steps"], row["events"])
+
+
+async def _fetch(tx: Connection, statement: str, *values: object) -> Row:
+    row = await tx.fetchrow(statement, *values)
+    assert row is not None
+    return row

@@ -13,6 +13,7 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import Part, find_faults, read_if_fits
 from dunwell.kit.texts import find_unprintable
 from dunwell.workflows.definition import Definition, ProcessSettings, Step, Template, Texts
+from dunwell.workflows.reference import FIELD_WORDS
 from dunwell.workflows.settings_rules import find_settings_faults
 from dunwell.workflows.step_rules import find_step_faults
 from dunwell.workflows.text_rules import find_text_faults
@@ -26,6 +27,15 @@ def check_definition(document: object) -> Definition:
     return msgspec.convert(document, Definition)
 
 
+def read_definition(document: object) -> Definition:
+    """The definition of a document of the right shape, whatever else is wrong with it: what a draft
+    may be. Raises ValidationError."""
+    faults = [*find_faults(document, Definition), *find_unprintable(document)]
+    if faults:
+        raise ValidationError(list(dict.fromkeys(faults)))
+    return msgspec.convert(document, Definition)
+
+
 def find_definition_faults(document: object) -> list[Fault]:
     """All faults, with JSON pointers from the document's root; none: it is a definition."""
     faults = find_faults(document, Definition)
@@ -36,8 +46,13 @@ def find_definition_faults(document: object) -> list[Fault]:
 
 
 def definition_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a definition, for editors and checks outside."""
+    """The JSON Schema (2020-12) of a definition, for editors and checks outside; its fields say
+    what they mean."""
     schema = msgspec.json.schema(Definition)
+    for part, words in FIELD_WORDS.items():
+        properties = schema["$defs"][part.__name__]["properties"]
+        for field in msgspec.structs.fields(part):
+            properties[field.encode_name]["description"] = words[field.name].replace("`", "")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Dunwell workflow definition",

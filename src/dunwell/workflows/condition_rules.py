@@ -119,3 +119,14 @@ def _find_test_faults(condition: Condition, path: str) -> Iterator[Fault]:
         if test == TextTest():
             message = "Give equals, startsWith or endsWith."
             yield Fault(f"{path}/{name}", message, "EMPTY_CONDITION")
+        elif test is not None and not _can_read(test):
+            message = "No text fits: equals does not begin or end so. Keep equals alone."
+            yield Fault(f"{path}/{name}", message, "NEVER_TRUE")
+
+
+def _can_read(test: TextTest) -> bool:
+    """A beginning and an end alone always fit some text."""
+    if test.equals is None:
+        return True
+    starts, ends = test.starts_with or "", test.ends_with or ""
+    return test.equals.startswith(starts) and test.equals.endswith(ends)

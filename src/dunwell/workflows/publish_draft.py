@@ -2,38 +2,43 @@
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
+import msgspec
+
+from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import raise_revision
-from dunwell.workflows.store import (
-    load_current,
-    load_draft,
-    lock_workflow,
-    save_publication,
-)
+from dunwell.workflows.checking import find_definition_faults
+from dunwell.workflows.open_workflow import open_workflow
+from dunwell.workflows.step_ids import find_reused_ids
+from dunwell.workflows.store import Draft, load_current, load_draft, save_publication
+from dunwell.workflows.store_history import load_known_steps
 from dunwell.workflows.versions import Verdict, Version, find_next_number, find_verdict
 
 
-async def publish_draft(work: Work, workflow_id: UUID, comment: str | None = None) -> Version:
+async def publish_draft(
+    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None
+) -> Version:
     """Number the draft by what it changes (CONTRACT 6, Versions) and publish it.
 
-    Raises NotFound (no such workflow) and InvalidState (no draft, or it changes nothing).
+    `expected_id`: the draft that was looked at; another one is not published in its place. What the
+    texts say is checked by `rollout.publish_workflow`, which people and programs go through.
+    Raises NotFound (no such workflow), ValidationError (the definition's faults) and InvalidState
+    (no draft, another draft, or it changes nothing).
     """
-    if not await lock_workflow(work.tx, work.merchant_id, workflow_id):
-        raise NotFound(f"There is no workflow {workflow_id}.")
+    await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
-    current = await load_current(work.tx, work.merchant_id, workflow_id)
-    verdict = (
-        Verdict.MAJOR if current is None else find_verdict(current.definition, draft.definition)
-    )
-    if verdict is Verdict.NONE:
+    if expected_id is not None and draft.version_id != expected_id:
         raise InvalidState(
-            "The draft does not differ from the published version; change or discard it.",
+            f"The draft was changed since version {expected_id} was read (it is "
+            f"{draft.version_id} now). Look at it again before publishing.",
             state="DRAFT",
         )
+    await _check_publishable(work, workflow_id, draft)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    verdict = _find_verdict(current, draft)
     number = find_next_number(current, verdict)
     version = Version(workflow_id, draft.version_id, *number, draft.definition)
     await save_publication(work.tx, work.merchant_id, version, work.now, comment)
@@ -43,3 +48,25 @@ async def publish_draft(work: Work, workflow_id: UUID, comment: str | None = Non
         versionId=str(version.version_id), version=version.name, verdict=verdict,
     )  # fmt: skip
     return version
+
+
+async def _check_publishable(work: Work, workflow_id: UUID, draft: Draft) -> None:
+    """A draft may be stored with faults; a version may not."""
+    known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
+    faults = find_definition_faults(msgspec.to_builtins(draft.definition))
+    faults += find_reused_ids(known, draft.definition)
+    if faults:
+        raise ValidationError(faults)
+
+
+def _find_verdict(current: Version | None, draft: Draft) -> Verdict:
+    """Raises InvalidState: nothing differs."""
+    if current is None:
+        return Verdict.MAJOR
+    verdict = find_verdict(current.definition, draft.definition)
+    if verdict is Verdict.NONE:
+        raise InvalidState(
+            "The draft does not differ from the published version; change or discard it.",
+            state="DRAFT",
+        )
+    return verdict

@@ -3,11 +3,20 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store_changes import lock_merchant
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.names import check_workflow_name
-from dunwell.workflows.store import Draft, save_draft_row, save_workflow
+from dunwell.workflows.open_workflow import check_switched
+from dunwell.workflows.store import (
+    Draft,
+    load_current,
+    load_draft,
+    save_draft_row,
+    save_workflow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +25,43 @@ class SavedDraft:
     version_id: UUID
 
 
-async def save_draft(work: Work, name: str, definition: Definition) -> SavedDraft:
-    """Store `definition`, which has been checked, as the draft of the workflow of this name.
+async def save_draft(
+    work: Work, name: str, definition: Definition, *, expected_id: UUID | None = None
+) -> SavedDraft:
+    """Store `definition` as the draft of the workflow of this name.
 
-    A workflow has one draft; the one before is replaced. Raises ValidationError (name).
+    Its shape is right; what else is wrong with it stops publishing, not saving. A workflow has one
+    draft; the one before is replaced. `expected_id`: the version it was made from, the draft's or,
+    without one, the current version's; another editor's change since then is not overwritten.
+    Raises ValidationError (name), InvalidState (changed since, or the merchant has scenarios).
     """
     check_workflow_name(name)
-    version_id = work.ids.new(work.now)
+    check_switched(work.merchant)
+    await lock_merchant(work.tx, work.merchant_id)
     workflow_id = await save_workflow(
         work.tx, work.merchant_id, work.ids.new(work.now), name, work.now
     )
-    draft = Draft(version_id, definition)
+    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if expected_id is not None:
+        await _check_unchanged(work, workflow_id, standing, expected_id)
+    if standing is not None and standing.definition == definition:
+        return SavedDraft(workflow_id, standing.version_id)
+    draft = Draft(work.ids.new(work.now), definition)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft, work.now)
     await save_audit(
-        work, "workflow.save_draft", f"workflow:{workflow_id}", versionId=str(version_id)
+        work, "workflow.save_draft", f"workflow:{workflow_id}", versionId=str(draft.version_id)
     )
-    return SavedDraft(workflow_id, version_id)
+    return SavedDraft(workflow_id, draft.version_id)
+
+
+async def _check_unchanged(
+    work: Work, workflow_id: UUID, standing: Draft | None, expected_id: UUID
+) -> None:
+    newest = standing or await load_current(work.tx, work.merchant_id, workflow_id)
+    if newest is None or newest.version_id != expected_id:
+        now = "there is no version yet" if newest is None else f"it is {newest.version_id} now"
+        raise InvalidState(
+            f"The workflow was changed since version {expected_id} was read ({now}). Read it "
+            "again, bring your change in, and save with the id you read.",
+            state="PUBLISHED" if standing is None else "DRAFT",
+        )

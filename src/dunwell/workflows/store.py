@@ -1,7 +1,8 @@
 """The SQL of workflows and their versions: rows in, values out, no rules.
 
 Published versions never change and a version id never names two contents, so their definitions,
-which are big and needed by every step, are parsed once per process.
+which are big and needed by every step, are parsed once per process. A scenario is one version in
+the state SCENARIO, and runs as a published one does; only a draft does not.
 """
 
 from collections.abc import Collection
@@ -28,7 +29,7 @@ CROSS JOIN LATERAL (
     WHERE merchant_id = $1
         AND workflow_id = wanted.workflow_id
         AND major = wanted.major
-        AND state = 'PUBLISHED'
+        AND state <> 'DRAFT'
     ORDER BY minor DESC
     LIMIT 1
 ) AS newest
@@ -39,7 +40,7 @@ _LOAD_CURRENT = """
 SELECT version_id, workflow_id, major, minor,
     CASE WHEN version_id = $3 THEN NULL ELSE definition END AS definition
 FROM workflow_versions
-WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'PUBLISHED'
+WHERE merchant_id = $1 AND workflow_id = $2 AND state <> 'DRAFT'
 ORDER BY major DESC, minor DESC
 LIMIT 1
 """
@@ -54,7 +55,7 @@ LEFT JOIN LATERAL (
     FROM workflow_versions
     WHERE merchant_id = workflow.merchant_id
         AND workflow_id = workflow.workflow_id
-        AND state = 'PUBLISHED'
+        AND state <> 'DRAFT'
     ORDER BY major DESC, minor DESC
     LIMIT 1
 ) AS newest ON true
@@ -62,14 +63,24 @@ LEFT JOIN workflow_versions AS draft
     ON draft.merchant_id = workflow.merchant_id
     AND draft.workflow_id = workflow.workflow_id
     AND draft.state = 'DRAFT'
-WHERE workflow.merchant_id = $1
+WHERE workflow.merchant_id = $1 AND workflow.deleted_at IS NULL
 ORDER BY workflow.created_at, workflow.workflow_id
 """
 
 _LOAD_WORKFLOW = """
 SELECT workflow_id, name, assignment_enabled
 FROM workflows
-WHERE merchant_id = $1 AND workflow_id = $2
+WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
+"""
+
+# What a claim or a rule is about to point at: deleting waits, and nothing comes to point at what is
+# deleted. In the order of ids, as everything that holds several. Rides on the primary key.
+_HOLD_WORKFLOWS = """
+SELECT workflow_id, name, assignment_enabled
+FROM workflows
+WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND deleted_at IS NULL
+ORDER BY workflow_id
+FOR KEY SHARE
 """
 
 _LOAD_DRAFT = """
@@ -82,14 +93,14 @@ WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'DRAFT'
 _LOCK_WORKFLOW = """
 SELECT workflow_id
 FROM workflows
-WHERE merchant_id = $1 AND workflow_id = $2
+WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
 FOR NO KEY UPDATE
 """
 
 _LOCK_OR_INSERT_WORKFLOW = """
 INSERT INTO workflows (merchant_id, workflow_id, name, created_at)
 VALUES ($1, $2, $3, $4)
-ON CONFLICT (merchant_id, name) DO UPDATE
+ON CONFLICT (merchant_id, name) WHERE deleted_at IS NULL DO UPDATE
 SET name = EXCLUDED.name
 RETURNING workflow_id
 """
@@ -146,7 +157,7 @@ class Draft:
 async def load_newest(
     tx: Connection, merchant_id: int, pairs: Collection[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], Version]:
-    """The newest published minor of each (workflow, major); unknown pairs are left out."""
+    """The newest minor of each (workflow, major), no draft; unknown pairs are left out."""
     known = {pair: _kept.get((merchant_id, *pair)) for pair in pairs}
     rows = await tx.fetch(
         _LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
@@ -160,7 +171,7 @@ async def load_newest(
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
-    """The newest published version, which new assignments use."""
+    """The newest version, which new assignments use; never a draft."""
     key = (merchant_id, workflow_id, 0)
     known = _kept.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
@@ -178,6 +189,15 @@ async def load_assignability(
     """A workflow's name and whether claims may be assigned to it; None: there is none."""
     row = await tx.fetchrow(_LOAD_WORKFLOW, merchant_id, workflow_id)
     return None if row is None else (row["name"], row["assignment_enabled"])
+
+
+async def hold_workflows(
+    tx: Connection, merchant_id: int, workflow_ids: Collection[UUID]
+) -> dict[UUID, tuple[str, bool]]:
+    """Name and assignability of those that are there, kept from deletion until the transaction
+    ends. Workflows before claims: whoever locks both holds these first."""
+    rows = await tx.fetch(_HOLD_WORKFLOWS, merchant_id, list(workflow_ids))
+    return {row["workflow_id"]: (row["name"], row["assignment_enabled"]) for row in rows}
 
 
 async def load_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> Draft | None:

@@ -4,17 +4,52 @@ A minor change touches nothing but what single actions do, so claims that are un
 it. Whatever changes their course (order, kinds, waits, guards, settings) is major.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.workflows.definition import Definition, Step, WaitStep
+import msgspec
+
+from dunwell.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Definition,
+    FeeStep,
+    Step,
+    WaitStep,
+)
 
 
 class Verdict(StrEnum):
     NONE = "NONE"
     MINOR = "MINOR"
     MAJOR = "MAJOR"
+
+
+_OF_EVERY_STEP = {"id": Verdict.MAJOR, "name": Verdict.MINOR, "when": Verdict.MAJOR}
+
+# What a change of each field amounts to. Of `steps` as a whole: their number, order and kinds; what
+# stands within a step goes by the step's own fields.
+FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, Verdict]] = {
+    Definition: {
+        "settings": Verdict.MAJOR,
+        "steps": Verdict.MAJOR,
+        "templates": Verdict.MINOR,
+        "snippets": Verdict.MINOR,
+    },
+    CommunicationStep: _OF_EVERY_STEP
+    | {
+        "channel": Verdict.MINOR,
+        "template": Verdict.MINOR,
+        "fallbacks": Verdict.MINOR,
+        "send": Verdict.MINOR,
+        "attachments": Verdict.MINOR,
+    },
+    WaitStep: _OF_EVERY_STEP | {"days": Verdict.MAJOR, "business_days": Verdict.MAJOR},
+    FeeStep: _OF_EVERY_STEP | {"type": Verdict.MINOR, "value": Verdict.MINOR},
+    CheckpointStep: _OF_EVERY_STEP | {"offset": Verdict.MINOR, "message": Verdict.MINOR},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +93,6 @@ def _course_of(definition: Definition) -> tuple[object, ...]:
 
 
 def _place_of(step: Step) -> tuple[object, ...]:
-    wait = (step.days, step.business_days) if isinstance(step, WaitStep) else None
-    return step.id, type(step), step.when, wait
+    kind = type(step)
+    fields = FIELD_VERDICTS[kind].items()
+    return kind, *(getattr(step, name) for name, verdict in fields if verdict is Verdict.MAJOR)

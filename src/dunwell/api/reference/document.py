@@ -91,8 +91,10 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
         if operation.body.encoding:
             content["encoding"] = operation.body.encoding
         described["requestBody"] = {
-            "required": True,
-            "content": {operation.body.media_type: content},
+            "required": operation.body.is_required,
+            "content": dict.fromkeys(
+                (operation.body.media_type, *operation.body.further_media_types), content
+            ),
         }
     if not operation.needs_token:
         described["security"] = []
@@ -121,6 +123,8 @@ def _describe_responses(operation: Operation, components: Components) -> dict[st
     if operation.has_envelope:
         schema, example = _wrap({"type": "null"}, schema), {"error": None, "result": example}
     responses = {"200": _describe_response(200, "Done.", schema, example)}
+    if operation.file_types:
+        responses["200"] = _describe_file(operation)
     if not operation.has_envelope:
         for status, words in _TOKEN_STATUSES.items():
             responses[str(status)] = _describe_response(status, words, refer_to("TokenFailure"))
@@ -157,6 +161,16 @@ def _describe_response(
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {"application/json": content},
     }
+
+
+def _describe_file(operation: Operation) -> dict[str, Any]:
+    described = _describe_response(200, "The file itself, without an envelope.", {})
+    described["headers"]["Content-Disposition"] = {
+        "description": "`attachment`, with the name debtors save the file under.",
+        "schema": {"type": "string"},
+    }
+    described["content"] = {each: {} for each in operation.file_types}
+    return described
 
 
 def _describe_webhook() -> dict[str, Any]:

@@ -87,10 +87,7 @@ def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
 def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
-    answer = described["responses"]["200"]["content"]["application/json"]
-    result = answer["schema"]
-    if operation.has_envelope:
-        result = result["properties"]["result"]
+    result, answer = _show_answer(operation, described["responses"]["200"]["content"])
     request: list[Field] = []
     if operation.body is not None:
         content = described["requestBody"]["content"][operation.body.media_type]
@@ -102,9 +99,19 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
         result=list(list_fields(result, named)),
         result_kind=describe_kind(result, named),
         curl=render_curl(operation),
-        answer=render_json(answer["example"]),
+        answer=answer,
         kinds=list_kinds(operation) if operation.has_envelope else [],
     )
+
+
+def _show_answer(operation: Operation, content: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The result's schema, and an example of the whole answer."""
+    if operation.file_types:
+        return {"type": "file"}, str(operation.example)
+    schema = content["application/json"]["schema"]
+    if operation.has_envelope:
+        schema = schema["properties"]["result"]
+    return schema, render_json(content["application/json"]["example"])
 
 
 def _view_parameter(parameter: dict[str, Any]) -> Field:

@@ -19,8 +19,9 @@ from dunwell.errors import (
 _ALWAYS = (AuthenticationError, NotFound, ValidationError, RateLimited, Unavailable)
 _WITH_BODY = (InvalidRequest, PayloadTooLarge, UnsupportedMediaType)
 _WITH_KEY = (InvalidRequest, IdempotencyConflict)
-# Errors of a single claim in a creation result too; as a request's they have no case yet.
+# Errors of a single claim in a creation result; none of them fails the request as a whole.
 _OF_CLAIMS_ALONE = ("DuplicateReferenceNumber", "UnknownTicket")
+_CREATION = "createClaims"
 
 
 def list_kinds(operation: Operation) -> list[FailureKind]:
@@ -38,6 +39,6 @@ def list_statuses(operation: Operation) -> dict[int, list[FailureKind]]:
     """The types that an error answer of each status can have."""
     statuses: dict[int, list[FailureKind]] = {}
     for kind in list_kinds(operation):
-        if kind.name not in _OF_CLAIMS_ALONE:
+        if operation.operation_id != _CREATION or kind.name not in _OF_CLAIMS_ALONE:
             statuses.setdefault(kind.status, []).append(kind)
     return statuses

@@ -1,4 +1,4 @@
-"""Serves the OpenAPI document, the reference page and its stylesheet: finished at the start."""
+"""Serves the OpenAPI document, the reference page and the guides: finished at the start."""
 
 from importlib.resources import files
 
@@ -9,6 +9,13 @@ from litestar.types import ASGIApp
 
 from dunwell.api.answer import Answer
 from dunwell.api.reference.document import build_document
+from dunwell.api.reference.guides import (
+    GUIDES_STYLE_PATH,
+    INDEX_PATH,
+    list_guides,
+    render_guide,
+    render_index,
+)
 from dunwell.api.reference.page import STYLE_PATH, render_page
 
 # Nothing but our own stylesheet and images; no script, no frame, no form.
@@ -22,6 +29,9 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
 )
 
+_HTML = b"text/html; charset=utf-8"
+_CSS = b"text/css; charset=utf-8"
+
 
 def encode_document() -> bytes:
     """The document as it is served, and as it is committed in docs/."""
@@ -30,26 +40,39 @@ def encode_document() -> bytes:
 
 def build_reference_routes(public_url: str) -> list[HTTPRouteHandler]:
     document = Answer(200, encode_document(), content_type=b"application/json")
-    page = Answer(
-        200, render_page(public_url).encode(), _HEADERS, content_type=b"text/html; charset=utf-8"
-    )
-    stylesheet = files("dunwell.api.reference").joinpath("docs.css").read_bytes()
-    style = Answer(200, stylesheet, _HEADERS, content_type=b"text/css; charset=utf-8")
 
     @get("/api/openapi.json", name="openapi")
     async def show_document() -> ASGIApp:
         return document
 
-    @get("/docs", name="docs")
-    async def show_page() -> ASGIApp:
-        return page
-
-    @get(STYLE_PATH, name="docs-style")
-    async def show_style() -> ASGIApp:
-        return style
-
     @get("/", name="root")
     async def show_the_way() -> ASGIApp:
         return Answer(303, b"", ((b"location", b"/docs"),), content_type=b"text/plain")
 
-    return [show_document, show_page, show_style, show_the_way]
+    guides = list_guides()
+    pages = {
+        "/docs": render_page(public_url),
+        INDEX_PATH: render_index(guides, STYLE_PATH),
+        **{each.path: render_guide(each, guides, STYLE_PATH) for each in guides},
+    }
+    return [
+        show_document,
+        show_the_way,
+        *(_serve_file(path, text.encode(), _HTML) for path, text in pages.items()),
+        _serve_file(STYLE_PATH, _read("docs.css"), _CSS),
+        _serve_file(GUIDES_STYLE_PATH, _read("guides.css"), _CSS),
+    ]
+
+
+def _read(name: str) -> bytes:
+    return files("dunwell.api.reference").joinpath(name).read_bytes()
+
+
+def _serve_file(path: str, content: bytes, content_type: bytes) -> HTTPRouteHandler:
+    answer = Answer(200, content, _HEADERS, content_type=content_type)
+
+    @get(path, name=path.removeprefix("/").replace("/", "-"))
+    async def show() -> ASGIApp:
+        return answer
+
+    return show

@@ -1,16 +1,22 @@
-"""List events: the same bodies as the webhooks, for who missed one or wants no webhooks."""
+"""List events: the same bodies as the webhooks, for who missed one or wants no webhooks; and have
+webhooks sent again."""
+
+from uuid import UUID
 
 import msgspec
 
 from dunwell.api.call import Call
-from dunwell.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.api.operation import Body, Endpoint, Operation, Parameter, Span
+from dunwell.api.paging import CURSOR, LIMIT, read_page
+from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import MERCHANT_ID
-from dunwell.api.schemas.events import EncodedEventList, EventList
-from dunwell.errors import ValidationError
+from dunwell.api.routes.payments import read_given_instant
+from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
+from dunwell.errors import InvalidRequest, ValidationError
 from dunwell.events.payloads import EVENT_TYPES
+from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
 from dunwell.events.store import EventFilter, load_events_page
 
-_DEFAULT_LIMIT, _GREATEST_LIMIT = 50, 200
 _INSTANT = {"type": "string", "format": "date-time"}
 
 LIST_EVENTS = Operation(
@@ -26,18 +32,8 @@ LIST_EVENTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        Parameter(
-            name="cursor", place="query", schema={"type": "string", "minLength": 1},
-            description="`nextCursor` of the page before.",
-        ),
-        Parameter(
-            name="limit", place="query", example=50,
-            schema={
-                "type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT,
-                "default": _DEFAULT_LIMIT,
-            },
-            description="How many events at most.",
-        ),
+        CURSOR,
+        LIMIT,
         Parameter(
             name="since", place="query", schema=_INSTANT, example="2026-03-02T00:00:00Z",
             description="Only events of this date or later.",
@@ -83,11 +79,39 @@ LIST_EVENTS = Operation(
     is_addition=True,
 )  # fmt: skip
 
+REPLAY_EVENTS = Operation(
+    operation_id="replayEvents",
+    method="POST",
+    path="/merchants/{merchant_id}/events/replay",
+    tag="Events",
+    summary="Send events again",
+    description=(
+        "Makes the webhooks of a range of events due again: delivered ones, given up ones, and "
+        "those that wait for their next try. They keep their eventId and their body, run behind "
+        "live deliveries, and are tried again like new ones. An endpoint that has asked for a "
+        "type since is sent the events it has missed. Events of erased claims are skipped.\n\n"
+        f"More than {MOST_DELIVERIES} deliveries at once are refused, and nothing is sent."
+    ),
+    parameters=(MERCHANT_ID,),
+    body=Body(
+        media_type="application/json",
+        shape=ReplayRequest,
+        example={
+            "since": "2026-03-02T00:00:00Z",
+            "until": "2026-03-03T00:00:00Z",
+            "types": ["ESCALATED", "PAYMENT_COMPLETED"],
+        },
+    ),
+    result=Replayed,
+    example={"replayed": 214},
+    refusals=(InvalidRequest, ValidationError),
+    is_addition=True,
+)
+
 
 async def _list(call: Call) -> EncodedEventList:
     query = call.query
-    cursor = query.text("cursor")
-    limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
+    limit, cursor = read_page(query)
     wanted = EventFilter(
         since=query.instant("since"),
         until=query.instant("until"),
@@ -101,4 +125,20 @@ async def _list(call: Call) -> EncodedEventList:
     return EncodedEventList([msgspec.Raw(body.encode()) for body in page.bodies], page.next_cursor)
 
 
-ENDPOINTS = (Endpoint(LIST_EVENTS, _list, Span.CONNECTION),)
+async def _replay(call: Call) -> Replayed:
+    call.query.check()
+    given = read_shape(call.body, ReplayRequest)
+    wanted = Replay(
+        since=read_given_instant(given.since, "/since"),
+        until=None if given.until is None else read_given_instant(given.until, "/until"),
+        types=None if given.types is None else tuple(given.types),
+        endpoint_id=None if given.endpoint_id is None else UUID(given.endpoint_id),
+    )
+    real_now = call.tools.resources.clock.now()
+    return Replayed(await replay_events(call.work, wanted, real_now=real_now))
+
+
+ENDPOINTS = (
+    Endpoint(LIST_EVENTS, _list, Span.CONNECTION),
+    Endpoint(REPLAY_EVENTS, _replay),
+)

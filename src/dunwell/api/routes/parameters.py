@@ -18,6 +18,14 @@ CLAIM_ID = Parameter(
     is_required=True,
     example=4711,
 )
+ITEM_ID = Parameter(
+    name="item_id",
+    place="path",
+    description="The id of the item, from the claim.",
+    schema={"type": "integer", "minimum": 1},
+    is_required=True,
+    example=9002,
+)
 PAYMENT_ID = Parameter(
     name="payment_id",
     place="path",
@@ -26,6 +34,38 @@ PAYMENT_ID = Parameter(
     is_required=True,
     example="01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
 )
+MODALITY_ID = Parameter(
+    name="modality_id",
+    place="path",
+    description="The UUID of the payment modality, from the list or the event.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955b00-7a10-7c44-9b1d-2e5f60718293",
+)
+DISPUTE_ID = Parameter(
+    name="dispute_id",
+    place="path",
+    description="The UUID of the dispute, from the list or the event.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+)
+REFERENCE = Parameter(
+    name="reference",
+    place="path",
+    description="The UUID of the communication, from the list or the ESCALATED event.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
+)
+ATTACHMENT_ID = Parameter(
+    name="attachment_id",
+    place="path",
+    description="The UUID of the attachment, from the claim's list.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955c04-1180-7f02-a6de-31b2c3d4e5f6",
+)
 WORKFLOW_ID = Parameter(
     name="workflow_id",
     place="path",
@@ -33,6 +73,14 @@ WORKFLOW_ID = Parameter(
     schema={"type": "string", "format": "uuid"},
     is_required=True,
     example="0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
+)
+SCENARIO_ID = Parameter(
+    name="scenario_id",
+    place="path",
+    description="The id of the scenario, from the scenario list.",
+    schema={"type": "integer", "minimum": 1},
+    is_required=True,
+    example=12,
 )
 IDEMPOTENCY_KEY = Parameter(
     name="Idempotency-Key",

@@ -1,4 +1,8 @@
-"""List workflows, assign claims to one, start the assignment by rules."""
+"""List workflows, assign claims to one, start the assignment by rules.
+
+A merchant that is not switched to workflows knows its processes as scenarios: it is answered
+`scenarioId`, cannot assign to a workflow yet, and lists what its scenarios would become.
+"""
 
 from uuid import UUID
 
@@ -18,7 +22,7 @@ from dunwell.api.schemas.processes import (
     WorkflowMetadata,
 )
 from dunwell.assignment.assign_to_workflow import assign_to_workflow
-from dunwell.assignment.outcome import Assignment, AssignmentFailure
+from dunwell.assignment.outcome import Assignment, AssignmentOutcome
 from dunwell.assignment.start_assignment import start_assignment
 from dunwell.errors import (
     InvalidRequest,
@@ -27,6 +31,7 @@ from dunwell.errors import (
     ValidationError,
     WorkflowAssignmentError,
 )
+from dunwell.workflows.scenario_store import find_scenario_id, load_scenarios
 from dunwell.workflows.store import load_workflows
 
 # Stands for an id that cannot be a workflow's; no workflow has it.
@@ -41,7 +46,9 @@ LIST_WORKFLOWS = Operation(
     summary="List workflows",
     description=(
         "Every workflow that has a published version, deactivated ones included. `version` is "
-        "the current one, which new assignments use."
+        "the current one, which new assignments use.\n\n"
+        "Before the merchant is switched to workflows, these are what its scenarios would become, "
+        "without guarantee."
     ),
     parameters=(MERCHANT_ID,),
     result=list[WorkflowMetadata],
@@ -67,7 +74,8 @@ ASSIGN_TO_WORKFLOW = Operation(
         "runs on it already stays where it is; one that runs on another leaves it, and its "
         "unsent contacts are cancelled. At most 1,000 claims; results keep the order.\n\n"
         "If any claim cannot be assigned the answer is a WorkflowAssignmentError that names each "
-        "of those; all others are assigned."
+        "of those; all others are assigned. Before the merchant is switched to workflows, no claim "
+        "can be."
     ),
     parameters=(MERCHANT_ID, WORKFLOW_ID),
     body=Body(
@@ -91,8 +99,9 @@ START_ASSIGNMENT = Operation(
     summary="Start assignment",
     description=(
         "Assigns the claim by the merchant's assignment rules. A claim in process answers its "
-        "present assignment and changes nothing; when no rule matches, `workflowId` is absent. "
-        "No body is needed."
+        "present assignment and changes nothing. The answer has `workflowId`, or `scenarioId` "
+        "before the merchant is switched to workflows; when no rule matches, neither. No body is "
+        "needed."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=AssignmentResult,
@@ -103,6 +112,8 @@ START_ASSIGNMENT = Operation(
 
 async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
     call.query.check()
+    if not call.merchant.switched_to_workflows:
+        return await _list_copies(call)
     return [
         WorkflowMetadata(
             id=str(workflow.workflow_id),
@@ -116,42 +127,67 @@ async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
     ]
 
 
+async def _list_copies(call: Call) -> list[WorkflowMetadata]:
+    """What the switch would make of the scenarios."""
+    return [
+        WorkflowMetadata(
+            id=str(scenario.workflow_id),
+            name=scenario.name,
+            version=str(scenario.copy_version_id),
+            assignment_enabled=scenario.is_active,
+            created_at=write_instant(scenario.created_at),
+        )
+        for scenario in await load_scenarios(call.work.tx, call.work.merchant_id)
+    ]
+
+
 async def _assign(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
-    claim_ids = _read_claim_ids(call.body)
+    claim_ids = read_claim_ids(call.body)
     given = call.path["workflow_id"]
     workflow_id = read_workflow_id(given)
     if workflow_id is None and call.merchant.switched_to_workflows:
         raise NotFound(f"There is no workflow {given[:64]}.")
     outcome = await assign_to_workflow(call.work, workflow_id or _NOBODY, claim_ids)
-    if outcome.failures:
-        return _describe_failures(outcome.failures)
-    return [_show(each) for each in outcome.assigned]
+    return show_outcome(outcome, None)
 
 
-def _read_claim_ids(body: bytes) -> list[int]:
+def read_claim_ids(body: bytes) -> list[int]:
     given: AssignmentRequest | list[int | AssignedClaim] = read_shape(body, AnyAssignmentRequest)
     if isinstance(given, AssignmentRequest):
         return given.claim_ids
     return [each.claim_id if isinstance(each, AssignedClaim) else each for each in given]
 
 
-def _describe_failures(failures: list[AssignmentFailure]) -> WorkflowAssignmentError:
+def show_outcome(
+    outcome: AssignmentOutcome, scenario_id: int | None
+) -> list[AssignmentResult] | WorkflowAssignmentError:
+    """`scenario_id`: what the merchant knows the process by, if not as a workflow."""
+    if not outcome.failures:
+        return [_show(each, scenario_id) for each in outcome.assigned]
     return WorkflowAssignmentError(
         "Some claims were not assigned correctly. See details.errors; the others were assigned.",
-        errors=[{"claimId": each.claim_id, "message": each.message} for each in failures],
+        errors=[{"claimId": each.claim_id, "message": each.message} for each in outcome.failures],
     )
 
 
 async def _start(call: Call) -> AssignmentResult:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    return _show(await start_assignment(call.work, claim_id))
+    assignment = await start_assignment(call.work, claim_id)
+    scenario_id, workflow_id = None, assignment.workflow_id
+    if workflow_id is not None and not call.merchant.switched_to_workflows:
+        scenario_id = await find_scenario_id(call.work.tx, call.work.merchant_id, workflow_id)
+    return _show(assignment, scenario_id)
 
 
-def _show(assignment: Assignment) -> AssignmentResult:
+def _show(assignment: Assignment, scenario_id: int | None) -> AssignmentResult:
+    if scenario_id is not None:
+        return AssignmentResult(assignment.claim_id, scenario_id=scenario_id)
     workflow_id = assignment.workflow_id
-    return AssignmentResult(assignment.claim_id, str(workflow_id) if workflow_id else UNSET)
+    return AssignmentResult(
+        assignment.claim_id, workflow_id=UNSET if workflow_id is None else str(workflow_id)
+    )
 
 
 ENDPOINTS = (

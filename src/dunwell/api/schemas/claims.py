@@ -30,6 +30,19 @@ SUBMISSION_WORDS = {
         "maxDeferralDate": "No payment may be deferred beyond this date. YYYY-MM-DD.",
         "attachments": "Files the debtor can download.",
     },
+    "ContactPatch": {
+        "debtorName": "The debtor's first name.",
+        "debtorLastName": "The debtor's last name; it or companyName stays.",
+        "companyName": "The debtor's company; it or debtorLastName stays.",
+        "email": "The debtor's e-mail address.",
+        "mobileNumber": "International format with a leading plus sign, like +4915112345678.",
+        "customerNumber": "Your number of the debtor; events name it.",
+        "contractNumber": "Your number of the contract.",
+        "language": "The debtor's language, ISO 639, like de.",
+        "dateOfBirth": "YYYY-MM-DD.",
+        "address": "What is given of it is changed, the rest stays.",
+        "customFields": "The fields given are changed, a null takes one away, the rest stays.",
+    },
     "ItemSubmission": {
         "reference": "For example the invoice's number.",
         "type": "What the item is.",
@@ -53,6 +66,8 @@ SUBMISSION_WORDS = {
 ItemType = Annotated[
     str, Meta(extra_json_schema={"enum": ["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]})
 ]
+
+ClaimStatus = Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
 
 
 class CreationWarning(Wire, frozen=True):
@@ -93,6 +108,9 @@ class ClaimItem(Wire, frozen=True):
     outstanding: Cents
     item_date: Day | None
     due_date: Day | None
+    item_id: Annotated[
+        int | None, Meta(description="Of a fee: the item it was added for; they go together.")
+    ]
 
 
 class ClaimHold(Wire, frozen=True):
@@ -105,13 +123,18 @@ class ClaimHold(Wire, frozen=True):
         Literal["SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"],
         Meta(description="Who set it."),
     ]
+    reason: Annotated[str | None, Meta(description="As it was given with a pause.")]
 
 
-class ClaimAssignment(Wire, frozen=True):
-    workflow_id: Uuid
-    workflow_version: Annotated[
-        str, Meta(description="The version its next step uses.", examples=["v1.0"])
-    ]
+class ClaimAssignment(Wire, frozen=True, omit_defaults=True):
+    """`scenarioId` before the merchant is switched to workflows; the other two afterwards."""
+
+    scenario_id: int | UnsetType = UNSET
+    workflow_id: Uuid | UnsetType = UNSET
+    workflow_version: (
+        Annotated[str, Meta(description="The version its next step uses.", examples=["v1.0"])]
+        | UnsetType
+    ) = UNSET
 
 
 class Claim(Wire, frozen=True):
@@ -132,7 +155,7 @@ class Claim(Wire, frozen=True):
     contract_number: str | None
     custom_fields: dict[str, str] | None
     max_deferral_date: Day | None
-    status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
+    status: ClaimStatus
     holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
     total: Cents
     outstanding: Cents
@@ -144,6 +167,9 @@ class Claim(Wire, frozen=True):
         Meta(description="Null under a hold, while a contact is under way, and after the end."),
     ]
     created_at: Instant
+    updated_at: Annotated[
+        Instant, Meta(description="When something of the claim changed, its process included.")
+    ]
     landing_page_url: Annotated[
         str,
         Meta(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dunwell.api.schemas.wire import Uuid, Wire
+from dunwell.api.schemas.wire import Given, GivenInstant, Uuid, Wire
 from dunwell.events.payloads import EVENT_TYPES
 
 EventType: Any = Literal[EVENT_TYPES]
@@ -73,6 +73,24 @@ class EventDetails(Wire, frozen=True):
     ] = UNSET
 
 
+class EventDisputeReason(Wire, frozen=True, kw_only=True):
+    type: Annotated[
+        str, Meta(description="The dispute option, as DEBTOR_ALREADY_PAID; OTHER: see the message.")
+    ]
+    message: Annotated[
+        str | UnsetType, Meta(description="Only of OTHER: what is disputed, in words.")
+    ] = UNSET
+    dispute_id: Uuid
+
+
+class EventPaymentModality(Wire, frozen=True):
+    type: Annotated[
+        Literal["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"], Meta(description="Spelled as here.")
+    ]
+    state: Literal["REQUESTED", "APPROVED", "REJECTED"]
+    modality_id: Uuid
+
+
 class EventClaim(Wire, frozen=True):
     """The claim the event is about. Further fields depend on the event type."""
 
@@ -86,6 +104,8 @@ class EventClaim(Wire, frozen=True):
     fee: EventFee | UnsetType = UNSET
     payment: EventPayment | UnsetType = UNSET
     details: EventDetails | UnsetType = UNSET
+    payment_modality: EventPaymentModality | UnsetType = UNSET
+    dispute_reason: EventDisputeReason | UnsetType = UNSET
 
 
 class Event(Wire, frozen=True):
@@ -115,3 +135,23 @@ class EncodedEventList(Wire, frozen=True):
 
     items: list[msgspec.Raw]
     next_cursor: str | None
+
+
+class ReplayRequest(Given, frozen=True):
+    """Which events are sent again."""
+
+    since: Annotated[GivenInstant, Meta(description="Events of this date or later.")]
+    until: Annotated[
+        GivenInstant | None, Meta(description="Only events before this date. Default: all since.")
+    ] = None
+    types: Annotated[
+        Annotated[list[EventType], Meta(min_length=1, max_length=20)] | None,
+        Meta(description="Only events of these types. Default: all."),
+    ] = None
+    endpoint_id: Annotated[
+        Uuid | None, Meta(description="Only to this endpoint. Default: all that ask for the type.")
+    ] = None
+
+
+class Replayed(Wire, frozen=True):
+    replayed: Annotated[int, Meta(description="How many deliveries were made due again.")]

@@ -1,8 +1,9 @@
-"""Workflows and assignments on the wire (spec, Workflow metadata; Assignment result)."""
+"""Workflows, scenarios and assignments on the wire (spec, Workflow metadata; Scenario; Assignment
+result)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from dunwell.api.schemas.wire import Given, Instant, Uuid, Wire
 
@@ -21,10 +22,62 @@ class WorkflowMetadata(Wire, frozen=True):
     created_at: Instant
 
 
+class ContactHours(Wire, frozen=True):
+    """When debtors are contacted, local time; `to` is exclusive."""
+
+    weekdays: list[Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]]
+    since: Annotated[str, Meta(examples=["09:00"])] = field(name="from")
+    until: Annotated[str, Meta(examples=["18:00"])] = field(name="to")
+
+
+class Holidays(Wire, frozen=True):
+    """Public holidays, on which nobody is contacted."""
+
+    country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")]
+    subdivision: Annotated[str | None, Meta(description="Of the country, like HH.")]
+
+
+class ScenarioCalendar(Wire, frozen=True):
+    """The hours and days of a scenario, in its time zone."""
+
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+    contact_hours: Annotated[ContactHours | None, Meta(description="Null: at any hour.")]
+    holidays: Annotated[Holidays | None, Meta(description="Null: none are kept.")]
+
+
+class ScenarioActionStep(Wire, frozen=True):
+    id: Annotated[int, Meta(description="What events name as `actionStep.id`.")]
+    name: str
+    kind: Annotated[
+        str, Meta(extra_json_schema={"enum": ["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT"]})
+    ]
+
+
+class Scenario(Wire, frozen=True):
+    """A process of a merchant that is, or was, not switched to workflows (spec, Scenario)."""
+
+    id: int
+    name: str
+    description: str
+    merchant_id: int
+    is_default: Annotated[
+        bool, Meta(description="Whether it is the default of the assignment rules.")
+    ]
+    is_active: Annotated[bool, Meta(description="False: deactivated; assignment rules skip it.")]
+    languages: Annotated[list[str], Meta(description="Codes of its texts' languages, ISO 639.")]
+    calendars: Annotated[
+        list[ScenarioCalendar],
+        Meta(description="Empty: debtors are contacted at any hour of any day."),
+    ]
+    action_steps: Annotated[list[ScenarioActionStep], Meta(description="In their order.")]
+
+
 class AssignmentResult(Wire, frozen=True, omit_defaults=True):
-    """A claim and what it is assigned to; `workflowId` is absent when it stays unassigned."""
+    """A claim and what it is assigned to: `scenarioId` before the merchant is switched to
+    workflows, `workflowId` afterwards; neither when it stays unassigned."""
 
     claim_id: int
+    scenario_id: int | UnsetType = UNSET
     workflow_id: Uuid | UnsetType = UNSET
 
 

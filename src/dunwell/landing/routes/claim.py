@@ -24,25 +24,30 @@ async def show_claim(desk: Desk, visit: Visit) -> Answer:
     if opened is None or not desk.is_live(opened):
         return desk.answer_ended(visit, opened)
     frame = desk.frame_opened(visit, opened)
-    return answer_page(desk.show("claim.html", frame, opened, **_describe(desk, opened)))
+    return answer_page(desk.pages.render("claim.html", frame, **_describe(desk, opened)))
 
 
 def _describe(desk: Desk, opened: OpenedClaim) -> dict[str, Any]:
     facts, merchant = opened.facts, opened.merchant
+    timezone = merchant.configuration.timezone
     now = merchant.now(desk.resources.clock)
     state = decide_state(facts, now)
     due_on = facts.due_on
-    surplus = facts.paid_cents - sum(item.allocated_cents for item in facts.items)
+    allocated_cents = sum(item.allocated_cents for item in facts.items)
     return {
+        "facts": facts,
+        "timezone": timezone,
         "state": state,
         "level": opened.session.level,
         "initials": render_initials(facts),
         "due_on": due_on,
-        "is_due": due_on is not None and due_on < find_day(now, merchant.configuration.timezone),
+        "is_due": due_on is not None and due_on < find_day(now, timezone),
         "held_until": find_held_until(facts, now) if state is PageState.HELD else None,
         "is_awaited": is_awaited(facts),
         "can_pay": bool(list_methods(desk.providers, merchant)),
-        "overpaid_cents": surplus,
+        "currency": facts.currency,
+        "outstanding_cents": facts.total_cents - allocated_cents,
+        "overpaid_cents": facts.paid_cents - allocated_cents,
         "receipts": [payment for payment in facts.payments if payment.request_id],
     }
 

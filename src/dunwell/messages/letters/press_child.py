@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 import pikepdf
-import segno
 import typst
+import zxingcpp
 from PIL import Image, UnidentifiedImageError
 
 from dunwell.kit.child import limit_memory, open_nothing_more, serve
@@ -21,10 +21,10 @@ from dunwell.messages.letters.sheet import Page, Picture, Transfer
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
-# Any of the eight masks may be used; weighing them all takes most of the time a symbol takes.
-_MASK = 2
-_DARK = re.compile(rb"\x01+")
-_REFUSED = (typst.TypstError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
+# One byte for each module.
+_DARK = re.compile(rb"\x00+")
+# Of a layout that fails Typst raises its TypstError, of a file that is no text a RuntimeError.
+_REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
 
 
 def main() -> None:
@@ -50,8 +50,10 @@ class _Press:
         fonts = typst.Fonts(include_system_fonts=False)
         self._compiler = typst.Compiler(layout, font_paths=fonts)
         # What is imported late would not find its file any more.
-        _draw_code("warm up")
         Image.init()
+        # Nor would Typst find out how large its stack is, which it asks at the first call of a
+        # function: it would map a new one for every few calls.
+        self._compile({"main": b"#let give(x) = x\n#give(1)"})
 
     def answer(self, request: bytes) -> bytes:
         job = msgspec.msgpack.decode(request, type=Job)
@@ -66,24 +68,30 @@ class _Press:
 
     def _print(self, content: bytes) -> bytes:
         sheet = msgspec.json.decode(content, type=_Drawn)
-        pictures = {"logo": _draw_logo(sheet.logo), "page": _draw_code(sheet.page.url)}
-        if sheet.transfer is not None and sheet.transfer.payload is not None:
-            pictures["payment"] = _draw_code(sheet.transfer.payload)
-        inputs = {
-            "letter": content.decode(),
-            "pictures": msgspec.json.encode(pictures).decode(),
+        # Files in memory; only the first is ever evaluated. As `sys.inputs` the data would be part
+        # of the library, and nothing laid out for an earlier letter could be used again.
+        files = {
+            "main": self._layout,
+            "letter.json": content,
+            "page.svg": _draw_code(sheet.page.url),
         }
-        pdf = self._compiler.compile(self._layout, format="pdf", sys_inputs=inputs, timestamp=0)
+        if sheet.logo is not None:
+            files["logo.svg"] = _draw_logo(sheet.logo)
+        if sheet.transfer is not None and sheet.transfer.payload is not None:
+            files["payment.svg"] = _draw_code(sheet.transfer.payload)
+        return self._compile(files)
+
+    def _compile(self, files: dict[str, bytes]) -> bytes:
+        # The stub does not know that several files may be given.
+        pdf = self._compiler.compile(files, format="pdf", timestamp=0)  # type: ignore[type-var]
         assert isinstance(pdf, bytes)
         return pdf
 
 
-def _draw_logo(logo: Picture | None) -> str | None:
-    """As an SVG, which is text, as all data of the layout is."""
-    if logo is None:
-        return None
+def _draw_logo(logo: Picture) -> bytes:
+    """As an SVG, which is text, as all files of the layout have to be."""
     if logo.content_type == "image/svg+xml":
-        return logo.content.decode()
+        return logo.content
     with Image.open(io.BytesIO(logo.content)) as image:
         width, height = image.size
     encoded = base64.b64encode(logo.content).decode()
@@ -91,22 +99,23 @@ def _draw_logo(logo: Picture | None) -> str | None:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
         f'<image width="{width}" height="{height}" '
         f'href="data:{logo.content_type};base64,{encoded}"/></svg>'
-    )
+    ).encode()
 
 
-def _draw_code(text: str) -> str:
-    """A QR code of level M as an SVG without a margin: one path, a stroke for each dark run."""
-    matrix = segno.make_qr(text.encode(), error="m", boost_error=False, mask=_MASK).matrix
-    size = len(matrix)
+def _draw_code(text: str) -> bytes:
+    """A QR code of level M as an SVG: one path, a stroke for each dark run."""
+    code = zxingcpp.create_barcode(text.encode(), zxingcpp.BarcodeFormat.QRCode, ec_level="M")
+    image = code.to_image(scale=1, add_quiet_zones=False)
+    pixels, (size, _) = bytes(image), image.shape  # type: ignore[call-overload]
     strokes = [
         f"M{run.start()} {y}.5h{run.end() - run.start()}"
-        for y, row in enumerate(matrix)
-        for run in _DARK.finditer(row)
+        for y in range(size)
+        for run in _DARK.finditer(pixels[y * size : (y + 1) * size])
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}">'
         f'<path stroke="#000" d="{"".join(strokes)}"/></svg>'
-    )
+    ).encode()
 
 
 def _count_pages(pdf: bytes) -> int:

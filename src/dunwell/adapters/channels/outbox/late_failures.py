@@ -36,5 +36,5 @@ async def _report(resources: Resources, merchant_id: int, communication_id: UUID
         if state in ("PLANNED", "HANDED_OVER"):
             return False
         work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
-        await report_failure(work, communication_id, _REASON)
+        await report_failure(work, resources.keys, communication_id, _REASON)
     return True

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dunwell.errors import Fault
 from dunwell.kit.shape import render_pointer
 from dunwell.merchants.configuration import Configuration, find_missing
+from dunwell.messages.forbidden_words import list_texts
 from dunwell.messages.placeholders import find_used
-from dunwell.workflows.definition import Definition, Texts
+from dunwell.workflows.definition import Definition
 
 
 def find_value_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
@@ -18,7 +19,7 @@ def find_value_faults(configuration: Configuration, definition: Definition) -> I
     if find_missing(configuration):
         return
     keys = dict(_list_absent(configuration))
-    for path, texts in _list_texts(definition):
+    for path, texts in list_texts(definition):
         for language, text in texts.items():
             for name in find_used(text):
                 if name in keys:
@@ -32,16 +33,3 @@ def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:
         yield from ((name, "payment.bankAccount") for name in ("bank.iban", "bank.holder"))
     if configuration.contact is not None and configuration.contact.phone is None:
         yield "merchant.phone", "contact.phone"
-
-
-def _list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
-    for name, texts in definition.snippets.items():
-        yield render_pointer(["snippets", name]), texts
-    for name, template in definition.templates.items():
-        path = render_pointer(["templates", name])
-        for channel, mail in (("EMAIL", template.email), ("LETTER", template.letter)):
-            if mail is not None:
-                yield f"{path}/{channel}/subject", mail.subject
-                yield f"{path}/{channel}/body", mail.body
-        if template.sms is not None:
-            yield f"{path}/SMS/body", template.sms.body

@@ -1,0 +1,58 @@
+"""Download a claim's file: never shown by a browser in place, whatever it holds."""
+
+from dunwell.api.answer import Answer, Headers
+from dunwell.api.call import Call
+from dunwell.api.operation import Endpoint, Operation, Span
+from dunwell.api.paths import read_attachment_id, read_claim_id
+from dunwell.api.routes.attachments import ONE_PATH
+from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID
+from dunwell.files.attached import AttachedFile
+from dunwell.files.content_types import ALLOWED_TYPES
+from dunwell.files.names import name_for_reader, render_disposition
+from dunwell.files.read_attachment import read_attachment
+
+_HEADERS: Headers = (
+    (b"x-content-type-options", b"nosniff"),
+    # Were it shown after all, it would be without scripts, forms, origin and network.
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+DOWNLOAD_ATTACHMENT = Operation(
+    operation_id="downloadAttachment",
+    method="GET",
+    path=ONE_PATH + "/content",
+    tag="Attachments",
+    summary="Download an attachment",
+    description=(
+        "The file itself, without an envelope, under the name debtors get it by. Images are "
+        "written anew when they are uploaded, and PDFs without scripts, forms of action and "
+        "embedded files, so it can differ from what you sent. Refusals come in the envelope."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
+    result=None,
+    example="%PDF-1.7 ...",
+    file_types=ALLOWED_TYPES,
+    is_addition=True,
+)
+
+
+async def _download(call: Call) -> Answer:
+    claim_id = read_claim_id(call.path["claim_id"])
+    attachment_id = read_attachment_id(call.path["attachment_id"])
+    call.query.check()
+    # The connection is given back before the file storage is called.
+    async with call.tools.resources.database.connection() as call.tx:
+        attached = await read_attachment(call.work, claim_id, attachment_id)
+    content = await call.tools.storage.load(attached.storage_key)
+    return Answer(
+        200, content, _list_headers(attached), content_type=attached.content_type.encode()
+    )
+
+
+def _list_headers(attached: AttachedFile) -> Headers:
+    name = name_for_reader(attached.friendly_name, attached.content_type)
+    return ((b"content-disposition", render_disposition(name).encode()), *_HEADERS)
+
+
+ENDPOINTS = (Endpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),)

@@ -1,0 +1,198 @@
+"""List a claim's attachments, add one, show, replace and delete one."""
+
+from typing import Any
+from uuid import UUID
+
+from dunwell.api.call import Call
+from dunwell.api.operation import Body, Endpoint, Operation, Span
+from dunwell.api.paging import CURSOR, LIMIT, read_page
+from dunwell.api.paths import read_attachment_id, read_claim_id
+from dunwell.api.query import write_instant
+from dunwell.api.reading import read_shape
+from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID
+from dunwell.api.schemas.attachments import Attachment, AttachmentList
+from dunwell.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
+from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.replace_attachment import replace_attachment
+from dunwell.files.attached import AttachedFile, unknown_ticket
+from dunwell.files.detach_file import detach_file
+from dunwell.files.list_attachments import list_attachments
+from dunwell.files.read_attachment import read_attachment
+from dunwell.intake.submission import AttachmentSubmission
+
+_PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
+ONE_PATH = _PATH + "/{attachment_id}"
+_EXAMPLE: dict[str, Any] = {
+    "id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
+    "friendlyName": "Invoice 0815",
+    "fileName": "invoice-0815.pdf",
+    "contentType": "application/pdf",
+    "size": 48213,
+    "createdAt": "2026-03-02T22:01:30.240Z",
+    "state": "READY",
+}
+_BODY = Body(
+    media_type="application/json",
+    shape=AttachmentSubmission,
+    example={"sourceType": "TICKET", "source": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"},
+)
+
+LIST_ATTACHMENTS = Operation(
+    operation_id="listAttachments",
+    method="GET",
+    path=_PATH,
+    tag="Attachments",
+    summary="List attachments",
+    description=(
+        "The claim's files, newest first: those it was created with, and those attached since."
+    ),
+    parameters=(
+        MERCHANT_ID,
+        CLAIM_ID,
+        CURSOR,
+        LIMIT,
+    ),
+    result=AttachmentList,
+    example={"items": [_EXAMPLE], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+ATTACH_FILE = Operation(
+    operation_id="attachFile",
+    method="POST",
+    path=_PATH,
+    tag="Attachments",
+    summary="Attach a file",
+    description=(
+        "Attaches an uploaded file to a claim that is CREATED or IN_PROCESS; else it is "
+        "InvalidState. A claim has at most 20. A message that waits for an attachment is sent at "
+        "the next time messages may be sent.\n\n"
+        "One ticket may be attached to many claims. A ticket the claim already has answers that "
+        "attachment and changes nothing."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=_BODY,
+    result=Attachment,
+    example=_EXAMPLE,
+    refusals=(InvalidRequest, ValidationError, InvalidState, UnknownTicket),
+    is_addition=True,
+)
+
+READ_ATTACHMENT = Operation(
+    operation_id="readAttachment",
+    method="GET",
+    path=ONE_PATH,
+    tag="Attachments",
+    summary="Read an attachment",
+    description="What is known of the file; `/content` below it is the file itself.",
+    parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
+    result=Attachment,
+    example=_EXAMPLE,
+    is_addition=True,
+)
+
+REPLACE_ATTACHMENT = Operation(
+    operation_id="replaceAttachment",
+    method="PUT",
+    path=ONE_PATH,
+    tag="Attachments",
+    summary="Replace an attachment",
+    description=(
+        "Puts another uploaded file in its place, under the same id. Messages that were not sent "
+        "yet take the new file along; other claims that use the former keep it. The claim must be "
+        "CREATED or IN_PROCESS; else it is InvalidState."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
+    body=_BODY,
+    result=Attachment,
+    example=_EXAMPLE,
+    refusals=(InvalidRequest, ValidationError, InvalidState, UnknownTicket),
+    is_addition=True,
+)
+
+DELETE_ATTACHMENT = Operation(
+    operation_id="deleteAttachment",
+    method="DELETE",
+    path=ONE_PATH,
+    tag="Attachments",
+    summary="Delete an attachment",
+    description=(
+        "Takes the file off the claim, in every state of the claim, and answers what was deleted. "
+        "Other claims that use it keep it. With its last use the ticket runs out, unless its 7 "
+        "days are not over, and the file is removed."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
+    result=Attachment,
+    example=_EXAMPLE,
+    is_addition=True,
+)
+
+
+async def _list(call: Call) -> AttachmentList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    page = await list_attachments(call.work, claim_id, limit=limit, cursor=cursor)
+    return AttachmentList([_show(each) for each in page.attachments], page.next_cursor)
+
+
+async def _attach(call: Call) -> Attachment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    return _show(await attach_file(call.work, claim_id, _read_ticket(call)))
+
+
+async def _read(call: Call) -> Attachment:
+    claim_id, attachment_id = _read_ids(call)
+    call.query.check()
+    return _show(await read_attachment(call.work, claim_id, attachment_id))
+
+
+async def _replace(call: Call) -> Attachment:
+    claim_id, attachment_id = _read_ids(call)
+    call.query.check()
+    ticket_id, real_now = _read_ticket(call), call.tools.resources.clock.now()
+    return _show(
+        await replace_attachment(call.work, claim_id, attachment_id, ticket_id, real_now=real_now)
+    )
+
+
+async def _delete(call: Call) -> Attachment:
+    claim_id, attachment_id = _read_ids(call)
+    call.query.check()
+    real_now = call.tools.resources.clock.now()
+    return _show(await detach_file(call.work, claim_id, attachment_id, real_now=real_now))
+
+
+def _read_ids(call: Call) -> tuple[int, UUID]:
+    return read_claim_id(call.path["claim_id"]), read_attachment_id(call.path["attachment_id"])
+
+
+def _read_ticket(call: Call) -> UUID:
+    """Raises UnknownTicket for what cannot be a ticket of ours."""
+    given = read_shape(call.body, AttachmentSubmission)
+    if given.ticket_id is None:
+        raise unknown_ticket(given.source)
+    return given.ticket_id
+
+
+def _show(attached: AttachedFile) -> Attachment:
+    return Attachment(
+        id=str(attached.attachment_id),
+        friendly_name=attached.friendly_name,
+        file_name=attached.file_name,
+        content_type=attached.content_type,
+        size=attached.size_bytes,
+        created_at=write_instant(attached.created_at),
+        state="READY",
+    )
+
+
+ENDPOINTS = (
+    Endpoint(LIST_ATTACHMENTS, _list, Span.CONNECTION),
+    Endpoint(ATTACH_FILE, _attach),
+    Endpoint(READ_ATTACHMENT, _read, Span.CONNECTION),
+    Endpoint(REPLACE_ATTACHMENT, _replace),
+    Endpoint(DELETE_ATTACHMENT, _delete),
+)

@@ -1,0 +1,90 @@
+"""A claim as it is answered: from the view of it to its wire shape."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from msgspec import UNSET
+
+from dunwell.api.query import write_instant
+from dunwell.api.schemas import claims as wire
+from dunwell.claims.balance import Item
+from dunwell.claims.holds import Hold
+from dunwell.claims.read_claim import Assignment, ClaimView
+
+
+def show_claim(view: ClaimView, landing_page_url: str) -> wire.Claim:
+    debtor = view.debtor
+    return wire.Claim(
+        id=view.claim_id,
+        reference_number=view.reference_number,
+        currency=view.currency,
+        debtor_name=debtor.first_name,
+        debtor_last_name=debtor.last_name,
+        company_name=debtor.company_name,
+        email=debtor.email,
+        mobile_number=debtor.mobile_number,
+        language=debtor.language,
+        date_of_birth=show_day(debtor.date_of_birth),
+        address=_show_address(view),
+        customer_number=debtor.customer_number,
+        contract_number=debtor.contract_number,
+        custom_fields=dict(debtor.custom_fields) if debtor.custom_fields else None,
+        max_deferral_date=show_day(debtor.max_deferral_on),
+        status=view.status.value,
+        holds=show_holds(view.holds),
+        total=str(view.balance.total_cents),
+        outstanding=str(view.balance.outstanding_cents),
+        overpaid=str(view.balance.overpaid_cents),
+        items=[show_item(item) for item in view.items],
+        assignment=_show_assignment(view.assignment),
+        next_step_at=write_instant(view.next_step_at) if view.next_step_at else None,
+        created_at=write_instant(view.created_at),
+        updated_at=write_instant(view.updated_at),
+        landing_page_url=landing_page_url,
+    )
+
+
+def _show_address(view: ClaimView) -> wire.Address | None:
+    if view.debtor.address is None:
+        return None
+    return wire.Address(**{name: value or UNSET for name, value in view.debtor.address.items()})
+
+
+def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:
+    return [
+        wire.ClaimHold(
+            kind=hold.kind.value,
+            since=write_instant(hold.since),
+            until=write_instant(hold.until) if hold.until else None,
+            by=hold.actor_kind.value,
+            reason=hold.reason,
+        )
+        for hold in holds
+    ]
+
+
+def show_item(item: Item) -> wire.ClaimItem:
+    return wire.ClaimItem(
+        id=item.item_id,
+        reference=item.reference,
+        type=item.type,
+        value=str(item.value_cents),
+        outstanding=str(item.outstanding_cents),
+        item_date=show_day(item.item_on),
+        due_date=show_day(item.due_on),
+        item_id=item.fee_of,
+    )
+
+
+def _show_assignment(assignment: Assignment | None) -> wire.ClaimAssignment | None:
+    if assignment is None:
+        return None
+    if assignment.scenario_id is not None:
+        return wire.ClaimAssignment(scenario_id=assignment.scenario_id)
+    return wire.ClaimAssignment(
+        workflow_id=str(assignment.workflow_id), workflow_version=assignment.version
+    )
+
+
+def show_day(day: date | None) -> str | None:
+    return day.isoformat() if day else None

@@ -1,0 +1,175 @@
+"""List a claim's disputes, open one, answer one."""
+
+from typing import Any
+
+from dunwell.api.call import Call
+from dunwell.api.operation import Body, Endpoint, Operation, Span
+from dunwell.api.paging import CURSOR, LIMIT, read_page
+from dunwell.api.paths import read_claim_id, read_dispute_id
+from dunwell.api.query import write_instant
+from dunwell.api.reading import read_shape
+from dunwell.api.routes.parameters import CLAIM_ID, DISPUTE_ID, MERCHANT_ID
+from dunwell.api.schemas.disputes import (
+    Dispute,
+    DisputeList,
+    DisputeRequest,
+    ResolutionRequest,
+)
+from dunwell.disputes.dispute import Dispute as StoredDispute
+from dunwell.disputes.dispute import DisputeState, NewDispute
+from dunwell.disputes.list_disputes import list_disputes
+from dunwell.disputes.open_dispute import open_dispute
+from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
+from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.merchants.actor import ActorKind
+
+_OUTCOMES: dict[str, Outcome] = {
+    "ACCEPTED": DisputeState.ACCEPTED,
+    "REJECTED": DisputeState.REJECTED,
+}
+_PATH = "/merchants/{merchant_id}/claims/{claim_id}/disputes"
+_OPEN: dict[str, Any] = {
+    "id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+    "claimId": 4711,
+    "type": "AMOUNT_WRONG",
+    "reason": None,
+    "label": None,
+    "message": "The voucher of 10 EUR was not taken off.",
+    "answers": {},
+    "state": "OPEN",
+    "openedBy": "MERCHANT",
+    "openedAt": "2026-03-02T18:04:00.000Z",
+    "resolvedAt": None,
+    "resolution": None,
+    "claimEnded": None,
+}
+
+LIST_DISPUTES = Operation(
+    operation_id="listDisputes",
+    method="GET",
+    path=_PATH,
+    tag="Disputes",
+    summary="List disputes",
+    description="The claim's disputes, newest first: the debtor's, and those you opened.",
+    parameters=(
+        MERCHANT_ID,
+        CLAIM_ID,
+        CURSOR,
+        LIMIT,
+    ),
+    result=DisputeList,
+    example={"items": [_OPEN], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+OPEN_DISPUTE = Operation(
+    operation_id="openDispute",
+    method="POST",
+    path=_PATH,
+    tag="Disputes",
+    summary="Open a dispute",
+    description=(
+        "Stops the claim's process until the dispute is resolved, and raises DISPUTED, as a "
+        "debtor's dispute does. Several disputes of a claim may stand; the process goes on when "
+        "the last hold falls, with what came due meanwhile, in order. Only a claim that is CREATED "
+        "or IN_PROCESS can be disputed; else it is InvalidState."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=DisputeRequest,
+        example={"type": "AMOUNT_WRONG", "message": "The voucher of 10 EUR was not taken off."},
+    ),
+    result=Dispute,
+    example=_OPEN,
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+RESOLVE_DISPUTE = Operation(
+    operation_id="resolveDispute",
+    method="POST",
+    path=_PATH + "/{dispute_id}/resolve",
+    tag="Disputes",
+    summary="Resolve a dispute",
+    description=(
+        "ACCEPTED withdraws the claim (WITHDRAWN), unless `endClaim` is false; then, and with "
+        "REJECTED, the dispute's hold falls and the process goes on. Of a claim that was paid or "
+        "has ended meanwhile the answer is recorded and nothing else. It raises no event.\n\n"
+        "The same outcome again is 200 and changes nothing. The other outcome, and an answer to a "
+        "dispute that the debtor has withdrawn, is InvalidState with the dispute's state."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
+    body=Body(
+        media_type="application/json",
+        shape=ResolutionRequest,
+        example={
+            "outcome": "ACCEPTED",
+            "endClaim": False,
+            "message": "You are right. We have taken 10 EUR off.",
+        },
+    ),
+    result=Dispute,
+    example={
+        **_OPEN,
+        "state": "ACCEPTED",
+        "resolvedAt": "2026-03-03T08:30:00.000Z",
+        "resolution": "You are right. We have taken 10 EUR off.",
+        "claimEnded": False,
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+
+async def _list(call: Call) -> DisputeList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    page = await list_disputes(call.work, claim_id, limit=limit, cursor=cursor)
+    return DisputeList([_show(each) for each in page.disputes], page.next_cursor)
+
+
+async def _open(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    given = read_shape(call.body, DisputeRequest)
+    new = NewDispute(given.type, given.message)
+    real_now = call.tools.resources.clock.now()
+    return _show(await open_dispute(call.work, claim_id, new, real_now=real_now))
+
+
+async def _resolve(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    call.query.check()
+    given = read_shape(call.body, ResolutionRequest)
+    resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
+    return _show(await resolve_dispute(call.work, claim_id, dispute_id, resolution))
+
+
+def _show(dispute: StoredDispute) -> Dispute:
+    resolved_at = dispute.resolved_at
+    return Dispute(
+        id=str(dispute.dispute_id),
+        claim_id=dispute.claim_id,
+        type=dispute.type.value,
+        reason=dispute.reason,
+        label=dispute.label,
+        message=dispute.message,
+        answers=dict(dispute.answers),
+        state=dispute.state.value,
+        opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
+        opened_at=write_instant(dispute.opened_at),
+        resolved_at=write_instant(resolved_at) if resolved_at else None,
+        resolution=dispute.resolution,
+        claim_ended=dispute.ended_claim,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(LIST_DISPUTES, _list, Span.CONNECTION),
+    Endpoint(OPEN_DISPUTE, _open),
+    Endpoint(RESOLVE_DISPUTE, _resolve),
+)

@@ -1,0 +1,84 @@
+"""Communications: what was sent to a debtor, when, where, and what became of it (CONTRACT 5)."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dunwell.api.schemas.wire import Instant, Uuid, Wire
+
+
+class CommunicationStep(Wire, frozen=True):
+    """The action step that contacts by it."""
+
+    id: int
+    name: Annotated[
+        str | None, Meta(description="null: never sent, and the claim runs another process now.")
+    ]
+
+
+class SentAttachment(Wire, frozen=True):
+    """A file that went along."""
+
+    id: Uuid
+    friendly_name: Annotated[
+        str | None, Meta(description="null: it was deleted from the claim since.")
+    ]
+
+
+class Communication(Wire, frozen=True):
+    """A communication, with its content as it was sent.
+
+    The link's secret part and a letter's code are masked in `text` and `html`. A letter's printed
+    sheet is not served, for it bears both; `text` is what stands on it.
+    """
+
+    reference: Annotated[Uuid, Meta(description="The ESCALATED event's communication.reference.")]
+    claim_id: int
+    channel: Literal["EMAIL", "SMS", "LETTER"]
+    state: Annotated[
+        Literal[
+            "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
+            "UNKNOWN",
+        ],
+        Meta(
+            description="ACCEPTED: the channel took it. UNKNOWN: it may or may not have left the "
+            "house; the operator finds out, and the claim waits for that."
+        ),
+    ]  # fmt: skip
+    held_by: Annotated[
+        Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"] | None,
+        Meta(description="What keeps a planned one back."),
+    ]
+    failure: Annotated[str | None, Meta(description="Why it failed, in words.")]
+    action_step: CommunicationStep
+    version: Annotated[
+        str | None,
+        Meta(description="Of the workflow; null: nothing was rendered yet, or it was a scenario."),
+    ]
+    planned_at: Instant
+    not_before: Annotated[Instant, Meta(description="It is not sent earlier.")]
+    handed_over_at: Annotated[
+        Instant | None, Meta(description="When it was handed to its channel.")
+    ]
+    settled_at: Annotated[
+        Instant | None, Meta(description="When its channel, or a person, had answered for it.")
+    ]
+    recipient: Annotated[
+        str | None,
+        Meta(description="E-mail address, number, or lines of the letter's address; null, as all "
+             "of the content: nothing was rendered yet, or it was erased."),
+    ]  # fmt: skip
+    language: str | None
+    subject: str | None
+    text: str | None
+    html: Annotated[str | None, Meta(description="Of an e-mail; contains what `text` says.")]
+    attachments: list[SentAttachment]
+
+
+class CommunicationList(Wire, frozen=True):
+    """A page of a claim's communications, newest first."""
+
+    items: list[Communication]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]

@@ -1,0 +1,80 @@
+"""Disputes: what a debtor or the merchant objects to, and the answer (CONTRACT 5 and 10)."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dunwell.api.schemas.wire import Given, Instant, Uuid, Wire
+from dunwell.disputes.reasons import DisputeType
+
+_Message = Annotated[str, Meta(min_length=1, max_length=2_000)]
+_NAMES = ", ".join(DisputeType)
+
+
+class DisputeRequest(Given, frozen=True):
+    """A dispute that you record, after a call or a letter of the debtor's, say."""
+
+    type: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=64,
+            description=f"{_NAMES}, or the name of a reason the operator has added for you.",
+            examples=["AMOUNT_WRONG"],
+        ),
+    ]
+    message: Annotated[
+        _Message | None,
+        Meta(description="Required for OTHER, and sent out in the event for OTHER alone."),
+    ] = None
+
+
+class ResolutionRequest(Given, frozen=True):
+    """Your answer to a dispute."""
+
+    outcome: Literal["ACCEPTED", "REJECTED"]
+    end_claim: Annotated[
+        bool | None,
+        Meta(description="Of ACCEPTED: whether the claim is withdrawn. Default: true."),
+    ] = None
+    message: Annotated[_Message | None, Meta(description="For the debtor to read.")] = None
+
+
+class Dispute(Wire, frozen=True):
+    """A dispute and what became of it."""
+
+    id: Annotated[Uuid, Meta(description="The event's disputeId.")]
+    claim_id: int
+    type: Annotated[
+        str, Meta(description="As in the event; OTHER for a reason that was added for you.")
+    ]
+    reason: Annotated[
+        str | None, Meta(description="The name of the reason that was added for you, else null.")
+    ]
+    label: Annotated[
+        str | None, Meta(description="Its words then, which the event has as its message.")
+    ]
+    message: Annotated[str | None, Meta(description="What was written with the dispute.")]
+    answers: Annotated[
+        dict[str, str], Meta(description="What the debtor answered to the reason's questions.")
+    ]
+    state: Literal["OPEN", "ACCEPTED", "REJECTED", "WITHDRAWN"]
+    opened_by: Literal["DEBTOR", "MERCHANT"]
+    opened_at: Instant
+    resolved_at: Annotated[
+        Instant | None, Meta(description="When it was answered or withdrawn; null: it is open.")
+    ]
+    resolution: Annotated[str | None, Meta(description="The message of your answer.")]
+    claim_ended: Annotated[
+        bool | None,
+        Meta(description="Whether accepting it withdrew the claim; null: it was not accepted."),
+    ]
+
+
+class DisputeList(Wire, frozen=True):
+    """A page of a claim's disputes, newest first."""
+
+    items: list[Dispute]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]

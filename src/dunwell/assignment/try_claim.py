@@ -1,0 +1,56 @@
+"""Try rules on a claim, one that is there or a made-up one: what it would get, and why.
+
+Nothing is changed. Which rules, the published ones or the draft, is the rulebook's affair.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from dunwell.assignment.facts import load_claim_facts
+from dunwell.assignment.hypothetical import HypotheticalClaim, find_facts
+from dunwell.assignment.matching import PLACES, ClaimFacts, Match, match_place, match_rules
+from dunwell.assignment.targets import Rulebook, find_today
+from dunwell.errors import NotFound
+from dunwell.merchants.account import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Possibility:
+    """What so many of a hundred such claims get."""
+
+    percent: int
+    match: Match
+
+
+async def try_claim(
+    work: Work, rulebook: Rulebook, claim: int | HypotheticalClaim
+) -> tuple[Possibility, ...]:
+    """One possibility; several for a claim without id that comes to a split, the largest first.
+
+    `claim`: the id of one that is there, as it stands now, or a description. Raises NotFound.
+    """
+    facts = await _load_facts(work, claim)
+    if facts.claim_id is not None:
+        match = match_rules(
+            rulebook.rules, facts.conditions, facts.currency, rulebook.targets, facts.claim_id
+        )
+        return (Possibility(PLACES, match),)
+    return _list_possibilities(rulebook, facts)
+
+
+async def _load_facts(work: Work, claim: int | HypotheticalClaim) -> ClaimFacts:
+    today = find_today(work)
+    if isinstance(claim, HypotheticalClaim):
+        return find_facts(claim, work.merchant.configuration.currency, today)
+    found = await load_claim_facts(work.tx, work.merchant_id, claim, today)
+    if found is None:
+        raise NotFound(f"There is no claim {claim}.")
+    return found
+
+
+def _list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibility, ...]:
+    counted = Counter(
+        match_place(rulebook.rules, facts.conditions, facts.currency, rulebook.targets, place)
+        for place in range(PLACES)
+    )
+    return tuple(Possibility(percent, match) for match, percent in counted.most_common())

@@ -1,0 +1,38 @@
+"""Pauses a claim's process until an instant, or until it is resumed.
+
+A claim has one pause of its merchant's at a time, beside a debtor's own: pausing again puts another
+end and another reason in its place.
+"""
+
+from datetime import datetime
+
+from dunwell.claims.holds import Hold, HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.store import lift_standing_holds, load_holds, lock_claim
+from dunwell.errors import NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import ActorKind
+
+
+async def pause_claim(
+    work: Work, claim_id: int, *, until: datetime | None = None, reason: str | None = None
+) -> None:
+    """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
+    process) and ValidationError (the end has come)."""
+    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
+    same = (until, reason)
+    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in standing):
+        return
+    # Opened before the others fall, so that the process stands still all the while.
+    await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
+    for hold in standing:
+        await lift_standing_holds(
+            work.tx, work.merchant_id, claim_id, HoldKind.PAUSE, work.now, hold_id=hold.hold_id
+        )
+
+
+def _is_merchants(hold: Hold) -> bool:
+    return hold.kind is HoldKind.PAUSE and hold.actor_kind is not ActorKind.DEBTOR

@@ -1,0 +1,123 @@
+"""The SQL of lists of claims: rows in, values out, no rules."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.claims.holds import Hold
+from dunwell.claims.states import Status
+from dunwell.claims.store import read_hold
+from dunwell.kit.db import Connection, Row
+
+# The page rides on claims_list, with a status on claims_by_status, with a reference on
+# claims_reference, with a customer on debtors_customer; a short time on claims_updated. What is
+# owed is summed for the page alone, by primary keys.
+_LOAD = """
+WITH page AS MATERIALIZED (
+    SELECT c.claim_id, c.written_by, c.reference_number, c.currency, c.status, c.held, c.due_at,
+           c.created_at, c.updated_at
+    FROM claims c
+    {join}
+    WHERE c.merchant_id = $1
+    {filters}
+    ORDER BY c.written_by DESC, c.claim_id DESC
+    LIMIT $2
+)
+SELECT page.claim_id, page.written_by::text AS written_by, page.reference_number, page.currency,
+       page.status, page.held, page.due_at, page.created_at, page.updated_at,
+       d.customer_number, d.first_name, d.last_name, d.company_name,
+       i.total_cents, a.allocated_cents, p.paid_cents
+FROM page
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = page.claim_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(value_cents), 0)::bigint AS total_cents
+    FROM items
+    WHERE merchant_id = $1 AND claim_id = page.claim_id) i
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents), 0)::bigint AS allocated_cents
+    FROM allocations
+    WHERE merchant_id = $1 AND claim_id = page.claim_id) a
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents), 0)::bigint AS paid_cents
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = page.claim_id AND reversed_at IS NULL) p
+ORDER BY page.written_by DESC, page.claim_id DESC
+"""
+# By primary key.
+_LOAD_HOLDS = """
+SELECT claim_id, kind, since, until, lifted_at, actor_kind, reason, hold_id
+FROM holds
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
+ORDER BY claim_id, since, hold_id
+"""
+_JOIN_CUSTOMER = "JOIN debtors o ON o.merchant_id = $1 AND o.claim_id = c.claim_id"
+_HELD_BACK = "c.written_by < pg_snapshot_xmin(pg_current_snapshot())"
+_BEHIND = "(c.written_by, c.claim_id) < (${}::text::xid8, ${})"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPlace:
+    """Behind the claim that this transaction wrote."""
+
+    written_by: int
+    claim_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFilter:
+    """Which claims to list; all that is given must hold."""
+
+    reference_number: str | None = None
+    customer_number: str | None = None
+    status: Status | None = None
+    # Inclusive, by the merchant's time.
+    updated_since: datetime | None = None
+
+
+async def load_page(
+    tx: Connection, merchant_id: int, *, limit: int, place: ClaimPlace | None, wanted: ClaimFilter
+) -> list[Row]:
+    conditions, values = _render_filters(place, wanted)
+    join = "" if wanted.customer_number is None else _JOIN_CUSTOMER
+    statement = _LOAD.format(join=join, filters="\n    ".join(f"AND {each}" for each in conditions))
+    return list(await tx.fetch(statement, merchant_id, limit, *values))
+
+
+async def load_standing_holds(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, list[Hold]]:
+    """Of claims that are held: claim id -> what was not lifted, the oldest first."""
+    found: dict[int, list[Hold]] = {}
+    if claim_ids:
+        for row in await tx.fetch(_LOAD_HOLDS, merchant_id, list(claim_ids)):
+            found.setdefault(row["claim_id"], []).append(read_hold(row))
+    return found
+
+
+def _render_filters(
+    place: ClaimPlace | None, wanted: ClaimFilter
+) -> tuple[list[str], list[object]]:
+    """One condition for each filter given: each combination is a statement with its own plan."""
+    values: list[object] = []
+    conditions: list[str] = []
+
+    def test(condition: str, *given: object) -> None:
+        first = len(values) + 3
+        conditions.append(condition.format(*range(first, first + len(given))))
+        values.extend(given)
+
+    if wanted.reference_number is not None:
+        # One claim at most: it has nothing behind it, and is found as soon as it was created.
+        test("c.reference_number = ${}", wanted.reference_number)
+    elif place is None:
+        conditions.append(_HELD_BACK)
+    if place is not None:
+        # Nothing behind a place is held back; asked for beside it, the scan would begin in front.
+        test(_BEHIND, str(place.written_by), place.claim_id)
+    if wanted.customer_number is not None:
+        test("o.customer_number = ${}", wanted.customer_number)
+    if wanted.status is not None:
+        test("c.status = ${}", wanted.status)
+    if wanted.updated_since is not None:
+        test("c.updated_at >= ${}", wanted.updated_since)
+    return conditions, values

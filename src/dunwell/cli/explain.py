@@ -1,0 +1,80 @@
+"""`dunwell explain`: why a claim stands where it stands."""
+
+from collections.abc import Iterator
+from zoneinfo import ZoneInfo
+
+import click
+import msgspec
+
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.output import echo_json
+from dunwell.cli.work import merchant_of_key, run_change
+from dunwell.explanation.explain_claim import explain_claim
+from dunwell.explanation.views import Explanation
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+
+
+@click.command("explain")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("claim", type=int)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def command(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
+    """Say why CLAIM (its id) of MERCHANT (its key) stands where it stands, and what comes next."""
+
+    async def change(work: Work, resources: Resources) -> tuple[Explanation, str]:
+        told = await explain_claim(work, resources.keys, claim)
+        return told, work.merchant.configuration.timezone
+
+    told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(msgspec.to_builtins(told))
+    else:
+        click.echo("\n".join(_render(told, ZoneInfo(zone))))
+
+
+def _render(told: Explanation, zone: ZoneInfo) -> Iterator[str]:
+    yield f"Claim {told.claim_id}: {told.status}"
+    if told.reason:
+        yield told.reason
+    yield from _render_process(told)
+    yield from _render_rules(told)
+    if told.history:
+        yield "What it did:"
+        for step in told.history:
+            yield f"  {step.at.astimezone(zone):%a %Y-%m-%d %H:%M}  {step.name}: {step.reason}"
+    for hold in told.holds:
+        yield f"Held: {hold.reason}"
+    if told.next_step is not None:
+        step_at = told.next_step.at
+        when = f"{step_at.astimezone(zone):%a %Y-%m-%d %H:%M}" if step_at else "not yet known"
+        yield f"Next: {told.next_step.name} ({told.next_step.kind}), {when}"
+        yield f"  {told.next_step.reason}"
+        if told.next_step.unmet:
+            yield f"  As things stand it is skipped: {', '.join(told.next_step.unmet)}"
+    if told.next_contacts:
+        yield "Next contacts, if nothing is paid:"
+        for each in told.next_contacts:
+            yield f"  {each.at.astimezone(zone):%a %Y-%m-%d %H:%M}  {each.channel:6}  {each.name}"
+
+
+def _render_process(told: Explanation) -> Iterator[str]:
+    process = told.assignment
+    if process is not None:
+        chosen = "assigned directly"
+        if process.rules_version is not None:
+            chosen = f"chosen by rules {process.rules_version}"
+        yield f'Process: "{process.name}" {process.version}, {chosen}'
+
+
+def _render_rules(told: Explanation) -> Iterator[str]:
+    rules = told.rules
+    if rules.version is None:
+        yield "Rules: none were published"
+        return
+    yield f"Rules {rules.version}, asked of the claim as it is now:"
+    for rule in rules.rules:
+        yield f"  {rule.name}: {rule.reason}"
+    if rules.default is not None:
+        yield f"  default: {rules.default}"

@@ -1,0 +1,37 @@
+"""What the command line prints, tables for people and JSON for programs, and how it asks."""
+
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+
+def echo_json(value: Any) -> None:
+    """One indented document; a msgspec struct under its names on the wire."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+
+
+def render_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str] = ()
+) -> str:
+    """Columns under their heads; those named in `right` hold numbers."""
+    lines = [list(heads), *(list(row) for row in rows)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(heads))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if head in right else cell.ljust(width)
+            for head, cell, width in zip(heads, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def confirm(question: str, *, is_sure: bool) -> None:
+    """Go on only with a yes: `--yes`, or a person's. Raises click.Abort and click.UsageError."""
+    if is_sure:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("Nobody is there to ask; nothing was changed. Repeat it with --yes.")
+    click.confirm(question, abort=True)

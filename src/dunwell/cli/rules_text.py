@@ -1,0 +1,114 @@
+"""Assignment rules, their reviews and trials: tables for people and values for programs.
+
+The JSON names workflows by name, as merchant files do.
+"""
+
+from typing import Any
+
+import msgspec
+
+from dunwell.assignment.document import RuleDocument, RulesDocument, render_document, render_rule
+from dunwell.assignment.read_rules import RulesView
+from dunwell.assignment.review import Review
+from dunwell.assignment.targets import Rulebook
+from dunwell.assignment.try_claim import Possibility
+from dunwell.assignment.wording import describe_default, describe_verdict
+from dunwell.cli.output import render_table
+
+
+def render_view(view: RulesView) -> str:
+    if view.published is None or view.published_at is None:
+        parts = ["no rules were published yet; claims stay unassigned"]
+    else:
+        head = f"version {view.version}, published {view.published_at:%Y-%m-%d %H:%M} UTC"
+        parts = [head, _render_rules(view.published)]
+    if view.draft is not None and view.saved_at is not None:
+        head = f"draft, saved {view.saved_at:%Y-%m-%d %H:%M} UTC"
+        parts += ["", head, _render_rules(view.draft)]
+    return "\n".join(parts)
+
+
+def show_view(view: RulesView) -> dict[str, Any]:
+    return {
+        "version": view.version,
+        "publishedAt": view.published_at,
+        "published": None if view.published is None else render_document(view.published),
+        "savedAt": view.saved_at,
+        "draft": None if view.draft is None else render_document(view.draft),
+    }
+
+
+def render_review(review: Review) -> list[str]:
+    lines = [f"  {line}" for line in review.differences] or ["  nothing differs"]
+    return lines + [f"  note: {line}" for line in review.remarks]
+
+
+def show_review(review: Review) -> dict[str, Any]:
+    overlaps = [
+        {"earlier": each.earlier, "later": each.later, "extent": each.extent}
+        for each in review.overlaps
+    ]
+    return {"differences": review.differences, "overlaps": overlaps, "remarks": review.remarks}
+
+
+def render_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> str:
+    is_certain = len(found) == 1
+    return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
+
+
+def show_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> dict[str, Any]:
+    return {
+        "version": rulebook.version,
+        "possibilities": [
+            {
+                "percent": each.percent,
+                "workflow": _name(rulebook, each),
+                "rule": each.match.rule,
+                "verdicts": [
+                    {"rule": verdict.name, "outcome": verdict.outcome, "unmet": verdict.unmet}
+                    for verdict in each.match.verdicts
+                ],
+                "default": each.match.default,
+            }
+            for each in found
+        ],
+    }
+
+
+def _render_possibility(rulebook: Rulebook, found: Possibility, *, is_certain: bool) -> str:
+    match, name = found.match, _name(rulebook, found)
+    gets = "stays unassigned" if name is None else f'gets "{name}"'
+    head = f"the claim {gets}" if is_certain else f"{found.percent} % of such claims: {gets}"
+    rows = [(verdict.name, describe_verdict(verdict)) for verdict in match.verdicts]
+    table = render_table(
+        ("rule", "what becomes of it"), [*rows, ("default", describe_default(match))]
+    )
+    return f"{head}\n{table}"
+
+
+def _name(rulebook: Rulebook, found: Possibility) -> str | None:
+    workflow_id = found.match.workflow_id
+    return None if workflow_id is None else rulebook.names[workflow_id]
+
+
+def _render_rules(document: RulesDocument) -> str:
+    rows = [
+        (str(number), rule.name, "yes" if rule.active else "no", _render_when(rule), _target(rule))
+        for number, rule in enumerate(document.rules, start=1)
+    ]
+    rows.append(("", "default", "", "", document.default or "none: the claim stays unassigned"))
+    return render_table(("", "rule", "active", "when", "target"), rows)
+
+
+def _render_when(rule: RuleDocument) -> str:
+    when = render_rule(rule).get("when")
+    if when is None:
+        return "always"
+    tests = (f"{name} {msgspec.json.encode(test).decode()}" for name, test in when.items())
+    return ", ".join(tests)
+
+
+def _target(rule: RuleDocument) -> str:
+    if isinstance(rule.target, str):
+        return rule.target
+    return ", ".join(f"{share.percent} % {share.workflow}" for share in rule.target)

@@ -1,0 +1,82 @@
+"""`dunwell workflow message`: one message of a workflow as a debtor would get it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.work import merchant_of_key, run_change
+from dunwell.escalation.workshop import Workshop
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import Channel
+from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.rollout.read_workflows import show_version
+from dunwell.workflows.definition import Definition
+
+
+@click.command("message")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("template")
+@click.argument("channel", type=click.Choice(get_args(Channel), case_sensitive=False))
+@click.option("--version", help="v1.2, draft or latest (without it, the latest).")
+@click.option("--language", help="A language of the workflow; else the claim's or the merchant's.")
+@click.option("--claim", type=int, help="For this claim; else for a made-up one.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the letter's PDF, or the e-mail's HTML, to this file.",
+)  # fmt: skip
+def command(  # noqa: PLR0913 - the words of a command line
+    data_dir: str | None, merchant: str, name: str, template: str, channel: Channel,
+    *, version: str | None, language: str | None, claim: int | None, out: Path | None,
+) -> None:  # fmt: skip
+    """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would get it; nothing is sent."""
+    wanted = Wanted(template, channel, language, claim)
+
+    async def change(work: Work, resources: Resources) -> MessagePreview:
+        view = await show_version(work, name, version)
+        definition = msgspec.convert(view.definition, Definition)
+        async with _open_workshop(resources) as workshop:
+            return await preview_message(work, workshop, definition, wanted)
+
+    preview = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    click.echo(_render(preview))
+    if out is not None:
+        click.echo(_write(preview, out))
+
+
+@asynccontextmanager
+async def _open_workshop(resources: Resources) -> AsyncIterator[Workshop]:
+    workshop = Workshop.open(resources)
+    try:
+        yield workshop
+    finally:
+        await workshop.close()
+
+
+def _render(preview: MessagePreview) -> str:
+    head = [
+        f"To:       {', '.join(preview.recipient.splitlines())}",
+        f"Language: {preview.language}",
+    ]
+    if preview.subject is not None:
+        head.append(f"Subject:  {preview.subject}")
+    if preview.parts is not None:
+        parts = preview.parts
+        counted = "1 part" if parts.count == 1 else f"{parts.count} parts"
+        head.append(f"Costs:    {counted} ({parts.length} characters of {parts.alphabet})")
+    return "\n".join([*head, "", preview.text])
+
+
+def _write(preview: MessagePreview, out: Path) -> str:
+    content = preview.pdf or (preview.html.encode() if preview.html else None)
+    if content is None:
+        return "An SMS has no file; --out was not used."
+    out.write_bytes(content)
+    return f"Written: {out}"

@@ -1,0 +1,1 @@
+"""Disputes: opening, resolving, withdrawing them, and what they do to a claim."""

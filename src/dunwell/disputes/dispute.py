@@ -1,0 +1,118 @@
+"""What a dispute is, its states, and what may be asked of it. Pure.
+
+    state  happening          next
+    OPEN   resolved ACCEPTED  ACCEPTED
+    OPEN   resolved REJECTED  REJECTED
+    OPEN   withdrawn          WITHDRAWN
+    any    what ended it      the same: nothing changes
+
+Nothing else moves it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.disputes.reasons import DisputeType, Reason, list_offered, list_reasons
+from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.kit.shape import render_nearest
+from dunwell.kit.texts import find_unprintable
+from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.configuration import Disputes
+
+_LONGEST_TEXT = 2_000
+_LONGEST_NAME = 255
+_MOST_ANSWERS = 20
+
+
+class DisputeState(StrEnum):
+    OPEN = "OPEN"
+    ACCEPTED = "ACCEPTED"
+    REJECTED = "REJECTED"
+    # By the debtor.
+    WITHDRAWN = "WITHDRAWN"
+
+
+@dataclass(frozen=True, slots=True)
+class NewDispute:
+    # A reason's name.
+    type: str
+    message: str | None = None
+    # To the reason's questions: question -> answer.
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    dispute_id: UUID
+    claim_id: int
+    type: DisputeType
+    # A merchant's own reason, and its words when the dispute was opened.
+    reason: str | None
+    label: str | None
+    message: str | None
+    answers: Mapping[str, str]
+    hold_id: UUID
+    actor_kind: ActorKind
+    opened_at: datetime
+    state: DisputeState = DisputeState.OPEN
+    # Resolved or withdrawn.
+    resolved_at: datetime | None = None
+    # The merchant's words on it.
+    resolution: str | None = None
+    # Whether accepting it has ended the claim; none for what was not accepted.
+    ended_claim: bool | None = None
+
+    @property
+    def event_message(self) -> str | None:
+        """What the event says beside the type: something for OTHER alone (spec, Events)."""
+        if self.type is not DisputeType.OTHER:
+            return None
+        return self.label or self.message
+
+
+def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> Reason:
+    """The reason it names. Debtors choose from what is offered to them, others from all there is.
+
+    Raises ValidationError with every fault.
+    """
+    is_debtor = actor_kind is ActorKind.DEBTOR
+    known = list_offered(disputes) if is_debtor else list_reasons(disputes)
+    reason = next((each for each in known if each.name == new.type), None)
+    faults = list(_find_text_faults(new))
+    if reason is None:
+        names = [each.name for each in known]
+        message = f"There is no such reason. {render_nearest(new.type, names)}"
+        faults.append(Fault("/type", message, "NOT_ALLOWED"))
+    elif reason.name == DisputeType.OTHER and not (new.message or "").strip():
+        message = '"message" is required for OTHER: say what is disputed.'
+        faults.append(Fault("/message", message, "REQUIRED"))
+    if faults or reason is None:
+        raise ValidationError(faults)
+    return reason
+
+
+def check_move(dispute: Dispute, following: DisputeState) -> bool:
+    """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
+    if dispute.state is following:
+        return False
+    if dispute.state is not DisputeState.OPEN:
+        raise InvalidState(
+            f"The dispute is {dispute.state} already, which is final.", state=str(dispute.state)
+        )
+    return True
+
+
+def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
+    if len(new.message or "") > _LONGEST_TEXT:
+        yield Fault("/message", f"Use at most {_LONGEST_TEXT} characters.", "TOO_LONG")
+    yield from find_unprintable(new.message, ("message",))
+    if len(new.answers) > _MOST_ANSWERS:
+        yield Fault("/answers", f"Give at most {_MOST_ANSWERS} of these.", "TOO_MANY")
+    lengths = ((len(name), len(text)) for name, text in new.answers.items())
+    if any(name > _LONGEST_NAME or text > _LONGEST_TEXT for name, text in lengths):
+        message = f"Use at most {_LONGEST_TEXT} characters for an answer."
+        yield Fault("/answers", message, "TOO_LONG")
+    yield from find_unprintable(dict(new.answers), ("answers",))

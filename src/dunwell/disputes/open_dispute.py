@@ -1,0 +1,66 @@
+"""A debtor or the merchant disputes a claim: its process stops, and the merchant is told.
+
+Disputes stand side by side, each with a hold of its own; the process goes on when the last hold
+falls, with what came due meanwhile, in order.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.raise_event import raise_event
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.store import lock_claim
+from dunwell.disputes.dispute import Dispute, NewDispute, check_new_dispute
+from dunwell.disputes.reasons import Reason
+from dunwell.disputes.store import save_dispute
+from dunwell.errors import InvalidState, NotFound
+from dunwell.events.payloads import disputed
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+
+async def open_dispute(
+    work: Work, claim_id: int, new: NewDispute, *, real_now: datetime
+) -> Dispute:
+    """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended)."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
+    if Status(claim["status"]) not in ACTIVE:
+        raise InvalidState(
+            f"A claim that is {claim['status']} cannot be disputed any more.",
+            state=claim["status"],
+        )
+    hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
+    dispute = _compose(work, claim_id, new, reason, hold_id)
+    await save_dispute(work.tx, work.merchant_id, dispute, actor_id=work.actor.actor_id)
+    await raise_event(
+        work,
+        claim_id,
+        lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),
+        real_now,
+    )
+    await save_audit(
+        work, "dispute.open", f"claim:{claim_id}",
+        disputeId=str(dispute.dispute_id), type=dispute.type,
+    )  # fmt: skip
+    return dispute
+
+
+def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id: UUID) -> Dispute:
+    language = work.merchant.configuration.language
+    return Dispute(
+        dispute_id=work.ids.new(work.now),
+        claim_id=claim_id,
+        type=reason.type,
+        reason=reason.name if reason.is_own else None,
+        label=reason.label_in(language) if reason.is_own else None,
+        message=new.message,
+        answers=new.answers,
+        hold_id=hold_id,
+        actor_kind=work.actor.kind,
+        opened_at=work.now,
+    )

@@ -1,0 +1,89 @@
+"""The SQL of disputes: rows in, values out, no rules."""
+
+from uuid import UUID
+
+from dunwell.claims.part_cursor import Place
+from dunwell.disputes.dispute import Dispute, DisputeState
+from dunwell.disputes.reasons import DisputeType
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.actor import ActorKind
+
+_COLUMNS = (
+    "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
+    " state, resolved_at, resolution, ended_claim"
+)
+# By primary key.
+_LOAD = f"""
+SELECT {_COLUMNS}
+FROM disputes
+WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
+"""  # noqa: S608 - the columns are this module's own names
+# Newest first. Rides on disputes_claim.
+_LOAD_PAGE = f"""
+SELECT {_COLUMNS}
+FROM disputes
+WHERE merchant_id = $1 AND claim_id = $2
+  AND ($3::timestamptz IS NULL OR (opened_at, dispute_id) < ($3, $4::uuid))
+ORDER BY opened_at DESC, dispute_id DESC
+LIMIT $5
+"""  # noqa: S608 - the same
+_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
+_SAVE = """
+INSERT INTO disputes
+    (merchant_id, claim_id, dispute_id, type, reason, label, message, answers, hold_id, opened_at,
+     actor_kind, actor_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+"""
+_SAVE_END = """
+UPDATE disputes
+SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6
+WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
+"""
+
+
+async def load_dispute(
+    tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
+) -> Dispute | None:
+    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, dispute_id)
+    return None if row is None else _read(row)
+
+
+async def load_disputes(
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
+) -> list[Dispute]:
+    """The claim's, the newest first, behind a place."""
+    at, dispute_id = (None, None) if place is None else (place.at, place.part_id)
+    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, dispute_id, limit)
+    return [_read(row) for row in rows]
+
+
+async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
+    return found
+
+
+async def save_dispute(
+    tx: Connection, merchant_id: int, dispute: Dispute, *, actor_id: str | None
+) -> None:
+    """A new one of a locked claim."""
+    await tx.execute(
+        _SAVE, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
+        dispute.label, dispute.message, dict(dispute.answers), dispute.hold_id, dispute.opened_at,
+        dispute.actor_kind, actor_id,
+    )  # fmt: skip
+
+
+async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
+    """How an open dispute has ended."""
+    await tx.execute(
+        _SAVE_END, merchant_id, dispute.dispute_id, dispute.state, dispute.resolved_at,
+        dispute.resolution, dispute.ended_claim,
+    )  # fmt: skip
+
+
+def _read(row: Row) -> Dispute:
+    values = dict(row)
+    values["type"] = DisputeType(row["type"])
+    values["actor_kind"] = ActorKind(row["actor_kind"])
+    values["state"] = DisputeState(row["state"])
+    return Dispute(**values)

@@ -1,0 +1,52 @@
+"""Attaches an uploaded file to a claim in process; a contact that waits for one is tried again."""
+
+from uuid import UUID
+
+from dunwell.claims.states import Status
+from dunwell.claims.store import lock_claim
+from dunwell.escalation.wake_contacts import wake_contacts
+from dunwell.files.attached import (
+    AttachedFile,
+    check_attachable,
+    check_space,
+    no_claim,
+    unknown_ticket,
+)
+from dunwell.files.store import load_usable_tickets
+from dunwell.files.store_attachments import load_all_attached, load_attached, save_attachment
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+
+async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:
+    """The attachment; the one there is when the claim already has this ticket's file.
+
+    Raises NotFound, InvalidState (the claim has ended), UnknownTicket, ValidationError (too many).
+    """
+    key = (work.merchant_id, claim_id)
+    claim = await lock_claim(work.tx, *key)
+    if claim is None:
+        raise no_claim(claim_id)
+    check_attachable(Status(claim["status"]))
+    present = await load_all_attached(work.tx, *key)
+    for each in present:
+        if each.ticket_id == ticket_id:
+            return each
+    await check_ticket(work, ticket_id)
+    check_space(len(present))
+    attachment_id = work.ids.new(work.now)
+    await save_attachment(work.tx, key, attachment_id, ticket_id, work.now)
+    await wake_contacts(work.tx, *key, work.now)
+    await save_audit(
+        work, "attachment.add", f"claim:{claim_id}",
+        attachmentId=str(attachment_id), ticketId=str(ticket_id),
+    )  # fmt: skip
+    attached = await load_attached(work.tx, *key, attachment_id)
+    assert attached is not None
+    return attached
+
+
+async def check_ticket(work: Work, ticket_id: UUID) -> None:
+    """Raises UnknownTicket: another merchant's, run out, or none at all."""
+    if not await load_usable_tickets(work.tx, work.merchant_id, [ticket_id], work.now):
+        raise unknown_ticket(str(ticket_id))

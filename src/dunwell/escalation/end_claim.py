@@ -1,0 +1,39 @@
+"""Ends a claim's process before its last step: what is due is due no more, and nobody is contacted.
+
+A contact whose message has left the house is settled as usual; holds and what they stand for stay
+as they are. No event is raised (CONTRACT 4).
+"""
+
+from dunwell.claims.states import Happening, Status, decide_status
+from dunwell.claims.store import lock_claim
+from dunwell.errors import NotFound
+from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.kit.db import Row
+from dunwell.merchants.account import Work
+
+# By primary key.
+_END = """
+UPDATE claims
+SET status = $3, due_at = NULL, updated_at = $4
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+
+
+async def end_claim(work: Work, claim: Row, happening: Happening) -> Status:
+    """The status it has now. The claim must be locked. Raises InvalidState."""
+    claim_id = claim["claim_id"]
+    status = decide_status(Status(claim["status"]), happening)
+    await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
+    await cancel_contacts(work.tx, work.merchant_id, [claim_id], work.now)
+    return status
+
+
+async def end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> bool:
+    """False: it had this end already, and nothing changed. Raises NotFound, InvalidState."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    if Status(claim["status"]) is end:
+        return False
+    await end_claim(work, claim, happening)
+    return True

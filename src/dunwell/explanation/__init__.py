@@ -1,0 +1,1 @@
+"""Why a claim stands where it stands: facts of all the folders below, put in words."""

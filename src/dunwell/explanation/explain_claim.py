@@ -1,0 +1,217 @@
+"""Explain a claim: which rules chose its process, what it did, what comes next and when, what
+holds it, and its next contacts (CONTRACT 5). Reads only, all of one instant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+
+from dunwell.claims.conditions import find_unmet
+from dunwell.claims.holds import Hold
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.store import load_holds
+from dunwell.errors import NotFound
+from dunwell.escalation.due_claims import DueClaim, find_position, load_claims
+from dunwell.escalation.forecast import forecast
+from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
+from dunwell.escalation.processes import find_process
+from dunwell.escalation.schedule import Process, StepFacts
+from dunwell.explanation.explain_rules import explain_rules
+from dunwell.explanation.reasons import (
+    say_contact,
+    say_hold,
+    say_past,
+    say_why_none,
+    say_why_then,
+)
+from dunwell.explanation.records import OpenContact, PastStep, Standing
+from dunwell.explanation.store import load_history, load_open_contact, load_standing
+from dunwell.explanation.views import (
+    AssignmentView,
+    Explanation,
+    HeldContactView,
+    HoldView,
+    NextContactView,
+    NextStepView,
+    PastStepView,
+)
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.messages.identities import Person, identify
+from dunwell.rollout.running_claims import OpenContact as RunningContact
+from dunwell.rollout.running_claims import RunningClaim, find_standing, load_contacted
+from dunwell.workflows.store import load_newest
+from dunwell.workflows.versions import Version
+
+_MOST_CONTACTS = 5
+# A contact that is farther away is none.
+_FARTHEST = timedelta(days=3_650)
+_ARCHIVING = "Archiving"
+_KINDS = {
+    "CommunicationStep": "COMMUNICATION",
+    "WaitStep": "WAIT",
+    "FeeStep": "FEE",
+    "CheckpointStep": "CHECKPOINT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A claim that runs, with all there is to know about its process."""
+
+    standing: Standing
+    claim: DueClaim
+    version: Version
+    process: Process
+    facts: StepFacts
+    history: Sequence[PastStep]
+    holds: Sequence[Hold]
+    contact: OpenContact | None
+    zone: str
+
+
+async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> Explanation:
+    """Raises NotFound."""
+    async with snapshot(work.tx):
+        standing = await load_standing(work.tx, work.merchant_id, claim_id)
+        if standing is None:
+            raise NotFound(f"There is no claim {claim_id}.")
+        rules = await explain_rules(work, standing)
+        holds = [
+            hold
+            for hold in await load_holds(work.tx, work.merchant_id, claim_id)
+            if hold.stands(work.now)
+        ]
+        case = await _open_case(work, keys, standing, holds)
+        contacts = await _foresee(work, keys, case) if case else ()
+    zone = case.zone if case else work.merchant.configuration.timezone
+    return Explanation(
+        claim_id=claim_id,
+        status=Status(standing.status),
+        assignment=_describe_assignment(standing, case.version) if case else None,
+        rules=rules,
+        history=_describe_history(case) if case else (),
+        next_step=_describe_next(case) if case else None,
+        reason=say_why_none(standing),
+        holds=tuple(
+            HoldView(h.kind.value, h.since, h.until, h.actor_kind.value, say_hold(h, zone))
+            for h in holds
+        ),
+        contact=_describe_contact(case) if case else None,
+        next_contacts=contacts,
+    )
+
+
+async def _open_case(
+    work: Work, keys: KeyRing, standing: Standing, holds: Sequence[Hold]
+) -> _Case | None:
+    if standing.workflow_id is None or standing.workflow_major is None:
+        return None
+    key = (standing.workflow_id, standing.workflow_major)
+    version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
+    process = find_process(version, work.merchant.configuration.timezone)
+    [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
+    run = (work.merchant_id, standing.claim_id, standing.run)
+    return _Case(
+        standing, claim, version, process,
+        claim.step_facts(process.calendar.local_date(work.now)),
+        await load_history(work.tx, *run), holds, await load_open_contact(work.tx, *run),
+        process.calendar.zone.key,
+    )  # fmt: skip
+
+
+async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[NextContactView, ...]:
+    if Status(case.standing.status) not in ACTIVE:
+        return ()
+    until = None
+    if case.holds and all(hold.until for hold in case.holds):
+        until = max(hold.until for hold in case.holds if hold.until)
+    contact = case.contact
+    waiting = None
+    if contact is not None:
+        waiting = RunningContact(
+            contact.step_id, contact.place, contact.channel, contact.state, contact.not_before
+        )
+    running = RunningClaim(case.claim, "", bool(case.holds), until, waiting)
+    if running.is_held_without_end or running.is_unsettled:
+        return ()
+    row = case.claim.row
+    person = Person(
+        case.standing.claim_id, row["email"], row["mobile_number"], row["customer_number"]
+    )
+    identities = identify(keys, work.merchant_id, person)
+    contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
+    configuration = work.merchant.configuration
+    days = {each: list(contacted_on.get(each, ())) for each in identities}
+    guard = PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)
+    foreseen = forecast(
+        case.process, find_standing(case.process, running, work.now), case.facts, work.now,
+        until=work.now + _FARTHEST, guard=guard,
+    )  # fmt: skip
+    contacts = (
+        NextContactView(each.at, each.channel, each.step.id, each.step.name)
+        for each in foreseen
+        if each.channel is not None and each.step is not None
+    )
+    return tuple(islice(contacts, _MOST_CONTACTS))
+
+
+def _describe_assignment(standing: Standing, version: Version) -> AssignmentView:
+    return AssignmentView(
+        version.workflow_id, standing.scenario_id, standing.workflow_name or "", version.name,
+        standing.rules_version,
+    )  # fmt: skip
+
+
+def _describe_history(case: _Case) -> tuple[PastStepView, ...]:
+    order = {step.id: place for place, step in enumerate(case.process.steps)}
+    names = {step.id: step.name for step in case.process.steps}
+    ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
+    return tuple(
+        PastStepView(
+            each.step_id, names.get(each.step_id, _ARCHIVING), each.outcome, each.at, each.version,
+            say_past(each),
+        )
+        for each in ordered
+    )  # fmt: skip
+
+
+def _describe_next(case: _Case) -> NextStepView | None:
+    """The step the claim stands before, or the contact it waits for."""
+    standing = case.standing
+    if Status(standing.status) not in ACTIVE:
+        return None
+    position = find_position(case.process, case.claim)
+    wanted = case.contact.step_id if case.contact else position.next_step_id
+    step = next((each for each in case.process.steps if each.id == wanted), None)
+    unmet: tuple[str, ...] = ()
+    if step is not None and case.contact is None:
+        unmet = tuple(find_unmet(step.when, case.facts.condition))
+    at = None if standing.held else standing.due_at
+    if case.contact:
+        reason = say_contact(case.contact, case.zone)
+        at = case.contact.not_before if case.contact.state == "PLANNED" else None
+    elif standing.held:
+        reason = "The process stands still under a hold; it goes on when the last falls."
+    else:
+        ordered = sorted(case.history, key=lambda each: each.at)
+        reason = say_why_then(standing, case.version.definition, step, ordered)
+    return NextStepView(
+        None if step is None else step.id,
+        _ARCHIVING if step is None else step.name,
+        "ARCHIVE" if step is None else _KINDS[type(step).__name__],
+        at, reason, "SKIPPED" if unmet else "RUN", unmet,
+    )  # fmt: skip
+
+
+def _describe_contact(case: _Case) -> HeldContactView | None:
+    contact = case.contact
+    if contact is None:
+        return None
+    waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"}
+    return HeldContactView(
+        contact.communication_id, contact.channel, contact.state, contact.held_by,
+        contact.not_before if waits else None, say_contact(contact, case.zone),
+    )  # fmt: skip

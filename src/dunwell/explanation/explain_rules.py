@@ -1,0 +1,36 @@
+"""What the assignment rules say of a claim: those that chose its process, or today's."""
+
+from dunwell.assignment.facts import load_claim_facts
+from dunwell.assignment.matching import match_rules
+from dunwell.assignment.store import load_rules_version
+from dunwell.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
+from dunwell.assignment.wording import describe_default, describe_verdict
+from dunwell.explanation.records import Standing
+from dunwell.explanation.views import RulesView, RuleView
+from dunwell.merchants.account import Work
+
+
+async def explain_rules(work: Work, standing: Standing) -> RulesView:
+    """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
+    rulebook = await _load_rulebook(work, standing)
+    facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
+    assert facts is not None, "the claim was found in this snapshot"
+    match = match_rules(
+        rulebook.rules, facts.conditions, facts.currency, rulebook.targets, standing.claim_id
+    )
+    return RulesView(
+        version=rulebook.version,
+        rules=tuple(
+            RuleView(each.name, each.outcome.value, each.unmet, describe_verdict(each))
+            for each in match.verdicts
+        ),
+        default=None if match.default is None else describe_default(match),
+        chosen=rulebook.names[match.workflow_id] if match.workflow_id else None,
+    )
+
+
+async def _load_rulebook(work: Work, standing: Standing) -> Rulebook:
+    if standing.rules_version is None:
+        return await load_rulebook(work.tx, work.merchant)
+    rules = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    return await make_rulebook(work.tx, work.merchant, rules, standing.rules_version)

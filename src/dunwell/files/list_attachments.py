@@ -1,0 +1,38 @@
+"""A claim's attachments, the newest first, page by page."""
+
+from dataclasses import dataclass
+
+from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.files.attached import AttachedFile, no_claim
+from dunwell.files.store_attachments import has_claim, load_all_attached
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+
+_MARK = b"att1"
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentPage:
+    """No cursor when these are the last."""
+
+    attachments: list[AttachedFile]
+    next_cursor: str | None
+
+
+async def list_attachments(
+    work: Work, claim_id: int, *, limit: int, cursor: str | None = None
+) -> AttachmentPage:
+    """Raises NotFound, and ValidationError for a bad cursor."""
+    listed = PartList(_MARK, work.merchant_id, claim_id)
+    async with snapshot(work.tx):
+        if not await has_claim(work.tx, work.merchant_id, claim_id):
+            raise no_claim(claim_id)
+        place = None if cursor is None else decode_cursor(listed, cursor)
+        found = await load_all_attached(
+            work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place
+        )
+    page = found[:limit]
+    if len(found) <= limit:
+        return AttachmentPage(page, None)
+    last = Place(page[-1].created_at, page[-1].attachment_id)
+    return AttachmentPage(page, encode_cursor(listed, last))

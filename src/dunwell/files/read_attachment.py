@@ -1,0 +1,17 @@
+"""One attachment of a claim."""
+
+from uuid import UUID
+
+from dunwell.files.attached import AttachedFile, no_attachment, no_claim
+from dunwell.files.store_attachments import has_claim, load_attached
+from dunwell.merchants.account import Work
+
+
+async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
+    """Raises NotFound."""
+    found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
+    if found is not None:
+        return found
+    if not await has_claim(work.tx, work.merchant_id, claim_id):
+        raise no_claim(claim_id)
+    raise no_attachment(attachment_id)

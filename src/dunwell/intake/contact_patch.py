@@ -1,0 +1,72 @@
+"""Applies a JSON merge patch (RFC 7396) to what of a claim can be changed, and checks what comes of
+it by the rules of creation. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.intake.check_claims import find_faulty_debtor
+from dunwell.intake.submission import ClaimSubmission, ContactData, ContactPatch
+from dunwell.kit.shape import find_faults
+
+# Of a claim, and never changed once it was handed over; where else it is changed.
+_FIXED = {
+    each.encode_name: "It cannot be changed."
+    for each in msgspec.structs.fields(ClaimSubmission)
+    if each.name not in ContactData.__struct_fields__
+} | {
+    "items": "Add and delete items at .../items, fees at .../fees.",
+    "attachments": "Add, replace and delete them at .../attachments.",
+}
+
+
+def apply_patch(present: ContactData, patch: object) -> ContactData:
+    """What the claim says after the patch. Raises ValidationError with every fault."""
+    faults = [_explain(each) for each in find_faults(patch, ContactPatch)]
+    if faults or not isinstance(patch, dict):
+        raise ValidationError(faults)
+    merged = _merge(_as_document(present), patch)
+    faults = find_faults(merged, ContactData)
+    if not faults:
+        changed = msgspec.convert(merged, ContactData)
+        faults = list(find_faulty_debtor(changed))
+    if faults:
+        raise ValidationError(faults)
+    return changed
+
+
+def _as_document(present: ContactData) -> dict[str, Any]:
+    """As it would be submitted: without what is not there."""
+    document: dict[str, Any] = msgspec.to_builtins(present)
+    return {
+        name: _drop_nulls(value) if isinstance(value, dict) else value
+        for name, value in document.items()
+        if value is not None
+    }
+
+
+def _drop_nulls(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if value is not None}
+
+
+def _merge(target: Any, patch: Any) -> Any:
+    """RFC 7396, section 2."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _merge(merged.get(name), value)
+    return merged
+
+
+def _explain(fault: Fault) -> Fault:
+    words = _FIXED.get(fault.path.removeprefix("/"))
+    if fault.code != "UNKNOWN_FIELD" or words is None:
+        return fault
+    return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {words}')

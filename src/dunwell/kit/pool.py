@@ -1,0 +1,184 @@
+"""Open connections to one PostgreSQL, kept between uses; the one used last is taken first.
+
+Taking a kept connection and giving it back clean costs no task, no timer and no round trip, which
+every request would pay for. What connections are used for, and what their errors mean, is `db`'s.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import asyncpg
+
+# The server's answers when kept statements or types no longer fit its tables.
+_OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
+
+
+class PooledConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
+    """A connection that can tell whether it may be used again as it is."""
+
+    __slots__ = ()
+
+    def is_clean(self) -> bool:
+        """In no transaction, nor in one whose beginning was interrupted, of which the server may
+        know more than was heard of it."""
+        return self._top_xact is None and not self.is_closed() and not self.is_in_transaction()
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """A connection and what the pool keeps of it."""
+
+    connection: PooledConnection
+    uses: int = 0
+    # When it was given back, by the loop's clock.
+    idle_since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long a pool waits and keeps."""
+
+    # For a connection to come free, or to be made.
+    patience_seconds: float = 5.0
+    # To end what a failed use left behind; after that the connection is dropped.
+    mending_seconds: float = 5.0
+    # Unused for so long, a connection is closed.
+    idle_seconds: float = 300.0
+    # After which it is closed too: the server's process grows with what it has seen.
+    uses: int = 50_000
+
+
+class ConnectionPool:
+    """At most `size` connections, each made when it is first needed.
+
+    Who takes one has a place until it is given back. The idle ones lie on a stack, so that those at
+    its bottom are the longest unused.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: Limits
+    ) -> None:
+        self._connect = connect
+        self._size = size
+        self._limits = limits
+        self._places = asyncio.Semaphore(size)
+        self._idle: list[Held] = []
+        self._open: set[Held] = set()
+        self._mending: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._is_closing = False
+
+    async def take(self) -> Held:
+        """Raises TimeoutError when none comes free, InterfaceError when the pool closes, and what
+        connecting raises."""
+        if self._is_closing:
+            raise asyncpg.InterfaceError("the pool is closing")
+        if self._places.locked() or not self._has_idle():
+            async with asyncio.timeout(self._limits.patience_seconds):
+                held = await self._wait_for_one()
+        else:
+            # There is a place, so this does not wait, and cannot be cancelled.
+            await self._places.acquire()
+            held = self._idle.pop()
+        held.uses += 1
+        return held
+
+    def give_back(self, held: Held) -> None:
+        """As it is: closed, or clean."""
+        if held.connection.is_closed() or held.uses >= self._limits.uses:
+            self._drop(held)
+        else:
+            held.idle_since = asyncio.get_running_loop().time()
+            self._idle.append(held)
+            self._sweep_later()
+        self._places.release()
+
+    async def mend(self, held: Held, error: BaseException | None) -> None:
+        """Give back one that `error` left in doubt; a cancellation meanwhile does not stop that."""
+        task = asyncio.create_task(self._mend(held, error))
+        self._mending.add(task)
+        task.add_done_callback(self._mending.discard)
+        await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Wait until all are given back, and close them. Cancelled, it closes them at once."""
+        if self._is_closing:
+            return
+        self._is_closing = True
+        try:
+            # Those who wait already are served first.
+            for _ in range(self._size):
+                await self._places.acquire()
+            await asyncio.gather(
+                *(
+                    held.connection.close(timeout=self._limits.mending_seconds)
+                    for held in self._idle
+                ),
+                return_exceptions=True,
+            )
+        finally:
+            if self._sweeping is not None:
+                self._sweeping.cancel()
+            self._idle.clear()
+            for held in list(self._open):
+                self._drop(held)
+
+    async def _wait_for_one(self) -> Held:
+        await self._places.acquire()
+        try:
+            return self._idle.pop() if self._has_idle() else await self._open_one()
+        except BaseException:
+            self._places.release()
+            raise
+
+    def _has_idle(self) -> bool:
+        """Whether an idle one lives; those the server closed are dropped from the top."""
+        while self._idle and self._idle[-1].connection.is_closed():
+            self._drop(self._idle.pop())
+        return bool(self._idle)
+
+    async def _open_one(self) -> Held:
+        held = Held(await self._connect())
+        self._open.add(held)
+        return held
+
+    async def _mend(self, held: Held, error: BaseException | None) -> None:
+        """The reset waits until the server has ended what was interrupted, and rolls back."""
+        try:
+            if isinstance(error, _OUTDATED):
+                await self._forget_schema()
+            await held.connection.reset(timeout=self._limits.mending_seconds)
+            if not held.connection.is_clean():
+                # A transaction that began while it was interrupted was not known of before.
+                held.connection.terminate()
+        except Exception:  # noqa: BLE001 - whatever it is: this one is used no more
+            held.connection.terminate()
+        except BaseException:
+            held.connection.terminate()
+            raise
+        finally:
+            self.give_back(held)
+
+    async def _forget_schema(self) -> None:
+        """All connections learnt the same, so each would fail once."""
+        for held in self._open:
+            if not held.connection.is_closed():
+                # It does not wait, in spite of its name: nothing is asked of the server.
+                await held.connection.reload_schema_state()
+
+    def _drop(self, held: Held) -> None:
+        self._open.discard(held)
+        held.connection.terminate()
+
+    def _sweep_later(self) -> None:
+        if self._sweeping is None and self._idle:
+            due_at = self._idle[0].idle_since + self._limits.idle_seconds
+            self._sweeping = asyncio.get_running_loop().call_at(due_at, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeping = None
+        long_ago = asyncio.get_running_loop().time() - self._limits.idle_seconds
+        while self._idle and self._idle[0].idle_since <= long_ago:
+            self._drop(self._idle.pop(0))
+        self._sweep_later()

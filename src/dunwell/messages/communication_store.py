@@ -1,0 +1,170 @@
+"""The SQL of communications as their merchant reads them: rows in, values out.
+
+The content was stored with the link's token and the code masked; nothing here could show them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.claims.part_cursor import Place
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.configuration import Channel
+from dunwell.workflows.versions import render_version_name
+
+# A contact not handed over has no version yet: its step's name is that of the newest minor of the
+# claim's process, if it still runs that one.
+_READ = """
+SELECT m.communication_id, m.claim_id, m.channel, m.state, m.held_by, m.step_id, m.version_id,
+    m.planned_at, m.not_before, m.handed_over_at, m.settled_at, m.failure,
+    v.major, v.minor, s.name AS step_name,
+    t.recipient, t.language, t.subject, t.body_text, t.body_html,
+    a.ids AS attachment_ids, a.names AS attachment_names
+FROM communications m
+JOIN claims c ON c.merchant_id = m.merchant_id AND c.claim_id = m.claim_id
+LEFT JOIN communication_contents t
+    ON t.merchant_id = m.merchant_id AND t.communication_id = m.communication_id
+LEFT JOIN LATERAL (
+    SELECT n.major, n.minor, n.definition
+    FROM workflow_versions n
+    WHERE n.merchant_id = m.merchant_id AND n.version_id = m.version_id
+    UNION ALL
+    (
+        SELECT n.major, n.minor, n.definition
+        FROM workflow_versions n
+        WHERE m.version_id IS NULL AND m.run = c.run
+          AND n.merchant_id = m.merchant_id AND n.workflow_id = c.workflow_id
+          AND n.major = c.workflow_major
+        ORDER BY n.minor DESC
+        LIMIT 1
+    )
+) v ON true
+LEFT JOIN LATERAL (
+    SELECT step ->> 'name' AS name
+    FROM jsonb_array_elements(v.definition -> 'steps') step
+    WHERE (step ->> 'id')::integer = m.step_id
+) s ON true
+LEFT JOIN LATERAL (
+    SELECT array_agg(wanted.id ORDER BY wanted.place) AS ids,
+        array_agg(u.friendly_name ORDER BY wanted.place) AS names
+    FROM unnest(t.attachment_ids) WITH ORDINALITY AS wanted (id, place)
+    LEFT JOIN attachments f ON f.merchant_id = m.merchant_id AND f.claim_id = m.claim_id
+        AND f.attachment_id = wanted.id
+    LEFT JOIN uploads u ON u.merchant_id = m.merchant_id AND u.ticket_id = f.ticket_id
+) a ON true
+WHERE m.merchant_id = $1
+"""
+# Rides on the unique key (merchant_id, claim_id, run, step_id, place): a claim has few.
+_LIST = (
+    _READ
+    + """
+  AND m.claim_id = $2
+  AND ($3::timestamptz IS NULL OR (m.planned_at, m.communication_id) < ($3, $4))
+ORDER BY m.planned_at DESC, m.communication_id DESC
+LIMIT $5
+"""
+)
+# By primary keys.
+_FIND = (
+    _READ
+    + """
+  AND m.communication_id = $2
+"""
+)
+_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """An attachment that went along; no name: it was removed from the claim since."""
+
+    attachment_id: UUID
+    friendly_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentContent:
+    """What was rendered, the link's token and the code masked."""
+
+    recipient: str
+    language: str
+    subject: str | None
+    text: str
+    html: str | None
+    attachments: tuple[SentFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Communication:
+    communication_id: UUID
+    claim_id: int
+    channel: Channel
+    state: str
+    # What keeps a planned contact back.
+    held_by: str | None
+    step_id: int
+    # None: the claim runs another process by now.
+    step_name: str | None
+    # v<major>.<minor> whose text was sent; None: nothing was rendered yet.
+    version: str | None
+    planned_at: datetime
+    not_before: datetime
+    handed_over_at: datetime | None
+    settled_at: datetime | None
+    failure: str | None
+    # None: nothing was rendered yet, or it was erased.
+    content: SentContent | None
+
+
+async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    return bool(await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id))
+
+
+async def load_communications(
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None
+) -> list[Communication]:
+    """Those of a claim, of all its runs, the newest planned first."""
+    behind = (None, None) if place is None else (place.at, place.part_id)
+    return [_read(row) for row in await tx.fetch(_LIST, merchant_id, claim_id, *behind, limit)]
+
+
+async def load_communication(
+    tx: Connection, merchant_id: int, communication_id: UUID
+) -> Communication | None:
+    row = await tx.fetchrow(_FIND, merchant_id, communication_id)
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> Communication:
+    is_waiting = row["state"] in ("PLANNED", "ATTACHMENT_MISSING")
+    version = None
+    if row["version_id"] is not None and row["major"] is not None:
+        version = render_version_name(row["major"], row["minor"])
+    return Communication(
+        communication_id=row["communication_id"],
+        claim_id=row["claim_id"],
+        channel=row["channel"],
+        state=row["state"],
+        held_by=row["held_by"] if is_waiting else None,
+        step_id=row["step_id"],
+        step_name=row["step_name"],
+        version=version,
+        planned_at=row["planned_at"],
+        not_before=row["not_before"],
+        handed_over_at=row["handed_over_at"],
+        settled_at=row["settled_at"],
+        failure=row["failure"],
+        content=None if row["recipient"] is None else _read_content(row),
+    )
+
+
+def _read_content(row: Row) -> SentContent:
+    files = zip(row["attachment_ids"] or (), row["attachment_names"] or (), strict=True)
+    return SentContent(
+        recipient=row["recipient"],
+        language=row["language"],
+        subject=row["subject"],
+        text=row["body_text"],
+        html=row["body_html"],
+        attachments=tuple(SentFile(*each) for each in files),
+    )

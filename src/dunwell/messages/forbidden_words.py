@@ -1,0 +1,71 @@
+"""Words that no message to a debtor may use, per language: threats, and what shames people. Pure.
+
+A text that uses one is not published. A merchant whose counsel sees it otherwise names its own
+list for a language (`forbiddenWords` of its file), which then stands in place of this one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from dunwell.errors import Fault
+from dunwell.kit.shape import render_pointer
+from dunwell.workflows.definition import Definition, Texts
+
+# Language -> words and phrases, however written; a final * stands for any ending.
+STANDARD: Mapping[str, Sequence[str]] = {
+    "de": (
+        "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
+        "Kontopfändung*", "letzte Warnung", "Lohnpfändung*", "Polizei", "Pranger", "Schufa*",
+        "Schuldner", "Schuldnerin", "Schuldnerverzeichnis*", "Strafanzeige*",
+        "Zwangsvollstreckung*",
+    ),
+    "en": (
+        "arrest*", "bailiff*", "blacklist*", "court action", "credit rating", "criminal*",
+        "deadbeat*", "final warning", "fraud*", "garnish*", "jail*", "lawsuit*", "police",
+        "prison*", "repossess*", "sue", "sued",
+    ),
+}  # fmt: skip
+
+
+def find_forbidden_words(
+    definition: Definition, own: Mapping[str, Sequence[str]]
+) -> Iterator[Fault]:
+    """A fault for each text that uses any, with its pointer; `own`: the merchant's lists."""
+    words = {**STANDARD, **own}
+    patterns = {language: _make_pattern(some) for language, some in words.items() if some}
+    for path, texts in list_texts(definition):
+        for language, text in texts.items():
+            pattern = patterns.get(language) or patterns.get(language.partition("-")[0])
+            found = dict.fromkeys(pattern.findall(_read_plainly(text))) if pattern else {}
+            if found:
+                named = ", ".join(f'"{word}"' for word in found)
+                message = f"No message to a debtor says {named}; say it without."
+                yield Fault(path + render_pointer([language]), message, "FORBIDDEN_WORD")
+
+
+def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
+    """All texts of a definition by language, with the pointer to each."""
+    for name, texts in definition.snippets.items():
+        yield render_pointer(["snippets", name]), texts
+    for name, template in definition.templates.items():
+        path = render_pointer(["templates", name])
+        for channel, mail in (("EMAIL", template.email), ("LETTER", template.letter)):
+            if mail is not None:
+                yield f"{path}/{channel}/subject", mail.subject
+                yield f"{path}/{channel}/body", mail.body
+        if template.sms is not None:
+            yield f"{path}/SMS/body", template.sms.body
+
+
+def _make_pattern(words: Sequence[str]) -> re.Pattern[str]:
+    alternatives = "|".join(
+        re.escape(word.removesuffix("*")).replace(r"\ ", r"\s+")
+        + (r"\w*" if word.endswith("*") else "")
+        for word in words
+    )
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+
+
+def _read_plainly(text: str) -> str:
+    """Without the marks that could stand within a word, and soft hyphens."""
+    return text.translate({ord(mark): None for mark in "*_\u00ad\u200b"})

@@ -1,0 +1,187 @@
+"""The SQL of sealing: which rows no seal covers yet, the chain's head, and a new seal's writing.
+
+A row is digested as one JSON text of all its columns, made by the database and the same for ever:
+instants in microseconds, digests in hexadecimal, JSON as PostgreSQL writes jsonb.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+
+CONTACTS = "contact_ledger"
+AUDITS = "audit_log"
+
+_MICROSECONDS = "(extract(epoch FROM at) * 1000000)::bigint"
+_FIELDS = {
+    CONTACTS: f"""jsonb_build_array({{seal}}, entry_id, communication_id, claim_id, run, step_id,
+        place, channel, outcome, tries, {_MICROSECONDS}, encode(recipient_digest, 'hex'),
+        encode(content_digest, 'hex'))::text""",
+    AUDITS: f"""jsonb_build_array({{seal}}, audit_id, {_MICROSECONDS}, actor_kind, actor_id, action,
+        subject, details)::text""",
+}
+_KEYS = {CONTACTS: "entry_id", AUDITS: "audit_id"}
+# What a person knows a row by.
+_NAMES = {
+    CONTACTS: "'communication ' || communication_id || ', claim ' || claim_id || ', ' || outcome",
+    AUDITS: "action || ' ' || subject",
+}
+
+# Rides on contact_ledger_unsealed and audit_log_unsealed.
+_FIND_MERCHANTS = """
+SELECT merchant_id
+FROM merchants m
+WHERE EXISTS (SELECT FROM contact_ledger WHERE merchant_id = m.merchant_id AND seal IS NULL)
+   OR EXISTS (SELECT FROM audit_log WHERE merchant_id = m.merchant_id AND seal IS NULL)
+ORDER BY merchant_id
+"""
+# One sealer at a time for each merchant: a chain has one next link. What refers to the merchant may
+# be written meanwhile.
+_TAKE_TURN = """
+SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
+"""
+# A statement of its own, after the lock: it must see the seal that was waited for.
+_LOAD_HEAD = """
+SELECT seal, digest FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal DESC LIMIT 1
+"""
+# Ride on contact_ledger_unsealed and audit_log_unsealed.
+_LOAD_UNSEALED = {
+    table: f"""
+SELECT {_KEYS[table]} AS key, {_FIELDS[table].format(seal="$2::bigint")} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal IS NULL
+ORDER BY {_KEYS[table]}
+LIMIT $3
+"""  # noqa: S608 - fixed words of ours
+    for table in _FIELDS
+}
+# By primary keys.
+_SAVE_SEAL = """
+WITH contacts AS (
+    UPDATE contact_ledger l
+    SET seal = $2, digest = n.digest
+    FROM unnest($3::uuid[], $4::bytea[]) AS n (entry_id, digest)
+    WHERE l.merchant_id = $1 AND l.entry_id = n.entry_id
+), audits AS (
+    UPDATE audit_log a
+    SET seal = $2, digest = n.digest
+    FROM unnest($5::uuid[], $6::bytea[]) AS n (audit_id, digest)
+    WHERE a.merchant_id = $1 AND a.audit_id = n.audit_id
+)
+INSERT INTO ledger_seals (merchant_id, seal, contacts, audits, digest, sealed_at)
+VALUES ($1, $2, cardinality($3), cardinality($5), $7, $8)
+"""
+_LOAD_SEALS = """
+SELECT seal, contacts, audits, digest FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal
+"""
+# Ride on contact_ledger_seal and audit_log_seal.
+_LOAD_SEALED = {
+    table: f"""
+SELECT seal, {_KEYS[table]} AS key, {_NAMES[table]} AS name, digest,
+       {_FIELDS[table].format(seal="seal")} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal IS NOT NULL
+ORDER BY seal, {_KEYS[table]}
+"""  # noqa: S608 - the same
+    for table in _FIELDS
+}
+_COUNT_UNSEALED = """
+SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1 AND seal IS NULL)
+     + (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND seal IS NULL)
+"""
+_ROWS_AT_ONCE = 1000
+# A check may wait for a sort of millions of rows.
+PATIENCE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest seal of a chain; who keeps it elsewhere can tell whether the chain was cut."""
+
+    seal: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    key: UUID
+    fields: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    seal: int
+    contacts: int
+    audits: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    seal: int
+    key: UUID
+    name: str
+    digest: bytes | None
+    fields: str
+
+
+async def find_merchants_to_seal(tx: Connection) -> list[int]:
+    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
+
+
+async def take_turn(tx: Connection, merchant_id: int) -> bool:
+    """Whether this transaction may seal; another one may be at it."""
+    return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
+
+
+async def load_head(tx: Connection, merchant_id: int) -> Head | None:
+    row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
+    return None if row is None else Head(row["seal"], row["digest"])
+
+
+async def load_unsealed(
+    tx: Connection, merchant_id: int, table: str, seal: int, limit: int
+) -> list[Unsealed]:
+    """By key, spelled out as rows of the given seal."""
+    rows = await tx.fetch(_LOAD_UNSEALED[table], merchant_id, seal, limit)
+    return [Unsealed(row["key"], row["fields"]) for row in rows]
+
+
+async def save_seal(
+    tx: Connection,
+    merchant_id: int,
+    head: Head,
+    contacts: Sequence[tuple[UUID, bytes]],
+    audits: Sequence[tuple[UUID, bytes]],
+    *,
+    sealed_at: datetime,
+) -> None:
+    """contacts and audits: keys with the rows' digests."""
+    await tx.execute(
+        _SAVE_SEAL, merchant_id, head.seal,
+        [key for key, _ in contacts], [digest for _, digest in contacts],
+        [key for key, _ in audits], [digest for _, digest in audits],
+        head.digest, sealed_at,
+    )  # fmt: skip
+
+
+async def load_seals(tx: Connection, merchant_id: int) -> AsyncIterator[Seal]:
+    """In order, a few at a time; within a transaction."""
+    async for row in tx.cursor(_LOAD_SEALS, merchant_id, prefetch=_ROWS_AT_ONCE):
+        yield Seal(**row)
+
+
+async def load_sealed(tx: Connection, merchant_id: int, table: str) -> AsyncIterator[SealedRow]:
+    """By seal and key, a few at a time; within a transaction."""
+    rows = tx.cursor(
+        _LOAD_SEALED[table], merchant_id, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS
+    )
+    async for row in rows:
+        yield SealedRow(**row)
+
+
+async def count_unsealed(tx: Connection, merchant_id: int) -> int:
+    count: int = await tx.fetchval(_COUNT_UNSEALED, merchant_id)
+    return count

@@ -1,0 +1,129 @@
+"""Addresses that are not contacted any more: suppressing one, lifting that, asking for many.
+
+An address is kept as a keyed digest, and masked for the person who looks at the list. Whoever has
+another usable address is contacted there.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from dunwell.errors import Fault, NotFound, ValidationError
+from dunwell.kit.codes import is_email_address
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.identities import digest_address, mask_address, normalize_address
+
+SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
+# What the dispatcher answers for a contact whose address was suppressed after it was planned.
+SUPPRESSED = "suppressed"
+
+_NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
+# A street, a comma, a town.
+_POSTAL = re.compile(r"[^,]*\w[^,]*,.*\w.*")
+
+_INSERT = """
+INSERT INTO suppressions
+    (merchant_id, channel, address_digest, masked_address, reason, created_at, actor_kind, actor_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (merchant_id, channel, address_digest) DO NOTHING
+RETURNING channel
+"""
+_DELETE = """
+DELETE FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = $3
+RETURNING channel
+"""
+_LIST = """
+SELECT channel, masked_address, reason, created_at, actor_kind, actor_id
+FROM suppressions
+WHERE merchant_id = $1
+ORDER BY created_at, channel, address_digest
+"""
+# By primary key.
+_FIND = """
+SELECT s.channel, s.address_digest
+FROM unnest($2::text[], $3::bytea[]) AS a (channel, address_digest)
+JOIN suppressions s
+    ON s.merchant_id = $1 AND s.channel = a.channel AND s.address_digest = a.address_digest
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    channel: Channel
+    masked_address: str
+    reason: SuppressionReason
+    created_at: datetime
+    # Who: the kind, and the id where there is one.
+    actor_kind: str
+    actor_id: str | None
+
+
+async def suppress(
+    work: Work, keys: KeyRing, channel: Channel, address: str, reason: SuppressionReason
+) -> bool:
+    """A letter's address is "street, postal code and city", without a name.
+
+    Whatever is planned for the address is not sent there. False: it was suppressed already.
+    Raises ValidationError.
+    """
+    check_address(channel, address)
+    digest = digest_address(keys, work.merchant_id, channel, address)
+    saved = await work.tx.fetchval(
+        _INSERT, work.merchant_id, channel, digest,
+        mask_address(channel, address), reason, work.now, work.actor.kind, work.actor.actor_id,
+    )  # fmt: skip
+    if saved is None:
+        return False
+    await save_audit(work, "address.suppress", f"channel:{channel}", reason=reason)
+    return True
+
+
+async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
+    """The address may be contacted again. Raises ValidationError, NotFound."""
+    check_address(channel, address)
+    digest = digest_address(keys, work.merchant_id, channel, address)
+    if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digest) is None:
+        raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
+    await save_audit(work, "address.lift", f"channel:{channel}")
+
+
+async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
+    """All of a merchant's, the oldest first."""
+    return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
+
+
+async def load_suppressed(
+    tx: Connection,
+    keys: KeyRing,
+    merchant_id: int,
+    addresses: Collection[tuple[Channel, str]],
+) -> set[tuple[Channel, str]]:
+    """Those of the addresses that are suppressed, as they were given."""
+    if not addresses:
+        return set()
+    digests = [digest_address(keys, merchant_id, *each) for each in addresses]
+    rows = await tx.fetch(_FIND, merchant_id, [channel for channel, _ in addresses], digests)
+    found = {(row["channel"], row["address_digest"]) for row in rows}
+    pairs = zip(addresses, digests, strict=True)
+    return {each for each, digest in pairs if (each[0], digest) in found}
+
+
+def check_address(channel: Channel, address: str) -> None:
+    """Raises ValidationError."""
+    text = normalize_address(channel, address)
+    if channel == "EMAIL" and not is_email_address(text):
+        message = "This is no plain e-mail address such as erika@example.org."
+    elif channel == "SMS" and not _NUMBER.fullmatch(text):
+        message = "This is no number in international format such as +4915112345678."
+    elif channel == "LETTER" and not _POSTAL.fullmatch(address.strip()):
+        message = 'Write street, comma, postal code and city: "Heidestraße 17, 51147 Köln".'
+    else:
+        return
+    raise ValidationError([Fault("/address", message, "WRONG_FORMAT")])

@@ -1,0 +1,1 @@
+"""Payment modalities: plans and deferments, from the request to their end."""

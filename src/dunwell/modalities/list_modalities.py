@@ -1,0 +1,38 @@
+"""A claim's payment modalities, the newest first, page by page."""
+
+from dataclasses import dataclass
+
+from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.errors import NotFound
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.store import has_claim, load_modalities
+
+_MARK = b"mod1"
+
+
+@dataclass(frozen=True, slots=True)
+class ModalityPage:
+    """No cursor when these are the last."""
+
+    modalities: list[Modality]
+    next_cursor: str | None
+
+
+async def list_modalities(
+    work: Work, claim_id: int, *, limit: int, cursor: str | None = None
+) -> ModalityPage:
+    """Raises NotFound, and ValidationError for a bad cursor."""
+    merchant_id = work.merchant_id
+    listed = PartList(_MARK, merchant_id, claim_id)
+    async with snapshot(work.tx):
+        if not await has_claim(work.tx, merchant_id, claim_id):
+            raise NotFound(f"There is no claim {claim_id}.")
+        place = None if cursor is None else decode_cursor(listed, cursor)
+        found = await load_modalities(work.tx, merchant_id, claim_id, limit=limit + 1, place=place)
+    page = found[:limit]
+    if len(found) <= limit:
+        return ModalityPage(page, None)
+    last = Place(page[-1].requested_at, page[-1].modality_id)
+    return ModalityPage(page, encode_cursor(listed, last))

@@ -1,0 +1,88 @@
+"""What a payment modality is: a plan or a deferment, its states and how it ends. Pure.
+
+    state      answer    next
+    REQUESTED  APPROVED  APPROVED
+    REQUESTED  REJECTED  REJECTED, and ended
+    any        the same  the same: nothing changes
+
+Nothing else moves the state (CONTRACT 5). How a modality ended stands beside it: `ended_reason`.
+One that has ended takes no answer any more, but the rejection that ended it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.claims.holds import HoldKind
+from dunwell.errors import InvalidState
+from dunwell.merchants.actor import ActorKind
+from dunwell.modalities.plans import Instalment
+
+# What a live modality holds its claim by; a claim has one modality at a time.
+HOLDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)
+
+
+class ModalityType(StrEnum):
+    PAYMENT_PLAN = "PAYMENT_PLAN"
+    # Spelled as the contract has it.
+    PAYMENT_DEFEREMENT = "PAYMENT_DEFEREMENT"
+
+
+class ModalityState(StrEnum):
+    REQUESTED = "REQUESTED"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
+class EndReason(StrEnum):
+    # By the debtor.
+    WITHDRAWN = "WITHDRAWN"
+    # A rate was missed.
+    BROKEN = "BROKEN"
+    # All of it was paid, or the claim was.
+    FULFILLED = "FULFILLED"
+    # The date deferred to is over; of a request, the first date it asked for.
+    PASSED = "PASSED"
+    REJECTED = "REJECTED"
+    CLAIM_ENDED = "CLAIM_ENDED"
+
+
+@dataclass(frozen=True, slots=True)
+class Modality:
+    modality_id: UUID
+    claim_id: int
+    type: ModalityType
+    state: ModalityState
+    currency: str
+    # What was outstanding when it was asked for: what the schedule shares out.
+    amount_cents: int
+    # A deferment's has one entry. What was paid since the request pays the earliest first.
+    schedule: tuple[Instalment, ...]
+    # Paid since the request; of one that has ended, until then.
+    paid_cents: int
+    requested_at: datetime
+    # Who asked for it.
+    actor_kind: ActorKind
+    answered_at: datetime | None = None
+    # The merchant's words on a rejection.
+    reason: str | None = None
+    ended_at: datetime | None = None
+    ended_reason: EndReason | None = None
+
+
+def check_answer(modality: Modality, answer: ModalityState) -> bool:
+    """Whether the answer changes anything. Raises InvalidState where it cannot be given."""
+    ended = modality.ended_reason
+    if ended is not None and ended is not EndReason.REJECTED:
+        raise InvalidState(
+            "The payment modality has ended; it cannot be answered any more.", state=str(ended)
+        )
+    if modality.state is answer:
+        return False
+    if modality.state is not ModalityState.REQUESTED:
+        raise InvalidState(
+            f"The payment modality is {modality.state} already; an answer is final.",
+            state=str(modality.state),
+        )
+    return True

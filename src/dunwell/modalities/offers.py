@@ -1,0 +1,101 @@
+"""The plans and deferments to show a debtor, with exact dates and sums. Pure.
+
+Every offer is within the bounds: asked for as it stands, on the same day and while the same is
+owed, it is taken.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from dunwell.merchants.configuration import Modalities, Plans
+from dunwell.modalities.bounds import (
+    ClaimFacts,
+    DefermentTerms,
+    PlanTerms,
+    Terms,
+    find_deferment_range,
+    find_terms_faults,
+)
+from dunwell.modalities.plans import Instalment
+
+# Out of which a merchant that names a least rate alone is offered.
+_USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)
+_MOST_PLANS = 4
+# By then the next income of most people has come.
+_USUAL_FIRST_DATE = timedelta(days=14)
+_TOMORROW = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Terms that can be asked for, and what they come to. A deferment's schedule has one entry."""
+
+    terms: Terms
+    schedule: tuple[Instalment, ...]
+
+    @property
+    def total_cents(self) -> int:
+        return sum(each.amount_cents for each in self.schedule)
+
+
+def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[Offer]:
+    """At most six: plans by their number of rates, then deferments by their date; fewer, down to
+    none, where the bounds leave no more. `today` is the merchant's."""
+    if facts.outstanding_cents <= 0:
+        return []
+    terms: list[Terms] = [
+        *_list_plans(modalities, facts, today),
+        *_list_deferments(modalities, facts, today),
+    ]
+    return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
+
+
+def _list_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> Sequence[PlanTerms]:
+    plans = modalities.plan
+    if plans is None:
+        return []
+    fitting = [
+        found
+        for count in sorted(plans.counts or _USUAL_COUNTS)
+        if (found := _find_first_date(modalities, facts, count, today)) is not None
+    ]
+    return _spread(fitting, _MOST_PLANS)
+
+
+def _find_first_date(
+    modalities: Modalities, facts: ClaimFacts, count: int, today: date
+) -> PlanTerms | None:
+    """The plan beginning at the usual time, or at once where it would end too late."""
+    assert modalities.plan is not None
+    for first_on in _list_first_dates(modalities.plan, today):
+        terms = PlanTerms(count, first_on)
+        if not find_terms_faults(terms, modalities, facts, today):
+            return terms
+    return None
+
+
+def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
+    furthest = timedelta(days=plans.first_date_within_days)
+    yield today + min(_USUAL_FIRST_DATE, furthest)
+    yield today + min(_TOMORROW, furthest)
+
+
+def _list_deferments(
+    modalities: Modalities, facts: ClaimFacts, today: date
+) -> Iterator[DefermentTerms]:
+    """Half as long as possible, and as long as possible."""
+    if modalities.deferment is None:
+        return
+    first, last = find_deferment_range(modalities.deferment, facts, today)
+    halfway = today + (last - today) // 2
+    for until in dict.fromkeys((max(first, halfway), last)):
+        if first <= until <= last:
+            yield DefermentTerms(until)
+
+
+def _spread(terms: Sequence[PlanTerms], most: int) -> Sequence[PlanTerms]:
+    """The first, the last, and what lies evenly between."""
+    if len(terms) <= most:
+        return terms
+    return [terms[place * (len(terms) - 1) // (most - 1)] for place in range(most)]

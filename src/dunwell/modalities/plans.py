@@ -1,0 +1,50 @@
+"""Shares an amount out in instalments, to the cent and by the month. Pure.
+
+The first remainder parts get one cent more: 10240 in 3 is 3414, 3413, 3413. Dates keep the first
+one's day of the month; where a month has no such day, its last.
+"""
+
+from calendar import monthrange
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+
+@dataclass(frozen=True, slots=True)
+class Instalment:
+    """One rate of a schedule and what is paid of it. `number` counts from 1."""
+
+    number: int
+    due_on: date
+    amount_cents: int
+    paid_cents: int = 0
+
+    @property
+    def is_paid(self) -> bool:
+        return self.paid_cents >= self.amount_cents
+
+
+def plan_instalments(amount_cents: int, count: int, first_on: date) -> tuple[Instalment, ...]:
+    """`count` instalments, a month apart; there must be a cent for each."""
+    share, remainder = divmod(amount_cents, count)
+    return tuple(
+        Instalment(place + 1, add_months(first_on, place), share + (1 if place < remainder else 0))
+        for place in range(count)
+    )
+
+
+def add_months(day: date, months: int) -> date:
+    """The same day so many months later, or the last of a month that has no such day."""
+    years, month = divmod(day.month - 1 + months, 12)
+    year, month = day.year + years, month + 1
+    return date(year, month, min(day.day, monthrange(year, month)[1]))
+
+
+def cover(instalments: Sequence[Instalment], paid_cents: int) -> tuple[Instalment, ...]:
+    """Pay the instalments in their order, as far as the cents go; what is left pays none."""
+    covered, left = [], max(0, paid_cents)
+    for instalment in instalments:
+        paid = min(left, instalment.amount_cents)
+        covered.append(replace(instalment, paid_cents=paid))
+        left -= paid
+    return tuple(covered)

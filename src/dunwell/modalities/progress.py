@@ -1,0 +1,57 @@
+"""How a modality stands on a day: does it go on, and when is it to be looked at again. Pure.
+
+A rate is missed when it is not paid in full at the end of the seventh day after its date; a
+deferment is over at the end of its date. A request nobody has answered by then has no object any
+more and ends as well, so that no claim stands still for ever. Days are the merchant's.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.escalation.calendars import Calendar
+from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.modalities.plans import Instalment
+
+GRACE = timedelta(days=7)
+_ONE_DAY = timedelta(days=1)
+
+
+def decide_course(modality: Modality, status: Status, today: date) -> EndReason | date:
+    """Why the modality has ended, or the day to look at it again, which is after `today`.
+
+    `status` is the claim's.
+    """
+    if status not in ACTIVE:
+        return EndReason.FULFILLED if status is Status.COLLECTED else EndReason.CLAIM_ENDED
+    owing = next((each for each in modality.schedule if not each.is_paid), None)
+    if owing is None:
+        return EndReason.FULFILLED
+    look_on = _day_after(modality.type, owing)
+    if today < look_on:
+        return look_on
+    if modality.type is ModalityType.PAYMENT_PLAN and modality.state is ModalityState.APPROVED:
+        return EndReason.BROKEN
+    return EndReason.PASSED
+
+
+def find_end(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
+    """The first day on which nothing of the schedule is awaited any more."""
+    return _day_after(modality_type, schedule[-1])
+
+
+def start_of_day(day: date, timezone: str) -> datetime:
+    """Its first instant in a zone."""
+    calendar = Calendar(ZoneInfo(timezone), frozenset(), None, None, frozenset())
+    return calendar.start_of(day)
+
+
+def local_date(instant: datetime, timezone: str) -> date:
+    return instant.astimezone(ZoneInfo(timezone)).date()
+
+
+def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
+    """The first day on which it is too late to pay this."""
+    grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
+    return awaited.due_on + grace + _ONE_DAY

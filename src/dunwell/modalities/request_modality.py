@@ -1,0 +1,101 @@
+"""Asks for a payment plan or a deferment of a claim; its process stops until that is answered.
+
+Within the merchant's bounds only. Where the merchant takes such requests without looking, it is
+approved in the same breath, with both events. What is outstanding now is shared out; what is added
+to the claim later is no part of it.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.store import lock_claim
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.modalities.announce import announce
+from dunwell.modalities.bounds import (
+    Terms,
+    check_may_ask,
+    find_terms_faults,
+    is_approved_at_once,
+)
+from dunwell.modalities.modality import EndReason, Modality, ModalityState
+from dunwell.modalities.progress import decide_course, find_end, local_date, start_of_day
+from dunwell.modalities.store import load_claim_facts, load_modalities, save_modality
+
+# Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
+_EARLIER = 200
+
+
+async def request_modality(
+    work: Work, claim_id: int, terms: Terms, *, real_now: datetime
+) -> Modality:
+    """Raises NotFound, InvalidState (claim ended, another modality lives, asked too often) and
+    ValidationError with every fault of the terms."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    status = Status(claim["status"])
+    if status not in ACTIVE:
+        raise InvalidState("Only a claim in process can be paid later or in rates.", state=status)
+    earlier = await load_modalities(work.tx, work.merchant_id, claim_id, limit=_EARLIER)
+    check_may_ask(earlier, work.actor.kind, work.now)
+    modality = await _compose(work, claim_id, terms, claim["currency"])
+    modalities = work.merchant.configuration.modalities
+    is_approved = is_approved_at_once(terms, modalities, earlier)
+    if is_approved:
+        modality = replace(modality, state=ModalityState.APPROVED, answered_at=work.now)
+    await _save(work, modality, status)
+    await open_modality_hold(work, modality)
+    await announce(work, replace(modality, state=ModalityState.REQUESTED), real_now)
+    if is_approved:
+        await announce(work, modality, real_now)
+    await save_audit(
+        work, "modality.request", f"claim:{claim_id}",
+        modalityId=str(modality.modality_id), type=modality.type, state=modality.state,
+    )  # fmt: skip
+    return modality
+
+
+async def open_modality_hold(work: Work, modality: Modality) -> None:
+    """A request holds until it is answered, an approved modality until nothing of it is awaited."""
+    if modality.state is ModalityState.REQUESTED:
+        await open_hold(work, modality.claim_id, HoldKind.MODALITY_REQUESTED)
+        return
+    end_on = find_end(modality.type, modality.schedule)
+    until = start_of_day(end_on, work.merchant.configuration.timezone)
+    await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
+
+
+async def _compose(work: Work, claim_id: int, terms: Terms, currency: str) -> Modality:
+    configuration = work.merchant.configuration
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id)
+    today = local_date(work.now, configuration.timezone)
+    faults = find_terms_faults(terms, configuration.modalities, facts, today)
+    if faults:
+        raise ValidationError(faults)
+    return Modality(
+        modality_id=work.ids.new(work.now),
+        claim_id=claim_id,
+        type=terms.type,
+        state=ModalityState.REQUESTED,
+        currency=currency,
+        amount_cents=facts.outstanding_cents,
+        schedule=terms.schedule(facts.outstanding_cents),
+        paid_cents=0,
+        requested_at=work.now,
+        actor_kind=work.actor.kind,
+    )
+
+
+async def _save(work: Work, modality: Modality, status: Status) -> None:
+    zone = work.merchant.configuration.timezone
+    look_on = decide_course(modality, status, local_date(work.now, zone))
+    assert not isinstance(look_on, EndReason)
+    await save_modality(
+        work.tx, work.merchant_id, modality,
+        actor_id=work.actor.actor_id, check_at=start_of_day(look_on, zone),
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""The SQL of payment modalities and their instalments: rows in, values out, no rules.
+
+What counts as paid on a modality is said here, in `_SELECT`, once for every reader.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from uuid import UUID
+
+from dunwell.claims.part_cursor import Place
+from dunwell.claims.states import Status
+from dunwell.kit.db import Connection, Row
+from dunwell.merchants.actor import ActorKind
+from dunwell.modalities.bounds import ClaimFacts
+from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.modalities.plans import Instalment, cover
+
+# Outstanding is what the items come to less what is allocated to them. By primary keys.
+_LOAD_FACTS = """
+SELECT d.max_deferral_on,
+       (SELECT coalesce(sum(value_cents), 0) FROM items
+        WHERE merchant_id = $1 AND claim_id = $2)::bigint
+     - (SELECT coalesce(sum(amount_cents), 0) FROM allocations
+        WHERE merchant_id = $1 AND claim_id = $2)::bigint AS outstanding_cents
+FROM debtors d
+WHERE d.merchant_id = $1 AND d.claim_id = $2
+"""
+# Paid since the request is what stood at the end (or stands now) beyond what had been paid before.
+# A payment from before that was taken back since is owed beside the modality, and does not undo
+# what was paid on it. Payments ride on (merchant_id, claim_id, transaction_id).
+_SELECT = """
+SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
+       p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
+       c.currency, c.status AS claim_status, s.due_ons, s.amounts_cents,
+       y.standing_cents - p.paid_before_cents + y.undone_cents AS paid_cents
+FROM payment_modalities p
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
+CROSS JOIN LATERAL (
+    SELECT array_agg(due_on ORDER BY number) AS due_ons,
+           array_agg(amount_cents ORDER BY number) AS amounts_cents
+    FROM instalments
+    WHERE merchant_id = $1 AND modality_id = p.modality_id) s
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents) FILTER (
+               WHERE reversed_at IS NULL OR reversed_at > p.ended_at), 0)::bigint AS standing_cents,
+           coalesce(sum(amount_cents) FILTER (
+               WHERE recorded_at < p.requested_at AND reversed_at > p.requested_at
+                 AND (p.ended_at IS NULL OR reversed_at <= p.ended_at)), 0)::bigint AS undone_cents
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = p.claim_id
+      AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) y
+WHERE p.merchant_id = $1
+"""
+_LOAD_ONE = f"{_SELECT} AND p.claim_id = $2 AND p.modality_id = $3"
+# Rides on payment_modalities_one.
+_LOAD_LIVE = f"{_SELECT} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL"
+# Newest first. Rides on payment_modalities_claim.
+_LOAD_PAGE = f"""{_SELECT} AND p.claim_id = $2
+  AND ($3::timestamptz IS NULL OR (p.requested_at, p.modality_id) < ($3, $4::uuid))
+ORDER BY p.requested_at DESC, p.modality_id DESC
+LIMIT $5
+"""
+_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
+_SAVE = """
+WITH modality AS (
+    INSERT INTO payment_modalities
+        (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
+         requested_at, answered_at, actor_kind, actor_id, check_at, paid_before_cents)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce(sum(amount_cents), 0)
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
+)
+INSERT INTO instalments (merchant_id, modality_id, number, due_on, amount_cents)
+SELECT $1, $3, number, due_on, cents
+FROM unnest($13::date[], $14::bigint[]) WITH ORDINALITY AS i (due_on, cents, number)
+"""
+_APPROVE = """
+UPDATE payment_modalities
+SET state = 'APPROVED', answered_at = $3
+WHERE merchant_id = $1 AND modality_id = $2
+"""
+_REJECT = """
+UPDATE payment_modalities
+SET state = 'REJECTED', answered_at = $3, reason = $4,
+    ended_at = $3, ended_reason = 'REJECTED', check_at = NULL
+WHERE merchant_id = $1 AND modality_id = $2
+"""
+_END = """
+UPDATE payment_modalities p
+SET ended_at = $2, ended_reason = e.reason, check_at = NULL
+FROM unnest($3::uuid[], $4::text[]) AS e (modality_id, reason)
+WHERE p.merchant_id = $1 AND p.modality_id = e.modality_id
+"""
+
+
+async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ClaimFacts:
+    """What the bounds ask of a claim, which must exist."""
+    row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
+    assert row is not None
+    return ClaimFacts(row["outstanding_cents"], row["max_deferral_on"])
+
+
+async def load_modality(
+    tx: Connection, merchant_id: int, claim_id: int, modality_id: UUID
+) -> Modality | None:
+    row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id, modality_id)
+    return None if row is None else _read(row)
+
+
+async def load_modalities(
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
+) -> list[Modality]:
+    """The claim's, the newest first, behind a place."""
+    at, modality_id = (None, None) if place is None else (place.at, place.part_id)
+    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, modality_id, limit)
+    return [_read(row) for row in rows]
+
+
+async def load_live_modalities(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int]
+) -> list[tuple[Modality, Status]]:
+    """Those of the claims that have not ended, each with its claim's status."""
+    rows = await tx.fetch(_LOAD_LIVE, merchant_id, list(claim_ids))
+    return [(_read(row), Status(row["claim_status"])) for row in rows]
+
+
+async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
+    return found
+
+
+async def save_modality(
+    tx: Connection,
+    merchant_id: int,
+    modality: Modality,
+    *,
+    actor_id: str | None,
+    check_at: datetime,
+) -> None:
+    """A new one of a locked claim; what had been paid until now is kept with it."""
+    is_plan = modality.type is ModalityType.PAYMENT_PLAN
+    rates = modality.schedule if is_plan else ()
+    await tx.execute(
+        _SAVE, merchant_id, modality.claim_id, modality.modality_id, modality.type, modality.state,
+        modality.amount_cents, None if is_plan else modality.schedule[0].due_on,
+        modality.requested_at, modality.answered_at, modality.actor_kind, actor_id, check_at,
+        [rate.due_on for rate in rates], [rate.amount_cents for rate in rates],
+    )  # fmt: skip
+
+
+async def save_approval(tx: Connection, merchant_id: int, modality_id: UUID, now: datetime) -> None:
+    await tx.execute(_APPROVE, merchant_id, modality_id, now)
+
+
+async def save_rejection(
+    tx: Connection, merchant_id: int, modality_id: UUID, now: datetime, reason: str | None
+) -> None:
+    await tx.execute(_REJECT, merchant_id, modality_id, now, reason)
+
+
+async def save_ends(
+    tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, EndReason]
+) -> None:
+    """Modality id -> why it has ended. Their claims must be locked."""
+    await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
+
+
+def _read(row: Row) -> Modality:
+    modality_type, paid_cents = ModalityType(row["type"]), max(0, row["paid_cents"])
+    ended_reason = row["ended_reason"]
+    return Modality(
+        modality_id=row["modality_id"],
+        claim_id=row["claim_id"],
+        type=modality_type,
+        state=ModalityState(row["state"]),
+        currency=row["currency"],
+        amount_cents=row["amount_cents"],
+        schedule=cover(_read_schedule(row), paid_cents),
+        paid_cents=paid_cents,
+        requested_at=row["requested_at"],
+        actor_kind=ActorKind(row["actor_kind"]),
+        answered_at=row["answered_at"],
+        reason=row["reason"],
+        ended_at=row["ended_at"],
+        ended_reason=None if ended_reason is None else EndReason(ended_reason),
+    )
+
+
+def _read_schedule(row: Row) -> list[Instalment]:
+    if row["deferred_until"] is not None:
+        return [Instalment(1, row["deferred_until"], row["amount_cents"])]
+    days: list[date] = row["due_ons"]
+    pairs = zip(days, row["amounts_cents"], strict=True)
+    return [Instalment(place, day, cents) for place, (day, cents) in enumerate(pairs, start=1)]

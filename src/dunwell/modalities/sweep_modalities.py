@@ -1,0 +1,87 @@
+"""Ends modalities that are broken, passed or fulfilled, or whose claim has ended; run by a timer.
+
+In sets: the claims of a set are locked first, so that a payment is either seen whole or comes
+afterwards, and has the modality looked at again. The process then goes on at its next step. No
+event is raised (CONTRACT 5).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+import structlog
+
+from dunwell.claims.states import Status
+from dunwell.claims.store import lift_holds_of_claims
+from dunwell.errors import Unavailable
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store import load_merchant
+from dunwell.modalities.modality import HOLDS, EndReason, Modality
+from dunwell.modalities.progress import decide_course, local_date, start_of_day
+from dunwell.modalities.store import load_live_modalities, save_ends
+from dunwell.modalities.store_checks import (
+    find_merchants_to_check,
+    lock_claims_to_check,
+    postpone_checks,
+)
+
+MODALITY_SECONDS = 5.0
+_SET_SIZE = 500
+
+log = structlog.get_logger(__name__)
+
+
+async def sweep_modalities(resources: Resources, merchant_id: int | None = None) -> int:
+    """One set of each merchant that has modalities to look at, or of one; how many were."""
+    async with resources.database.connection() as connection:
+        now = resources.clock.now()
+        merchant_ids = await find_merchants_to_check(connection, now, merchant_id)
+    looked_at = 0
+    for owner_id in merchant_ids:
+        try:
+            looked_at += await _sweep_for(resources, owner_id)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # One merchant's fault must not keep the others' claims from going on.
+            log.exception("cannot sweep", merchant_id=owner_id, error=type(error).__name__)
+    return looked_at
+
+
+async def _sweep_for(resources: Resources, merchant_id: int) -> int:
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        if merchant is None:
+            return 0
+        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        claim_ids = await lock_claims_to_check(tx, merchant_id, work.now, _SET_SIZE)
+        # A statement of its own: it sees what was committed while the locks were waited for.
+        found = await load_live_modalities(tx, merchant_id, claim_ids)
+        if found:
+            await _apply(work, found)
+    return len(found)
+
+
+async def _apply(work: Work, found: Sequence[tuple[Modality, Status]]) -> None:
+    zone = work.merchant.configuration.timezone
+    today = local_date(work.now, zone)
+    ended: dict[UUID, EndReason] = {}
+    ended_claims, following = [], {}
+    for modality, status in found:
+        course = decide_course(modality, status, today)
+        if isinstance(course, EndReason):
+            ended[modality.modality_id] = course
+            ended_claims.append(modality.claim_id)
+        else:
+            following[modality.modality_id] = start_of_day(course, zone)
+    await postpone_checks(work.tx, work.merchant_id, following)
+    if not ended:
+        return
+    await save_ends(work.tx, work.merchant_id, work.now, ended)
+    await lift_holds_of_claims(work.tx, work.merchant_id, ended_claims, HOLDS, work.now)
+    await save_audit(
+        work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(ended.values())
+    )

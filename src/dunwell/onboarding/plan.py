@@ -1,0 +1,42 @@
+"""Plan a merchant file: say what applying it would change, and what that would do to the claims in
+process (CONTRACT 11). Reads alone, at one instant.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from dunwell.kit.db import snapshot
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.onboarding.decision import decide_changes
+from dunwell.onboarding.opening import open_file, open_standing
+from dunwell.onboarding.performing import ACTOR
+from dunwell.onboarding.preview_workflows import preview_workflows
+from dunwell.onboarding.report import ApplyReport
+from dunwell.rollout.effects import Progress
+
+
+async def plan_file(
+    resources: Resources, path: Path, *, publish: bool = False,
+    available_adapters: Mapping[str, Collection[str]], available_providers: Collection[str] = (),
+    progress: Progress | None = None,
+) -> ApplyReport:  # fmt: skip
+    """What `apply_file` with the same arguments would answer, secrets apart. A preview tells what
+    publishing would do, without `publish` too. `progress`: claims done, and all of one workflow.
+
+    Raises ValidationError with every fault.
+    """
+    checked = await open_file(resources, path, available_adapters, available_providers)
+    async with resources.database.connection() as connection, snapshot(connection):
+        standing = await open_standing(resources, connection, checked, lock=False)
+        changes = decide_changes(checked, standing, publish=publish, is_plan=True)
+        words = [line for change in changes for line in change.words]
+        merchant = standing.merchant
+        if merchant is None:
+            return ApplyReport(None, checked.file.key, words, previews=[])
+        now = merchant.now(resources.clock)
+        work = Work(connection, merchant, ACTOR, now, resources.ids)
+        previews = await preview_workflows(work, resources.keys, checked, standing, progress)
+    words += [line for _, line in previews if line]
+    reports = [preview for preview, _ in previews]
+    return ApplyReport(merchant.merchant_id, checked.file.key, words, previews=reports)

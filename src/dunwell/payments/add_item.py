@@ -1,0 +1,76 @@
+"""Adds an item to a claim in process; it raises no event.
+
+`enter_item` is what items and fees have in common.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from dunwell.claims.balance import Balance, Item
+from dunwell.claims.item_rules import check_changeable, check_room
+from dunwell.claims.states import Status
+from dunwell.claims.store import load_items, lock_claim
+from dunwell.errors import NotFound
+from dunwell.kit.db import Row
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.payments.collect_claim import collect_if_paid
+from dunwell.payments.record_payment import load_balance
+from dunwell.payments.store_items import save_item
+from dunwell.payments.use_surplus import use_surplus
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    type: str
+    value_cents: int
+    reference: str | None = None
+    item_on: date | None = None
+    due_on: date | None = None
+    # The item a fee is added for.
+    fee_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedItem:
+    item: Item
+    status: Status
+    balance: Balance
+
+
+async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
+    """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
+    claim, items = await load_changeable(work, claim_id)
+    return await enter_item(work, claim, items, new)
+
+
+async def load_changeable(work: Work, claim_id: int) -> tuple[Row, list[Item]]:
+    """The claim, locked, and its items. Raises NotFound, InvalidState."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    check_changeable(Status(claim["status"]))
+    return claim, await load_items(work.tx, work.merchant_id, claim_id)
+
+
+async def enter_item(work: Work, claim: Row, items: Sequence[Item], new: NewItem) -> AddedItem:
+    """Raises ValidationError."""
+    check_room(items)
+    claim_id = claim["claim_id"]
+    item = Item(
+        item_id=0,
+        position=1 + max(each.position for each in items),
+        type=new.type,
+        value_cents=new.value_cents,
+        due_on=new.due_on,
+        reference=new.reference,
+        item_on=new.item_on,
+        fee_of=new.fee_of,
+    )
+    item_id = await save_item(work.tx, work.merchant_id, claim_id, item, work.now)
+    await use_surplus(work, claim_id)
+    balance = await load_balance(work, claim_id)
+    status = await collect_if_paid(work, claim, balance)
+    await save_audit(work, "item.add", f"claim:{claim_id}", itemId=item_id, type=new.type)
+    return AddedItem(replace(item, item_id=item_id), status, balance)

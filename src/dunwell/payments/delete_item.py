@@ -1,0 +1,45 @@
+"""Deletes an item of a claim in process, and the fees that were added for it.
+
+When all that is left is paid, the claim is collected.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dunwell.claims.balance import Balance, Item
+from dunwell.claims.item_rules import check_changeable, find_going
+from dunwell.claims.states import Status
+from dunwell.claims.store import load_items, lock_claim
+from dunwell.errors import NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.payments.collect_claim import collect_if_paid
+from dunwell.payments.record_payment import load_balance
+from dunwell.payments.store_items import delete_items
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedItems:
+    """The item and its fees."""
+
+    items: Sequence[Item]
+    status: Status
+    balance: Balance
+
+
+async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
+    """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    if not any(each.item_id == item_id for each in items):
+        raise NotFound(f"There is no item {item_id}.")
+    check_changeable(Status(claim["status"]))
+    going = find_going(items, item_id)
+    ids = [each.item_id for each in going]
+    await delete_items(work.tx, work.merchant_id, claim_id, ids, work.now)
+    balance = await load_balance(work, claim_id)
+    status = await collect_if_paid(work, claim, balance)
+    await save_audit(work, "item.delete", f"claim:{claim_id}", itemIds=ids)
+    return DeletedItems(going, status, balance)

@@ -1,0 +1,1 @@
+"""Publishing, preview, the switch, deleting: what a change of process does to running claims."""

@@ -1,0 +1,50 @@
+"""Delete a workflow that nothing uses any more (CONTRACT 6).
+
+Its versions stay for the history that names them; it is listed and found no more, and its name is
+free. A collected claim whose payment is reversed runs on by the version it had. One created by a
+request that had read the rules before they let go of the workflow stays unassigned.
+"""
+
+from uuid import UUID
+
+from dunwell.errors import InvalidState, NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.rollout.store import count_active_claims, load_rule_sets
+from dunwell.rollout.uses import describe_claims, describe_rules, describe_scenario
+from dunwell.workflows.open_workflow import check_switched
+from dunwell.workflows.scenario_store import find_scenario_id
+from dunwell.workflows.store import delete_draft
+from dunwell.workflows.store_changes import lock_for_deletion, mark_deleted
+
+
+async def delete_workflow(work: Work, workflow_id: UUID) -> None:
+    """Raises NotFound, and InvalidState, which lists everything that is in the way.
+
+    1. Lock the setup and the workflow: whoever puts a claim on it now is waited for.
+    2. Look what uses it: whoever comes later finds it deleted.
+    3. Mark it; an unpublished draft goes.
+    """
+    check_switched(work.merchant)
+    await lock_merchant(work.tx, work.merchant_id)
+    if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):
+        raise NotFound(f"There is no workflow {workflow_id}.")
+    uses = await find_uses(work, workflow_id)
+    if uses:
+        raise InvalidState(f"The workflow is in use: {'; '.join(uses)}.", state="IN_USE")
+    await delete_draft(work.tx, work.merchant_id, workflow_id)
+    await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(work, "workflow.delete", f"workflow:{workflow_id}")
+
+
+async def find_uses(work: Work, workflow_id: UUID) -> list[str]:
+    """Everything that keeps a workflow from being deleted, one line for each."""
+    active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
+    scenario_id = await find_scenario_id(work.tx, work.merchant_id, workflow_id)
+    return [
+        *describe_claims(active.get(workflow_id, {})),
+        *describe_rules(await load_rule_sets(work.tx, work.merchant_id), workflow_id),
+        *describe_scenario(scenario_id),
+    ]

@@ -1,0 +1,34 @@
+"""Discard a workflow's draft; a workflow that was never published goes with it (spec, States)."""
+
+from uuid import UUID
+
+from dunwell.errors import InvalidState
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store_changes import raise_revision
+from dunwell.rollout.store import load_rule_sets
+from dunwell.rollout.uses import describe_rules
+from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.open_workflow import open_workflow
+from dunwell.workflows.store import load_current
+from dunwell.workflows.store_changes import remove_workflow
+
+
+async def drop_draft(work: Work, workflow_id: UUID) -> bool:
+    """Whether the workflow is gone with it. Raises NotFound and InvalidState (no draft, or rules
+    point at a workflow that would be gone)."""
+    await open_workflow(work, workflow_id)
+    if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
+        await discard_draft(work, workflow_id)
+        return False
+    rule_sets = await load_rule_sets(work.tx, work.merchant_id)
+    pointing = list(describe_rules(rule_sets, workflow_id))
+    if pointing:
+        raise InvalidState(
+            f"The workflow would go with its only draft, and is in use: {'; '.join(pointing)}.",
+            state="IN_USE",
+        )
+    await remove_workflow(work.tx, work.merchant_id, workflow_id)
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(work, "workflow.discard_draft", f"workflow:{workflow_id}", isRemoved=True)
+    return True

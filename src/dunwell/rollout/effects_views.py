@@ -1,0 +1,144 @@
+"""A preview's figures for programs, names on the wire in camelCase, and in one line. Pure."""
+
+from datetime import date, datetime
+
+import msgspec
+
+from dunwell.rollout.effects import Effects
+from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind, NextContact
+from dunwell.rollout.outlook import DebtorFees, Outlook
+from dunwell.rollout.uses import describe_count
+
+_KIND_WORDS = {
+    Kind.CHANGED: "changed",
+    Kind.GONE: "gone",
+    Kind.NEW: "new",
+    Kind.UNCHANGED: "unchanged",
+    Kind.HELD: "held without end",
+    Kind.UNSETTLED: "waiting for a person",
+}
+
+
+class NextContactView(msgspec.Struct, frozen=True, rename="camel"):
+    at: datetime
+    channel: str
+    step_id: int
+    step_name: str
+
+
+class ClaimView(msgspec.Struct, frozen=True, rename="camel"):
+    claim_id: int
+    reference_number: str
+    kind: Kind
+    before: NextContactView | None
+    after: NextContactView | None
+    aspects: tuple[Aspect, ...]
+
+
+class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
+    """How many claims of each kind, and of the changed ones what differs."""
+
+    claims: int
+    kinds: dict[str, int]
+    aspects: dict[str, int]
+    listed: list[ClaimView]
+
+
+class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
+    day: date
+    # By channel, and what was held back by what.
+    contacts: dict[str, int]
+    held_back: dict[str, int]
+
+
+class FeeSumView(msgspec.Struct, frozen=True, rename="camel"):
+    cents: int
+    debtors: int
+
+
+class DebtorFeesView(msgspec.Struct, frozen=True, rename="camel"):
+    cents: int
+    fees: int
+    claims: int
+    reference_number: str
+
+
+class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
+    """What the draft does in the window to the claims that are not held."""
+
+    since: datetime
+    until: datetime
+    claims: int
+    persons: int
+    days: list[ContactsView]
+    fees: int
+    fee_sums: list[FeeSumView]
+    highest_fees: list[DebtorFeesView]
+    unreachable: int
+    unreachable_examples: list[str]
+    missed_contacts: int
+    archived: int
+
+
+def view_next_contacts(effects: Effects) -> NextContactsView:
+    return NextContactsView(
+        effects.claims,
+        {kind.value: effects.counts[kind] for kind in Kind},
+        {aspect.value: effects.aspects[aspect] for aspect in Aspect},
+        [_view_claim(claim) for claim in effects.listed],
+    )
+
+
+def view_outlook(outlook: Outlook) -> OutlookView:
+    days = sorted({day for day, _ in [*outlook.contacts, *outlook.held_back]})
+    return OutlookView(
+        outlook.since, outlook.until, outlook.claims, outlook.persons,
+        [_view_day(outlook, day) for day in days],
+        outlook.fees,
+        [FeeSumView(cents, debtors) for cents, debtors in sorted(outlook.fee_sums.items())],
+        [_view_fees(each) for each in sorted(outlook.highest_fees, reverse=True)],
+        outlook.unreachable, outlook.unreachable_examples,
+        outlook.missed_contacts, outlook.archived,
+    )  # fmt: skip
+
+
+def describe_next_contacts(effects: Effects) -> str:
+    """`next contacts of 12 claims: 3 changed (time 2, content 1), 9 unchanged`."""
+    told = []
+    for kind, words in _KIND_WORDS.items():
+        count = effects.counts[kind]
+        if not count:
+            continue
+        aspects = describe_aspects(effects) if kind is Kind.CHANGED else ""
+        told.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
+    return f"next contacts of {describe_count(effects.claims)}: {', '.join(told)}"
+
+
+def describe_aspects(effects: Effects) -> str:
+    found = [(aspect, effects.aspects[aspect]) for aspect in Aspect]
+    return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in found if count)
+
+
+def _view_claim(claim: ClaimPreview) -> ClaimView:
+    before, after = (_view_contact(each) for each in (claim.before, claim.after))
+    return ClaimView(
+        claim.claim_id, claim.reference_number, claim.kind, before, after, claim.aspects
+    )
+
+
+def _view_contact(contact: NextContact | None) -> NextContactView | None:
+    if contact is None:
+        return None
+    return NextContactView(contact.at, contact.channel, contact.step_id, contact.step_name)
+
+
+def _view_day(outlook: Outlook, day: date) -> ContactsView:
+    return ContactsView(
+        day,
+        {channel: n for (on, channel), n in sorted(outlook.contacts.items()) if on == day},
+        {by.value: n for (on, by), n in sorted(outlook.held_back.items()) if on == day},
+    )
+
+
+def _view_fees(fees: DebtorFees) -> DebtorFeesView:
+    return DebtorFeesView(fees.cents, fees.fees, fees.claims, fees.reference_number)

@@ -1,0 +1,51 @@
+"""What publishing a workflow's draft would do, seen beforehand: differences and verdict, whom it
+reaches, how their next contacts change, and what the draft would do over a window of days.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.merchants.account import Work
+from dunwell.rollout.effects import Asked, Effects
+from dunwell.rollout.plan_publication import PublicationPlan, plan_publication
+from dunwell.rollout.preview_effects import MinorChange, preview_effects
+from dunwell.workflows.store import load_current, load_draft
+from dunwell.workflows.versions import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    plan: PublicationPlan
+    # The merchant's time and zone at which it was made.
+    at: datetime
+    timezone: str
+    currency: str
+    days: int
+    # Empty when the draft reaches no claim: a major version, or a first one.
+    effects: Effects
+
+
+async def preview_draft(
+    work: Work, keys: KeyRing, workflow_id: UUID, asked: Asked | None = None
+) -> Preview:
+    """Reads alone. Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
+
+    Raises InvalidState (there is no draft) and ValidationError (days out of range).
+    """
+    asked = asked or Asked()
+    asked.check()
+    plan = await plan_publication(work, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    effects = Effects()
+    if plan.verdict is Verdict.MINOR and current is not None and draft is not None:
+        change = MinorChange(current, draft.definition, plan.reached)
+        effects = await preview_effects(work, keys, change, asked)
+    configuration = work.merchant.configuration
+    currency = draft.definition.settings.currency if draft else None
+    return Preview(
+        plan, work.now, configuration.timezone, currency or configuration.currency,
+        asked.days, effects,
+    )  # fmt: skip

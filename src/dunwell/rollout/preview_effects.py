@@ -1,0 +1,157 @@
+"""What a changed definition would do to the claims that run: their next contacts before and after,
+and the change played forward over all of them. Reads alone; nothing is locked or written.
+
+1. Go through the claims it reaches, person by person (`running_claims`).
+2. Compare each claim's next contact under the version it runs on and under the change.
+3. Play the person's claims forward under the change, and add up what happens (`outlook`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+from operator import attrgetter
+from uuid import UUID
+
+from dunwell.escalation.due_claims import find_position
+from dunwell.escalation.schedule import Process, list_channels, make_process
+from dunwell.kit.crypto import KeyRing
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.identities import Person, identify
+from dunwell.rollout.effects import Asked, Effects
+from dunwell.rollout.next_contacts import (
+    ChangedContents,
+    ClaimPreview,
+    Kind,
+    NextContacts,
+    compare_contacts,
+    find_changed_contents,
+    plays_alike,
+)
+from dunwell.rollout.outlook import Outlook
+from dunwell.rollout.playing import Player, Stage, make_quiet_guard
+from dunwell.rollout.running_claims import (
+    RunningClaim,
+    find_standing,
+    iterate_persons,
+    load_contacted,
+)
+from dunwell.workflows.definition import CommunicationStep, Definition
+from dunwell.workflows.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class MinorChange:
+    """A definition that would be the next minor of a version, and the claims that reaches."""
+
+    current: Version
+    wanted: Definition
+    claims: int
+
+
+async def preview_effects(work: Work, keys: KeyRing, change: MinorChange, asked: Asked) -> Effects:
+    """Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
+
+    Raises ValidationError (days out of range).
+    """
+    asked.check()
+    current = change.current
+    table = _make_table(work, current, change.wanted, asked)
+    process_key: tuple[UUID, int] = (current.workflow_id, current.major)
+    effects = Effects(outlook=table.stage.outlook if asked.days else None)
+    async for claims in iterate_persons(work.tx, keys, work.merchant, process_key):
+        for claim in claims:
+            effects.add(table.compare(claim), asked)
+        if asked.days:
+            await _play(work, keys, table, claims)
+        if asked.progress is not None:
+            asked.progress(effects.claims, change.claims)
+    return effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The two processes side by side."""
+
+    before: Process
+    after: Process
+    is_alike: bool
+    changed: ChangedContents
+    # For each place of the steps: the channels that contacts from there on may take.
+    channels_from: Sequence[frozenset[Channel]]
+    contacts_before: NextContacts
+    contacts_after: NextContacts
+    stage: Stage
+    # In the process's zone.
+    today: date
+
+    def compare(self, claim: RunningClaim) -> ClaimPreview:
+        facts, now = claim.facts, self.stage.now
+        if claim.is_held_without_end or claim.is_unsettled:
+            kind = Kind.HELD if claim.is_held_without_end else Kind.UNSETTLED
+            return ClaimPreview(facts.claim_id, facts.reference_number, kind)
+        asked = facts.step_facts(self.today)
+        after = self.contacts_after.find(find_standing(self.after, claim, now), asked)
+        before = after
+        if not self.is_alike:
+            before = self.contacts_before.find(find_standing(self.before, claim, now), asked)
+        kind, aspects = compare_contacts(before, after, self.changed)
+        return ClaimPreview(facts.claim_id, facts.reference_number, kind, before, after, aspects)
+
+
+def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) -> _Table:
+    configuration = work.merchant.configuration
+    before, after = (
+        make_process(each, configuration.timezone) for each in (current.definition, wanted)
+    )
+    until = work.now + timedelta(days=asked.days)
+    quiet = make_quiet_guard(configuration)
+    return _Table(
+        before=before,
+        after=after,
+        is_alike=plays_alike(current.definition, wanted),
+        changed=find_changed_contents(current.definition, wanted),
+        channels_from=list(_list_channels_from(after)),
+        contacts_before=NextContacts(before, work.now, quiet),
+        contacts_after=NextContacts(after, work.now, quiet),
+        stage=Stage(after, configuration, work.now, until, Outlook(work.now, until)),
+        today=after.calendar.local_date(work.now),
+    )
+
+
+def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
+    """One more than there are steps: none stands behind the last."""
+    for place in range(len(process.steps) + 1):
+        contacts = [s for s in process.steps[place:] if isinstance(s, CommunicationStep)]
+        yield frozenset(channel for step in contacts for channel in list_channels(step))
+
+
+async def _play(work: Work, keys: KeyRing, table: _Table, claims: Sequence[RunningClaim]) -> None:
+    """The claims of whole persons, after those who were contacted lately are known."""
+    groups: list[list[Player]] = []
+    for _, of_person in groupby(claims, attrgetter("person")):
+        playing = [c for c in of_person if not (c.is_held_without_end or c.is_unsettled)]
+        groups.append([_make_player(work, keys, table, claim) for claim in playing])
+    identities = {i for players in groups for each in players for i in each.identities}
+    contacted_on = await load_contacted(work.tx, work.merchant_id, list(identities))
+    for players in groups:
+        if players:
+            table.stage.play_person(players, contacted_on)
+
+
+def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) -> Player:
+    facts, row = claim.facts, claim.facts.row
+    position = find_position(table.after, facts)
+    possible = table.channels_from[table.after.index_of(position.next_step_id)]
+    table.stage.outlook.add_claim(
+        facts.reference_number,
+        is_reachable=not possible or bool(possible & facts.usable_channels),
+    )
+    person = Person(facts.claim_id, row["email"], row["mobile_number"], facts.customer_number)
+    return Player(
+        facts.reference_number,
+        find_standing(table.after, claim, work.now),
+        facts.step_facts(table.today),
+        identify(keys, work.merchant_id, person),
+    )

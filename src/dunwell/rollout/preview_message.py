@@ -1,0 +1,108 @@
+"""Show a message as a debtor would get it, of any version, in any channel and language.
+
+Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere.
+"""
+
+from dataclasses import dataclass, replace
+
+from dunwell.claims.read_claim import read_claim
+from dunwell.errors import Fault, NotFound, ValidationError
+from dunwell.escalation.compose_contact import Occasion, render_contact
+from dunwell.escalation.letterhead import Letterhead
+from dunwell.escalation.schedule import make_process
+from dunwell.escalation.workshop import Workshop
+from dunwell.kit.shape import render_nearest
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.channel import Permanent
+from dunwell.messages.gsm import Parts, count_parts
+from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
+from dunwell.workflows.definition import CommunicationStep, Definition
+from dunwell.workflows.text_rules import channels_of
+from dunwell.workflows.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which message is to be shown."""
+
+    template: str
+    channel: Channel
+    # None: the claim's, the merchant's, or the definition's first.
+    language: str | None = None
+    # None: a made-up one.
+    claim_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePreview:
+    recipient: str
+    language: str
+    subject: str | None
+    text: str
+    html: str | None
+    # What an SMS costs.
+    parts: Parts | None
+    # A letter's.
+    pdf: bytes | None
+
+
+async def preview_message(
+    work: Work, workshop: Workshop, definition: Definition, wanted: Wanted
+) -> MessagePreview:
+    """Raises NotFound (template, channel, claim), ValidationError (language, or the claim has no
+    address for the channel, or the text is too long) and MerchantNotConfigured."""
+    _check_wanted(definition, wanted)
+    process = make_process(definition, work.merchant.configuration.timezone)
+    today = process.calendar.local_date(work.now)
+    if wanted.claim_id is None:
+        currency = definition.settings.currency or work.merchant.configuration.currency
+        reader = make_sample(currency, today)
+    else:
+        reader = read_reader(await read_claim(work, wanted.claim_id))
+    _check_reachable(reader, wanted)
+    reader = replace(reader, language=wanted.language or reader.language)
+    step = CommunicationStep(1, "Preview", channel=wanted.channel, template=wanted.template)
+    occasion = Occasion(Version(NOBODYS_ID, NOBODYS_ID, 1, 0, definition), step, today)
+    resources = workshop.resources
+    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
+    rendered = render_contact(head, reader.plan(wanted.channel), occasion)
+    if isinstance(rendered, Permanent):
+        raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
+    content = rendered.content
+    return MessagePreview(
+        content.recipient,
+        content.language,
+        content.subject,
+        content.body_text,
+        content.body_html,
+        count_parts(content.body_text) if wanted.channel == "SMS" else None,
+        await workshop.press.print_sheet(rendered.sheet) if rendered.sheet else None,
+    )
+
+
+def _check_wanted(definition: Definition, wanted: Wanted) -> None:
+    template = definition.templates.get(wanted.template)
+    if template is None:
+        nearest = render_nearest(wanted.template, list(definition.templates))
+        raise NotFound(f'There is no template "{wanted.template}". {nearest}')
+    channels = channels_of(template)
+    if wanted.channel not in channels:
+        raise NotFound(
+            f'"{wanted.template}" has no text for {wanted.channel}; it has {", ".join(channels)}.'
+        )
+    languages = definition.settings.languages
+    if wanted.language is not None and wanted.language not in languages:
+        message = f"The texts are in {', '.join(languages)}; choose one of them."
+        raise ValidationError([Fault("/language", message, "UNKNOWN_LANGUAGE")])
+
+
+def _check_reachable(reader: Reader, wanted: Wanted) -> None:
+    addresses = {
+        "EMAIL": reader.email,
+        "SMS": reader.mobile_number,
+        "LETTER": reader.address and reader.address.get("street") and reader.address.get("city"),
+    }
+    if not addresses[wanted.channel]:
+        message = f"The claim has no address for {wanted.channel}; take another claim or channel."
+        raise ValidationError([Fault("/claim", message, "NO_ADDRESS")])

@@ -1,0 +1,33 @@
+"""Deactivate a workflow, or activate it again (spec, Workflow version 3; CONTRACT 6).
+
+While it is deactivated rules skip it and it cannot be assigned; claims on it run on.
+"""
+
+from uuid import UUID
+
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.store_changes import raise_revision
+from dunwell.workflows.open_workflow import open_workflow
+from dunwell.workflows.store_changes import save_assignment_enabled
+
+
+async def deactivate_workflow(work: Work, workflow_id: UUID) -> bool:
+    """False: it was deactivated already. Raises NotFound."""
+    return await _set(work, workflow_id, "workflow.deactivate", is_enabled=False)
+
+
+async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
+    """False: it was active already. Raises NotFound."""
+    return await _set(work, workflow_id, "workflow.activate", is_enabled=True)
+
+
+async def _set(work: Work, workflow_id: UUID, action: str, *, is_enabled: bool) -> bool:
+    await open_workflow(work, workflow_id)
+    if not await save_assignment_enabled(
+        work.tx, work.merchant_id, workflow_id, is_enabled=is_enabled
+    ):
+        return False
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(work, action, f"workflow:{workflow_id}")
+    return True

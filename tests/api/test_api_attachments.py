@@ -1,0 +1,253 @@
+"""Attachments over HTTP: the three flows, replacing, deleting, and what is refused."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.api import Answer, Api, Client
+from tests.support.files import a_pdf, an_image
+
+ABSENT = "01955c04-1180-7f02-a6de-31b2c3d4e5f6"
+NO_TICKET = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
+
+
+async def upload(client: Client, name: str = "invoice.pdf", pages: int = 1) -> str:
+    content = an_image("PNG") if name.endswith("png") else a_pdf(pages)
+    ticket: str = (await client.upload(name, content)).json()["result"]["ticketId"]
+    return ticket
+
+
+def naming(ticket_id: str) -> dict[str, str]:
+    return {"sourceType": "TICKET", "source": ticket_id}
+
+
+async def attach(api: Api, claim_id: int, ticket_id: str, **given: Any) -> httpx.Response:
+    path = f"/claims/{claim_id}/attachments"
+    return await api.nordwind.post(path, naming(ticket_id), **given)
+
+
+async def attached(api: Api, claim_id: int, name: str = "invoice.pdf", pages: int = 1) -> Answer:
+    """A file of its own, attached."""
+    answer = await attach(api, claim_id, await upload(api.nordwind, name, pages))
+    assert answer.status_code == 200, answer.text
+    found: Answer = answer.json()["result"]
+    return found
+
+
+async def send(api: Api, method: str, path: str, **given: Any) -> httpx.Response:
+    merchant_id = api.nordwind.merchant_id
+    return await api.nordwind.send(method, f"/merchants/{merchant_id}{path}", **given)
+
+
+async def list_all(api: Api, claim_id: int) -> list[Answer]:
+    listed = (await api.nordwind.get(f"/claims/{claim_id}/attachments")).json()["result"]
+    assert listed["nextCursor"] is None
+    found: list[Answer] = listed["items"]
+    return found
+
+
+async def test_flow_1_a_claim_is_created_with_the_uploaded_file(api: Api) -> None:
+    ticket_id = await upload(api.nordwind)
+    [claim_id] = await api.nordwind.create(attachments=[naming(ticket_id)])
+
+    [listed] = await list_all(api, claim_id)
+
+    assert listed == {
+        "id": listed["id"], "friendlyName": "Invoice 1001", "fileName": "invoice.pdf",
+        "contentType": "application/pdf", "size": listed["size"],
+        "createdAt": "2026-03-02T09:00:00.000Z", "state": "READY",
+    }  # fmt: skip
+    path = f"/claims/{claim_id}/attachments/{listed['id']}"
+    assert (await api.nordwind.get(path)).json()["result"] == listed
+    assert len((await api.nordwind.get(f"{path}/content")).content) == listed["size"]
+
+
+async def test_flow_2_a_file_is_attached_to_a_claim_that_is_there(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    first = await attached(api, claim_id)
+
+    second = await attached(api, claim_id, "photo.png")
+
+    assert second["contentType"] == "image/png"
+    assert await list_all(api, claim_id) == [second, first]
+
+
+async def test_flow_3_a_file_of_several_claims_lives_as_long_as_one_uses_it(api: Api) -> None:
+    ticket_id = await upload(api.nordwind)
+    one, two = await api.nordwind.create("A-1", "A-2", attachments=[naming(ticket_id)])
+    [first], [second] = await list_all(api, one), await list_all(api, two)
+
+    deleted = await send(api, "DELETE", f"/claims/{one}/attachments/{first['id']}")
+
+    assert deleted.json()["result"] == first
+    assert await list_all(api, one) == []
+    content = await api.nordwind.get(f"/claims/{two}/attachments/{second['id']}/content")
+    assert content.content.startswith(b"%PDF-")
+    third = (await attach(api, one, ticket_id)).json()["result"]
+    assert (third["id"], third["size"]) != (first["id"], 0)
+
+
+async def test_a_file_is_downloaded_under_its_friendly_name_and_never_shown(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    form = {"friendlyName": (None, 'Müller "A"/B; x=%41'), "fileName": ("a.pdf", a_pdf())}
+    ticket_id = (await api.nordwind.post("/uploads", files=form)).json()["result"]["ticketId"]
+    attachment = (await attach(api, claim_id, ticket_id)).json()["result"]
+
+    path = f"/claims/{claim_id}/attachments/{attachment['id']}/content"
+    answer = await api.nordwind.get(path)
+
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Disposition"] == (
+        'attachment; filename="M_ller _A_-B; x=_41.pdf"; '
+        "filename*=UTF-8''M%C3%BCller%20%22A%22-B%3B%20x%3D%2541.pdf"
+    )
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == (
+        "default-src 'none'; frame-ancestors 'none'; sandbox"
+    )
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_replaced_file_keeps_its_id_and_leaves_other_claims_alone(api: Api) -> None:
+    ticket_id = await upload(api.nordwind)
+    one, two = await api.nordwind.create("A-1", "A-2", attachments=[naming(ticket_id)])
+    [before], [other] = await list_all(api, one), await list_all(api, two)
+    path = f"/claims/{one}/attachments/{before['id']}"
+
+    new = naming(await upload(api.nordwind, "photo.png"))
+    answer = await send(api, "PUT", path, json=new)
+
+    after = answer.json()["result"]
+    assert (after["id"], after["createdAt"]) == (before["id"], before["createdAt"])
+    assert (after["fileName"], after["contentType"]) == ("photo.png", "image/png")
+    assert (await api.nordwind.get(f"{path}/content")).content.startswith(b"\x89PNG")
+    assert await list_all(api, two) == [other]
+    assert (await send(api, "PUT", path, json=new)).json()["result"] == after
+
+
+async def test_the_same_ticket_again_is_the_attachment_that_is_there(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    ticket_id = await upload(api.nordwind)
+
+    first, again = await attach(api, claim_id, ticket_id), await attach(api, claim_id, ticket_id)
+
+    assert first.content == again.content
+    assert await api.count("attachments") == 1
+
+
+async def test_the_twenty_first_attachment_is_refused(api: Api) -> None:
+    tickets = [naming(await upload(api.nordwind)) for _ in range(20)]
+    [claim_id] = await api.nordwind.create(attachments=tickets)
+
+    answer = await attach(api, claim_id, await upload(api.nordwind))
+
+    assert answer.status_code == 422
+    assert [each["code"] for each in answer.json()["error"]["details"]["errors"]] == ["TOO_MANY"]
+    assert await api.count("attachments") == 20
+
+
+async def test_an_ended_claim_gets_no_files_and_keeps_those_it_has(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    before = await attached(api, claim_id)
+    path = f"/claims/{claim_id}/attachments/{before['id']}"
+    await api.nordwind.post(f"/claims/{claim_id}/withdraw")
+    ticket_id = await upload(api.nordwind)
+
+    refused = (
+        await attach(api, claim_id, ticket_id),
+        await send(api, "PUT", path, json=naming(ticket_id)),
+    )
+
+    for answer in refused:
+        assert answer.status_code == 409
+        assert answer.json()["error"]["details"] == {"state": "WITHDRAWN"}
+    assert await list_all(api, claim_id) == [before]
+    assert (await api.nordwind.get(f"{path}/content")).status_code == 200
+    assert (await send(api, "DELETE", path)).status_code == 200
+
+
+@pytest.mark.parametrize("source", [NO_TICKET, "no ticket", "theirs"])
+async def test_an_unknown_ticket_and_another_merchants_are_refused_alike(
+    api: Api, source: str
+) -> None:
+    [claim_id] = await api.nordwind.create()
+    before = await attached(api, claim_id)
+    ticket_id = await upload(api.hansen) if source == "theirs" else source
+    path = f"/claims/{claim_id}/attachments/{before['id']}"
+
+    put = await send(api, "PUT", path, json=naming(ticket_id))
+    for answer in (await attach(api, claim_id, ticket_id), put):
+        assert (answer.status_code, answer.json()["error"]["type"]) == (422, "UnknownTicket")
+        assert answer.json()["error"]["details"] == {"ticketIds": [ticket_id]}
+
+    assert await list_all(api, claim_id) == [before]
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"sourceType": "URL", "source": NO_TICKET}, "/sourceType"),
+        ({"sourceType": "TICKET"}, "/source"),
+        ({"sourceType": "TICKET", "source": 1}, "/source"),
+        ({"sourceType": "TICKET", "source": NO_TICKET, "name": "a"}, "/name"),
+        ([naming(NO_TICKET)], ""),
+    ],
+)
+async def test_a_faulty_attachment_is_refused(api: Api, body: Any, path: str) -> None:
+    [claim_id] = await api.nordwind.create()
+
+    answer = await api.nordwind.post(f"/claims/{claim_id}/attachments", body)
+
+    assert answer.status_code == 422
+    assert [each["path"] for each in answer.json()["error"]["details"]["errors"]] == [path]
+
+
+@pytest.mark.parametrize("attachment_id", [ABSENT, "1", "%00", ABSENT.upper()])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_an_unknown_attachment_is_absent(api: Api, attachment_id: str, method: str) -> None:
+    [claim_id] = await api.nordwind.create()
+    given = {"json": naming(NO_TICKET)} if method == "PUT" else {}
+
+    path = f"/claims/{claim_id}/attachments/{attachment_id}"
+    answer = await send(api, method, path, **given)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
+
+
+async def test_an_attachment_of_another_claim_is_absent(api: Api) -> None:
+    one, two = await api.nordwind.create("A-1", "A-2")
+    theirs = await attached(api, one)
+
+    path = f"/claims/{two}/attachments/{theirs['id']}"
+    answers = [await send(api, "GET", path + "/content"), await send(api, "DELETE", path)]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert await list_all(api, one) == [theirs]
+
+
+async def test_pages_hold_every_attachment_once_and_no_other_claims_cursor_fits(api: Api) -> None:
+    one, two = await api.nordwind.create("A-1", "A-2")
+    files = [await attached(api, one) for _ in range(5)]
+    pages: list[list[Answer]] = []
+    last = cursor = None
+    while not pages or cursor:
+        params = {"limit": 2, **({"cursor": cursor} if cursor else {})}
+        listed = (await api.nordwind.get(f"/claims/{one}/attachments", params=params)).json()
+        pages.append(listed["result"]["items"])
+        last, cursor = cursor, listed["result"]["nextCursor"]
+
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert [each["id"] for page in pages for each in page] == [each["id"] for each in files[::-1]]
+    answer = await api.nordwind.get(f"/claims/{two}/attachments", params={"cursor": last})
+    assert answer.status_code == 422
+
+
+async def test_a_repeated_post_under_a_key_has_one_answer(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    ticket_id = await upload(api.nordwind)
+
+    answers = [await attach(api, claim_id, ticket_id, key="k") for _ in range(2)]
+
+    assert answers[0].content == answers[1].content
+    assert await api.count("attachments") == 1

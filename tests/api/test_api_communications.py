@@ -1,0 +1,105 @@
+"""What was sent to a debtor: when, where, by which step, what became of it, and its words."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.api import Api, Client
+
+
+async def read_list(client: Client, claim_id: int, **params: str | int) -> dict[str, Any]:
+    answer = await client.get(f"/claims/{claim_id}/communications", params=params)
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result
+
+
+async def test_what_was_sent_is_shown_with_its_words(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.run()
+    [event] = await api.house.events(claim_id)
+
+    [sent] = (await read_list(api.nordwind, claim_id))["items"]
+
+    assert sent["reference"] == event["claim"]["communication"]["reference"]
+    assert sent["channel"] == event["claim"]["communication"]["channel"]
+    assert sent["actionStep"] == event["actionStep"]
+    assert sent["claimId"] == claim_id
+    assert (sent["state"], sent["heldBy"], sent["failure"]) == ("ACCEPTED", None, None)
+    assert sent["version"] == "v1.0"
+    assert sent["recipient"] == "erika@example.org"
+    assert sent["handedOverAt"] is not None
+    assert sent["settledAt"] is not None
+    assert sent["text"]
+    assert sent["attachments"] == []
+
+
+async def test_a_single_one_is_read_by_the_events_reference(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.run()
+    [listed] = (await read_list(api.nordwind, claim_id))["items"]
+
+    answer = await api.nordwind.get(f"/communications/{listed['reference']}")
+
+    assert answer.json()["result"] == listed
+
+
+async def test_the_links_token_is_masked(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.run()
+    [message] = [each for channel in api.house.channels for each in channel.sent]
+    tokens = set(re.findall(r"/q/([\w-]{22})", f"{message.body_text} {message.body_html}"))
+
+    shown = json.dumps(await read_list(api.nordwind, claim_id))
+
+    assert len(tokens) == 1
+    assert not [token for token in tokens if token in shown]
+    assert "/q/" in shown
+
+
+async def test_a_planned_one_has_no_words_yet(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.rows(
+        "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
+        " channel, not_before, planned_at, held_by) SELECT $1, gen_random_uuid(), claim_id, run, 1,"
+        " 0, 'EMAIL', now(), now(), 'GUARD_DAY' FROM claims WHERE merchant_id = $1"
+    )
+
+    [planned] = (await read_list(api.nordwind, claim_id))["items"]
+
+    assert (planned["state"], planned["heldBy"]) == ("PLANNED", "GUARD_DAY")
+    assert planned["actionStep"]["name"] is not None
+    words = ("version", "recipient", "language", "subject", "text", "html", "handedOverAt")
+    assert {planned[name] for name in words} == {None}
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+async def test_pages_hold_every_communication_once_newest_first(api: Api, limit: int) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.rows(
+        "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
+        " channel, not_before, planned_at) SELECT $1, gen_random_uuid(), claim_id, run, 9, n,"
+        " 'EMAIL', now(), now() + n / 2 * interval '1 s' FROM claims, generate_series(1, 5) n"
+        " WHERE merchant_id = $1"
+    )
+    whole = (await read_list(api.nordwind, claim_id))["items"]
+    read: list[Any] = []
+    further: dict[str, str] | None = {}
+    while further is not None:
+        page = await read_list(api.nordwind, claim_id, limit=limit, **further)
+        read += page["items"]
+        further = {"cursor": page["nextCursor"]} if page["nextCursor"] else None
+
+    assert len(read) == 5
+    assert read == whole
+    keys = [(each["plannedAt"], each["reference"]) for each in read]
+    assert keys == sorted(keys, reverse=True)
+
+
+@pytest.mark.parametrize("reference", ["x", "1", "0195547B-2b11-7c9a-a0b1-c2d3e4f5061"])
+async def test_what_is_no_reference_is_absent(api: Api, reference: str) -> None:
+    answer = await api.nordwind.get(f"/communications/{reference}")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["type"] == "NotFound"

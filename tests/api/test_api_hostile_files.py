@@ -1,0 +1,79 @@
+"""Hostile files: each is refused with a reason, or made harmless; none is ever shown in place."""
+
+import io
+import re
+
+import pikepdf
+import pytest
+
+from dunwell.files.content import clean_file
+from tests.support.api import Api
+from tests.support.hostile_files import HARMLESS, REFUSED
+from tests.support.hostile_pdfs import EVIL
+
+_ACTING = re.compile(
+    rb"/(JavaScript|JS|Launch|EmbeddedFiles?|EF|XFA|AA|OpenAction|GoTo[RE]|SubmitForm|ImportData)\b"
+)
+
+
+def read_all(content: bytes) -> bytes:
+    """The file's own bytes, and of a PDF all its parts unpacked."""
+    if not content.startswith(b"%PDF-"):
+        return content
+    out = io.BytesIO()
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        pdf.save(
+            out,
+            compress_streams=False,
+            stream_decode_level=pikepdf.StreamDecodeLevel.generalized,
+            object_stream_mode=pikepdf.ObjectStreamMode.disable,
+        )
+    return content + out.getvalue()
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(HARMLESS) + len(REFUSED) >= 40
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_acts_is_taken_out(name: str) -> None:
+    _, content = HARMLESS[name]
+    assert EVIL in read_all(content)
+
+    cleaned = clean_file(content)
+
+    assert EVIL not in read_all(cleaned.content)
+    assert _ACTING.findall(read_all(cleaned.content)) == []
+    assert clean_file(cleaned.content).content_type == cleaned.content_type
+
+
+async def test_harmless_ones_are_downloaded_clean_and_never_shown(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    path = f"/claims/{claim_id}/attachments"
+    for name, (file_name, content) in HARMLESS.items():
+        uploaded = await api.nordwind.upload(file_name, content)
+        assert uploaded.status_code == 200, (name, uploaded.text)
+        source = uploaded.json()["result"]["ticketId"]
+        given = {"sourceType": "TICKET", "source": source}
+        attachment = (await api.nordwind.post(path, given)).json()["result"]
+        one = f"{path}/{attachment['id']}"
+
+        answer = await api.nordwind.get(f"{one}/content")
+
+        assert EVIL not in read_all(answer.content), name
+        assert len(answer.content) == attachment["size"]
+        assert answer.headers["Content-Disposition"].startswith("attachment; ")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        merchant_id = api.nordwind.merchant_id
+        await api.nordwind.send("DELETE", f"/merchants/{merchant_id}{one}")
+
+
+async def test_the_others_are_refused_with_a_reason_and_nothing_is_kept(api: Api) -> None:
+    for name, (file_name, make) in REFUSED.items():
+        answer = await api.nordwind.upload(file_name, make())
+
+        assert answer.status_code == 415, (name, answer.text)
+        assert answer.json()["error"]["type"] == "UnsupportedMediaType"
+        assert answer.json()["error"]["message"].endswith("Upload a PDF, JPEG, PNG or WebP file.")
+
+    assert await api.count("uploads") == 0

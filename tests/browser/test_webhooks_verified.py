@@ -1,0 +1,142 @@
+"""Every delivery verifies with the stock libraries, in Python and in JavaScript."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.endpoints import rotate_secret
+from dunwell.events.payloads import EVENT_TYPES
+from dunwell.events.record import save_events
+from dunwell.events.sender import WebhookSender, open_webhook_sender
+from dunwell.kit.clock import SystemClock
+from dunwell.kit.resources import Resources
+from tests.support.receiver import Received, a_receiver, answers
+from tests.support.webhooks import Outbox, an_outbox
+
+_ROOT = Path(__file__).parents[2]
+_LIBRARY = _ROOT / "var/standardwebhooks/node_modules/standardwebhooks/dist/index.js"
+_PROGRAM = _ROOT / "tests/support/verify_webhooks.cjs"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a receiver has in hand."""
+
+    secret: str
+    body: str
+    headers: dict[str, str]
+
+
+@pytest.fixture
+async def sender() -> AsyncIterator[WebhookSender]:
+    async with open_webhook_sender(allow_loopback=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def today(resources: Resources) -> Resources:
+    """In real time, which receivers compare the timestamp with."""
+    return replace(resources, clock=SystemClock())
+
+
+def verify_in_python(shown: Sequence[Shown]) -> list[bool]:
+    accepted = []
+    for each in shown:
+        try:
+            Webhook(each.secret).verify(each.body, each.headers)
+        except WebhookVerificationError:
+            accepted.append(False)
+        else:
+            accepted.append(True)
+    return accepted
+
+
+async def verify_in_javascript(shown: Sequence[Shown]) -> list[bool]:
+    assert _LIBRARY.is_file(), f"{_LIBRARY} is missing; make e2e installs it"
+    pipe = asyncio.subprocess.PIPE
+    node = await asyncio.create_subprocess_exec(
+        "node", str(_PROGRAM), str(_LIBRARY), stdin=pipe, stdout=pipe
+    )
+    answer, _ = await node.communicate(msgspec.json.encode(shown))
+    verdicts: list[bool] = json.loads(answer)
+    return verdicts
+
+
+async def verify(shown: Sequence[Shown]) -> tuple[list[bool], list[bool]]:
+    return verify_in_python(shown), await verify_in_javascript(shown)
+
+
+async def raise_every_type(outbox: Outbox) -> None:
+    """An event of each type, whose bodies are not plain ASCII."""
+    events = [
+        msgspec.structs.replace(
+            event, type=name, body=event.body.replace("CHECKPOINT_REACHED", name)
+        )
+        for name, event in zip(EVENT_TYPES, outbox.build(len(EVENT_TYPES)), strict=True)
+    ]
+    async with outbox.resources.database.transaction() as tx:
+        await save_events(tx, outbox.merchant.merchant_id, events, outbox.now)
+
+
+def show(secret: str, received: Received) -> Shown:
+    return Shown(secret, received.body.decode(), received.headers)
+
+
+async def test_every_delivery_verifies(today: Resources, sender: WebhookSender) -> None:
+    outbox = await an_outbox(today)
+    async with a_receiver(answers(204)) as receiver:
+        secret = (await outbox.add_endpoint(receiver.url)).secret
+        await raise_every_type(outbox)
+        await WebhookDispatcher(today, sender).run_once()
+    shown = [show(secret, each) for each in receiver.received]
+
+    assert {json.loads(each.body)["type"] for each in shown} == set(EVENT_TYPES)
+    assert await verify(shown) == ([True] * len(EVENT_TYPES), [True] * len(EVENT_TYPES))
+
+
+async def test_a_changed_body_another_id_and_an_old_one_are_refused(
+    today: Resources, resources: Resources, sender: WebhookSender
+) -> None:
+    outbox = await an_outbox(today)
+    async with a_receiver(answers(204)) as receiver:
+        secret = (await outbox.add_endpoint(receiver.url)).secret
+        await raise_every_type(outbox)
+        await WebhookDispatcher(today, sender).run_once()
+        await outbox.raise_events()
+        late = replace(today, clock=resources.clock)  # its clock stands in March 2026
+        await outbox.rows("UPDATE deliveries SET due_at = '2026-01-01' WHERE merchant_id = $1"
+                          " AND state = 'PENDING'")  # fmt: skip
+        await WebhookDispatcher(late, sender).run_once()
+    good, old = receiver.received[0], receiver.received[-1]
+    shown = [
+        show(secret, good),
+        replace(show(secret, good), body=good.body.decode().replace("INV-1001", "INV-1002")),
+        replace(show(secret, good), body=json.dumps(json.loads(good.body))),
+        replace(show(secret, good), headers={**good.headers, "webhook-id": old.event_id}),
+        show(secret, old),
+    ]
+
+    verdicts = [True, False, False, False, False]
+    assert await verify(shown) == (verdicts, verdicts)
+
+
+async def test_while_a_secret_is_rotated_both_libraries_take_either(
+    today: Resources, sender: WebhookSender
+) -> None:
+    outbox = await an_outbox(today)
+    async with a_receiver(answers(204)) as receiver:
+        old = await outbox.add_endpoint(receiver.url)
+        async with today.database.transaction() as tx:
+            new = await rotate_secret(outbox.work(tx), today.keys, old.endpoint_id, outbox.now)
+        await raise_every_type(outbox)
+        await WebhookDispatcher(today, sender).run_once()
+    shown = [show(key, each) for key in (old.secret, new.secret) for each in receiver.received]
+
+    assert await verify(shown) == ([True] * 18, [True] * 18)

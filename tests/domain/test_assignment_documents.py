@@ -1,0 +1,148 @@
+"""Rules as people write them: faults with their places, names for ids and back, differences."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.assignment.checking import check_rules, find_unknown_names
+from dunwell.assignment.differences import find_rule_differences
+from dunwell.assignment.document import render_document, resolve_names, write_rules
+from dunwell.assignment.hypothetical import check_hypothetical, find_facts
+from dunwell.assignment.rules import Rule, RuleSet, Share
+from dunwell.errors import ValidationError
+from tests.support.rules import TODAY, A, B, C, a_condition
+
+DOCUMENT: dict[str, Any] = {
+    "rules": [
+        {"name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters"},
+        {
+            "name": "Trial", "active": False,
+            "target": [
+                {"workflow": "Standard", "percent": 70}, {"workflow": "Letters", "percent": 30},
+            ],
+        },
+    ],
+    "default": "Standard",
+}  # fmt: skip
+IDS = {"Standard": A, "Letters": B}
+
+
+def a_document(*rules: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**DOCUMENT, "rules": list(rules) or DOCUMENT["rules"], **changes}
+
+
+def faults_of(document: object) -> dict[str, str]:
+    with pytest.raises(ValidationError) as refusal:
+        check_rules(document)
+    return {fault.path: fault.code for fault in refusal.value.faults}
+
+
+def test_names_become_ids_and_names_again() -> None:
+    document = check_rules(DOCUMENT)
+    rules = resolve_names(document, IDS)
+    assert rules == RuleSet(
+        A,
+        (
+            Rule("Large", B, a_condition(outstanding={"min": "50000"})),
+            Rule("Trial", (Share(A, 70), Share(B, 30)), None, active=False),
+        ),
+    )
+    assert write_rules(rules, {A: "Standard", B: "Letters"}) == document
+    assert render_document(document)["rules"][0] == {**DOCUMENT["rules"][0], "active": True}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "code"),
+    [
+        ({"target": "X"}, "/rules/0/name", "REQUIRED"),
+        ({"name": "a"}, "/rules/0/target", "REQUIRED"),
+        ({"name": " a", "target": "X"}, "/rules/0/name", "WRONG_FORMAT"),
+        ({"name": "a", "target": "X", "when": {}}, "/rules/0/when", "EMPTY_CONDITION"),
+        ({"name": "a", "target": "X", "when": {"outstanding": {"min": 5}}},
+         "/rules/0/when/outstanding/min", "WRONG_FORMAT"),
+        ({"name": "a", "target": "X", "when": {"contry": "DE"}},
+         "/rules/0/when/contry", "UNKNOWN_FIELD"),
+        ({"name": "a", "target": []}, "/rules/0/target", "TOO_FEW"),
+        ({"name": "a", "target": [{"workflow": "X", "percent": 99}]},
+         "/rules/0/target", "WRONG_SUM"),
+        ({"name": "a", "target": [{"workflow": "X", "percent": 50}] * 2},
+         "/rules/0/target/1/workflow", "REPEATED"),
+        ({"name": "a", "target": [{"workflow": "X", "percent": 99.5}]},
+         "/rules/0/target/0/percent", "WRONG_TYPE"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_at_its_place(rule: dict[str, Any], path: str, code: str) -> None:
+    assert faults_of(a_document(rule)) == {path: code}
+
+
+def test_all_faults_are_told_at_once() -> None:
+    one = {"name": "a", "target": "X", "when": {"country": "Germany"}}
+    faults = faults_of({"rules": [one, {**one, "when": {"age": {"min": 2, "max": 1}}}]})
+    assert faults == {
+        "/default": "REQUIRED",
+        "/rules/0/when/country": "UNKNOWN_COUNTRY",
+        "/rules/1/name": "REPEATED",
+        "/rules/1/when/age/max": "NEVER_TRUE",
+    }
+
+
+def test_an_unknown_workflow_is_told_with_the_nearest_name() -> None:
+    faults = list(find_unknown_names(check_rules(DOCUMENT), ["Standart"]))
+    assert [fault.path for fault in faults] == [
+        "/rules/0/target", "/rules/1/target/0/workflow", "/rules/1/target/1/workflow", "/default",
+    ]  # fmt: skip
+    assert faults[-1].message == 'There is no workflow "Standard". Did you mean "Standart"?'
+
+
+def test_differences_are_told_rule_by_rule() -> None:
+    large, trial = DOCUMENT["rules"]
+    after = a_document(
+        {**trial, "active": True},
+        {**large, "when": {"outstanding": {"min": "70000"}}},
+        {"name": "New", "target": "Letters"},
+        default=None,
+    )
+    assert find_rule_differences(check_rules(DOCUMENT), check_rules(after)) == [
+        'rule "Trial".active changed: false -> true',
+        'rule "Large".when.outstanding.min changed: "50000" -> "70000"',
+        'rule "New" added',
+        'rules in another order: "Trial", "Large", "New"',
+        "no default workflow; new claims that no rule matches stay unassigned",
+    ]
+    assert find_rule_differences(check_rules(after), check_rules(a_document(trial)))[0] == (
+        'rule "Large" removed'
+    )
+    assert find_rule_differences(check_rules(DOCUMENT), check_rules(DOCUMENT)) == []
+
+
+def test_a_hypothetical_claim_is_as_old_as_it_says() -> None:
+    claim = check_hypothetical(
+        {"outstanding": "5000", "age": 18, "primaryAgeDays": 20, "fees": ["DUNNING_FEE"]}
+    )
+    facts = find_facts(claim, "EUR", TODAY.replace(year=2028, month=2, day=29))
+    assert (facts.claim_id, facts.currency) == (None, "EUR")
+    assert (facts.conditions.age, facts.conditions.primary_age_days) == (18, 20)
+    assert facts.conditions.item_types == {"PRIMARY", "DUNNING_FEE"}
+    assert facts.conditions.total_cents == 5000
+
+
+def test_a_faulty_hypothetical_claim_is_refused() -> None:
+    given = {
+        "outstanding": "500",
+        "total": "499",
+        "country": "XX",
+        "currency": "EURO",
+        "lang": "de",
+    }
+    with pytest.raises(ValidationError) as refusal:
+        check_hypothetical(given)
+    assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_FIELD"]
+    del given["lang"]
+    with pytest.raises(ValidationError) as refusal:
+        check_hypothetical(given)
+    assert {fault.path for fault in refusal.value.faults} == {"/total", "/country", "/currency"}
+
+
+def test_an_id_without_a_name_is_shown_as_it_is() -> None:
+    assert write_rules(RuleSet(C), {}).default == str(UUID(int=3))

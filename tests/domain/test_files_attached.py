@@ -1,0 +1,40 @@
+"""The rules of a claim's attachments, and the header its files are downloaded with."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.files.attached import MAX_ATTACHMENTS, check_attachable, check_space
+from dunwell.files.names import render_disposition
+
+
+@pytest.mark.parametrize("status", Status)
+def test_files_are_attached_to_claims_in_process_alone(status: Status) -> None:
+    if status in ACTIVE:
+        check_attachable(status)
+        return
+    with pytest.raises(InvalidState) as caught:
+        check_attachable(status)
+    assert caught.value.details == {"state": status.value}
+
+
+def test_the_twentieth_has_space_and_the_twenty_first_has_none() -> None:
+    check_space(MAX_ATTACHMENTS - 1)
+    with pytest.raises(ValidationError) as caught:
+        check_space(MAX_ATTACHMENTS)
+    assert [fault.code for fault in caught.value.faults] == ["TOO_MANY"]
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_no_name_leaves_its_place_in_the_header(name: str) -> None:
+    header = render_disposition(name)
+
+    assert header.isascii()
+    assert header.isprintable()
+    kind, plain, encoded = header.split('"')
+    assert kind == "attachment; filename="
+    assert not set(plain) & set("\\%/")
+    assert encoded.startswith("; filename*=UTF-8''")
+    assert not set(encoded[len("; filename*=UTF-8''") :]) & set("'\";, /\\")

@@ -1,0 +1,68 @@
+"""Words no message may use: found however they are written, and told where they stand."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from dunwell.messages.forbidden_words import STANDARD, find_forbidden_words
+from tests.support.definitions import a_definition
+
+
+def _find(text: str, language: str = "de", own: Mapping[str, Sequence[str]] | None = None) -> str:
+    definition = a_definition(templates={}, snippets={"end": {language: text}})
+    return " ".join(fault.message for fault in find_forbidden_words(definition, own or {}))
+
+
+def test_the_usual_definition_uses_none() -> None:
+    assert list(find_forbidden_words(a_definition(), {})) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sonst kommt der Gerichtsvollzieher.",
+        "SCHUFA-Eintrag droht",
+        "eine **letzte   Warnung**",
+        "Schuld*ner*",
+        "Ge\u00adfängnis",
+        "Haftbefehle",
+    ],
+)
+def test_a_threat_is_found_however_it_is_written(text: str) -> None:
+    assert _find(text).endswith("say it without.")
+
+
+@pytest.mark.parametrize("text", ["Schuld", "verpolizeit", "Bitte zahlen Sie", "Pursued"])
+def test_words_that_only_contain_one_pass(text: str) -> None:
+    assert _find(text) == ""
+
+
+def test_each_text_is_one_fault_with_its_place_and_all_its_words() -> None:
+    mail = {"subject": {"en": "Final warning"}, "body": {"en": "We sue you. Police! SUE"}}
+    definition = a_definition(templates={"a/b": {"EMAIL": mail}}, snippets={})
+    faults = [(each.path, each.message) for each in find_forbidden_words(definition, {})]
+    assert faults == [
+        (
+            "/templates/a~1b/EMAIL/subject/en",
+            'No message to a debtor says "Final warning"; say it without.',
+        ),
+        (
+            "/templates/a~1b/EMAIL/body/en",
+            'No message to a debtor says "sue", "Police", "SUE"; say it without.',
+        ),
+    ]
+
+
+def test_a_variety_of_a_language_has_the_languages_list() -> None:
+    assert "Polizei" in _find("Polizei", "de-AT")
+
+
+def test_a_merchants_own_list_stands_in_place_of_the_standard_one() -> None:
+    assert _find("Polizei", own={"de": ["Mahnung"]}) == ""
+    assert "Mahnung" in _find("Mahnung", own={"de": ["Mahnung"]})
+    assert _find("Polizei", own={"de": []}) == ""
+    assert "jail" in _find("jail", "en", own={"de": []})
+
+
+def test_the_debtor_pages_languages_have_a_list() -> None:
+    assert set(STANDARD) == {"de", "en"}

@@ -1,0 +1,164 @@
+"""How often a person is contacted at most: the rule, whatever the order and what is given back."""
+
+from collections import Counter, defaultdict
+from datetime import date, timedelta
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.merchants.configuration import Guards
+from dunwell.messages.guards import (
+    Candidate,
+    GuardHold,
+    HeldBy,
+    RaisedGuard,
+    decide_contacts,
+    find_first_day,
+    has_room,
+    take_back,
+)
+
+MONDAY = date(2026, 3, 2)
+DAY = timedelta(days=1)
+ANNA, HER_NUMBER, BERND = b"anna", b"number", b"bernd"
+
+
+def contact(number: int, *identities: bytes) -> Candidate:
+    return Candidate(UUID(int=number), identities)
+
+
+def test_of_two_contacts_of_one_person_the_first_goes_today_and_the_other_tomorrow() -> None:
+    verdict = decide_contacts([contact(1, ANNA), contact(2, ANNA)], {}, Guards(), MONDAY)
+    assert verdict.passed == (contact(1, ANNA),)
+    assert verdict.held == {UUID(int=2): GuardHold(HeldBy.GUARD_DAY, MONDAY + DAY)}
+    assert verdict.raised == (RaisedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
+
+
+def test_a_person_is_one_by_any_of_their_identities_and_all_are_raised() -> None:
+    both = contact(1, HER_NUMBER, ANNA)
+    verdict = decide_contacts([both, contact(2, HER_NUMBER, BERND)], {}, Guards(), MONDAY)
+    assert verdict.passed == (both,)
+    # In the order in which they are locked.
+    assert [each.identity for each in verdict.raised] == sorted([HER_NUMBER, ANNA])
+
+
+def test_a_contact_that_is_held_takes_no_room_from_others() -> None:
+    known = {HER_NUMBER: [MONDAY]}
+    held, free = contact(1, ANNA, HER_NUMBER), contact(2, ANNA)
+    verdict = decide_contacts([held, free], known, Guards(), MONDAY)
+    assert verdict.passed == (free,)
+
+
+def test_the_week_is_the_day_and_the_six_before() -> None:
+    days = [MONDAY, MONDAY + DAY, MONDAY + 2 * DAY]
+    friday = MONDAY + 4 * DAY
+    verdict = decide_contacts([contact(1, ANNA)], {ANNA: days}, Guards(), friday)
+    assert verdict.held == {UUID(int=1): GuardHold(HeldBy.GUARD_WEEK, MONDAY + 7 * DAY)}
+    assert not has_room(days, Guards(), MONDAY + 6 * DAY)
+    assert has_room(days, Guards(), MONDAY + 7 * DAY)
+
+
+def test_the_week_is_named_where_day_and_week_are_both_full() -> None:
+    guards = Guards(max_contacts_per_day=1, max_contacts_per_week=1)
+    verdict = decide_contacts([contact(1, ANNA)], {ANNA: [MONDAY]}, guards, MONDAY)
+    assert verdict.held[UUID(int=1)] == GuardHold(HeldBy.GUARD_WEEK, MONDAY + 7 * DAY)
+
+
+def test_a_dispatcher_behind_midnight_minds_what_one_past_it_has_sent() -> None:
+    guards = Guards(max_contacts_per_day=1, max_contacts_per_week=1)
+    assert not has_room([MONDAY + DAY], guards, MONDAY)
+    assert has_room([MONDAY + DAY], Guards(), MONDAY)
+
+
+def test_lowered_limits_rule_what_comes_and_old_days_are_dropped() -> None:
+    days = [MONDAY - 20 * DAY, MONDAY, MONDAY, MONDAY + DAY]
+    lowered = Guards(max_contacts_per_day=1, max_contacts_per_week=4)
+    wednesday = MONDAY + 2 * DAY
+    verdict = decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, wednesday)
+    assert verdict.raised == (RaisedGuard(ANNA, (*days[1:], wednesday), 2, 4, is_new=False),)
+    assert decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, MONDAY).passed == ()
+
+
+def test_a_day_is_taken_back_once() -> None:
+    assert take_back([MONDAY, MONDAY, MONDAY + DAY], MONDAY) == [MONDAY, MONDAY + DAY]
+    assert take_back([MONDAY + DAY], MONDAY) == [MONDAY + DAY]
+
+
+people = st.lists(st.sampled_from([ANNA, HER_NUMBER, BERND]), min_size=1, max_size=3, unique=True)
+limits = st.builds(
+    Guards, max_contacts_per_day=st.integers(1, 3), max_contacts_per_week=st.integers(1, 6)
+)
+# Per day: who is to be contacted, and which of those that went out did not after all.
+days_of_work = st.lists(
+    st.tuples(st.lists(people, max_size=6), st.sets(st.integers(0, 5), max_size=3)), max_size=20
+)
+
+
+@given(days_of_work, limits)
+def test_no_person_is_contacted_more_often_than_the_limits_whatever_is_given_back(
+    work: list[tuple[list[list[bytes]], set[int]]], guards: Guards
+) -> None:
+    known: dict[bytes, list[date]] = {}
+    contacted: dict[bytes, list[date]] = defaultdict(list)
+    for offset, (wanted, failing) in enumerate(work):
+        today = MONDAY + offset * DAY
+        candidates = [contact(n, *identities) for n, identities in enumerate(wanted)]
+        verdict = decide_contacts(candidates, known, guards, today)
+        known |= {each.identity: list(each.days) for each in verdict.raised}
+        for each in verdict.passed:
+            for identity in each.identities:
+                if each.contact_id.int in failing:
+                    known[identity] = take_back(known[identity], today)
+                else:
+                    contacted[identity].append(today)
+    for dates in contacted.values():
+        assert max(Counter(dates).values()) <= guards.max_contacts_per_day
+        assert all(
+            sum(end - 7 * DAY < day <= end for day in dates) <= guards.max_contacts_per_week
+            for end in dates
+        )
+
+
+@given(st.lists(people, min_size=1, max_size=25), limits)
+def test_nobody_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) -> None:
+    waiting = {n: contact(n, *identities) for n, identities in enumerate(wanted)}
+    due = dict.fromkeys(waiting, MONDAY)
+    known: dict[bytes, list[date]] = {}
+    # A full week for each contact, if they are all the same person's.
+    for offset in range(7 * len(wanted) + 1):
+        today = MONDAY + offset * DAY
+        ready = [waiting[n] for n in sorted(waiting) if due[n] <= today]
+        verdict = decide_contacts(ready, known, guards, today)
+        known |= {each.identity: list(each.days) for each in verdict.raised}
+        for each in verdict.passed:
+            del waiting[each.contact_id.int]
+        for key, hold in verdict.held.items():
+            assert hold.until > today
+            due[key.int] = hold.until
+    assert waiting == {}
+
+
+@given(st.integers(1, 12), limits)
+def test_the_contacts_of_one_person_go_in_the_order_they_were_planned(
+    count: int, guards: Guards
+) -> None:
+    waiting, known = [contact(n, ANNA) for n in range(count)], dict[bytes, list[date]]()
+    gone: list[int] = []
+    for offset in range(7 * count):
+        verdict = decide_contacts(waiting, known, guards, MONDAY + offset * DAY)
+        known |= {each.identity: list(each.days) for each in verdict.raised}
+        gone += [each.contact_id.int for each in verdict.passed]
+        waiting = [each for each in waiting if each not in verdict.passed]
+    assert gone == list(range(count))
+
+
+@given(st.lists(st.lists(st.integers(-8, 3), max_size=6), min_size=1, max_size=3), limits)
+def test_the_first_day_has_room_and_no_day_before_it(
+    offsets: list[list[int]], guards: Guards
+) -> None:
+    identities = [[MONDAY + n * DAY for n in some] for some in offsets]
+    first = find_first_day(identities, guards, MONDAY)
+    before = [MONDAY + n * DAY for n in range(1, (first - MONDAY).days)]
+    assert all(has_room(days, guards, first) for days in identities)
+    assert not any(all(has_room(days, guards, day) for days in identities) for day in before)

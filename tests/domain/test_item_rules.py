@@ -1,0 +1,89 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.claims.balance import Item
+from dunwell.claims.item_rules import (
+    MAX_ITEMS,
+    check_changeable,
+    check_fee_of,
+    check_room,
+    find_going,
+)
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.errors import InvalidState, ValidationError
+
+FIRST = Item(1, 0, "PRIMARY", 1000)
+SECOND = Item(2, 1, "PRIMARY", 500)
+FEE = Item(3, 2, "DUNNING_FEE", 250, fee_of=2)
+OWN_FEE = Item(4, 3, "COLLECTION_FEE", 100)
+ALL = [FIRST, SECOND, FEE, OWN_FEE]
+
+
+def test_an_item_goes_with_the_fees_that_were_added_for_it() -> None:
+    assert find_going(ALL, 2) == [SECOND, FEE]
+    assert find_going(ALL, 1) == [FIRST]
+
+
+def test_a_fee_goes_alone() -> None:
+    assert find_going(ALL, 3) == [FEE]
+    assert find_going(ALL, 4) == [OWN_FEE]
+
+
+@pytest.mark.parametrize("paid", [2, 3])
+def test_what_money_was_paid_on_stays_with_its_item(paid: int) -> None:
+    items = [
+        Item(each.item_id, each.position, each.type, each.value_cents, 1, fee_of=each.fee_of)
+        if each.item_id == paid
+        else each
+        for each in ALL
+    ]
+    with pytest.raises(InvalidState) as refused:
+        find_going(items, 2)
+    assert refused.value.details == {"state": "PAID"}
+
+
+def test_the_last_primary_item_stays() -> None:
+    with pytest.raises(InvalidState) as refused:
+        find_going([SECOND, FEE, OWN_FEE], 2)
+    assert refused.value.details == {"state": "LAST_PRIMARY"}
+
+
+@given(st.lists(st.sampled_from([FIRST, SECOND, FEE, OWN_FEE]), unique=True, min_size=1), st.data())
+def test_a_primary_item_is_always_left(items: list[Item], data: st.DataObject) -> None:
+    item_id = data.draw(st.sampled_from([each.item_id for each in items]))
+    try:
+        going = find_going(items, item_id)
+    except InvalidState:
+        return
+    left = [each for each in items if each not in going]
+    assert any(each.type == "PRIMARY" for each in left)
+    assert item_id not in {each.fee_of for each in left}
+
+
+@pytest.mark.parametrize("status", Status)
+def test_only_claims_in_process_take_items(status: Status) -> None:
+    if status in ACTIVE:
+        check_changeable(status)
+        return
+    with pytest.raises(InvalidState) as refused:
+        check_changeable(status)
+    assert refused.value.details == {"state": str(status)}
+
+
+@pytest.mark.parametrize("item_id", [3, 4, 99], ids=["a fee", "another fee", "absent"])
+def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
+    check_fee_of(ALL, 1)
+    check_fee_of(ALL, None)
+    with pytest.raises(ValidationError) as refused:
+        check_fee_of(ALL, item_id)
+    assert [(each.path, each.code) for each in refused.value.faults] == [
+        ("/itemId", "UNKNOWN_ITEM")
+    ]
+
+
+def test_a_claim_takes_a_hundred_items() -> None:
+    items = [Item(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
+    check_room(items[:-1])
+    with pytest.raises(ValidationError):
+        check_room(items)

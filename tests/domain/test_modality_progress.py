@@ -1,0 +1,129 @@
+"""Whether a modality goes on, day by day, and what its states allow."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.claims.states import Status
+from dunwell.errors import InvalidState
+from dunwell.merchants.actor import ActorKind
+from dunwell.modalities.modality import (
+    EndReason,
+    Modality,
+    ModalityState,
+    ModalityType,
+    check_answer,
+)
+from dunwell.modalities.plans import Instalment, cover, plan_instalments
+from dunwell.modalities.progress import decide_course, find_end, start_of_day
+
+FIRST = date(2026, 3, 16)
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+DEFERRED = (Instalment(1, date(2026, 3, 31), 10240),)
+
+
+def a_plan(paid: int = 0, state: ModalityState = ModalityState.APPROVED) -> Modality:
+    schedule = cover(plan_instalments(10240, 3, FIRST), paid)
+    return Modality(
+        UUID(int=1), 1, ModalityType.PAYMENT_PLAN, state, "EUR", 10240, schedule, paid, AT,
+        ActorKind.DEBTOR,
+    )  # fmt: skip
+
+
+def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) -> Modality:
+    return replace(
+        a_plan(paid, state), type=ModalityType.PAYMENT_DEFEREMENT, schedule=cover(DEFERRED, paid)
+    )
+
+
+@pytest.mark.parametrize(
+    ("paid", "today", "course"),
+    [
+        (0, date(2026, 3, 16), date(2026, 3, 24)),
+        (0, date(2026, 3, 23), date(2026, 3, 24)),
+        (0, date(2026, 3, 24), EndReason.BROKEN),
+        (3413, date(2026, 3, 24), EndReason.BROKEN),
+        (3414, date(2026, 3, 24), date(2026, 4, 24)),
+        (6827, date(2026, 3, 1), date(2026, 5, 24)),
+        (6827, date(2026, 5, 24), EndReason.BROKEN),
+        (10240, date(2026, 5, 24), EndReason.FULFILLED),
+        (10240, date(2026, 3, 1), EndReason.FULFILLED),
+    ],
+)
+def test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate(
+    paid: int, today: date, course: date | EndReason
+) -> None:
+    assert decide_course(a_plan(paid), Status.IN_PROCESS, today) == course
+
+
+def test_a_deferment_lasts_until_the_end_of_its_day() -> None:
+    modality = a_deferment(10239)
+    assert decide_course(modality, Status.CREATED, date(2026, 3, 31)) == date(2026, 4, 1)
+    assert decide_course(modality, Status.CREATED, date(2026, 4, 1)) is EndReason.PASSED
+    paid = decide_course(a_deferment(10240), Status.CREATED, date(2026, 4, 1))
+    assert paid is EndReason.FULFILLED
+
+
+def test_a_request_nobody_answered_ends_with_its_first_date() -> None:
+    asked = a_plan(state=ModalityState.REQUESTED)
+    assert decide_course(asked, Status.IN_PROCESS, date(2026, 3, 23)) == date(2026, 3, 24)
+    assert decide_course(asked, Status.IN_PROCESS, date(2026, 3, 24)) is EndReason.PASSED
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (Status.COLLECTED, EndReason.FULFILLED),
+        (Status.ARCHIVED, EndReason.CLAIM_ENDED),
+        (Status.WITHDRAWN, EndReason.CLAIM_ENDED),
+    ],
+)
+@pytest.mark.parametrize("paid", [0, 3414])
+def test_an_ended_claim_ends_its_modality(status: Status, reason: EndReason, paid: int) -> None:
+    for modality in (a_plan(paid), a_deferment(paid)):
+        assert decide_course(modality, status, date(2026, 3, 10)) is reason
+
+
+@given(st.integers(0, 10240), st.integers(0, 120), st.booleans())
+def test_what_goes_on_is_looked_at_again_later_and_by_its_end(
+    paid: int, days: int, deferred: bool
+) -> None:
+    modality = a_deferment(paid) if deferred else a_plan(paid)
+    today = AT.date() + timedelta(days=days)
+    course = decide_course(modality, Status.IN_PROCESS, today)
+    if not isinstance(course, EndReason):
+        assert today < course <= find_end(modality.type, modality.schedule)
+        assert decide_course(modality, Status.IN_PROCESS, course) != course
+
+
+def test_days_begin_in_the_merchants_zone() -> None:
+    assert start_of_day(date(2026, 3, 30), "Europe/Berlin") == datetime(
+        2026, 3, 29, 22, 0, tzinfo=UTC
+    )
+    # Midnight does not exist there on that day.
+    assert start_of_day(date(2026, 9, 6), "America/Santiago") == datetime(
+        2026, 9, 6, 4, 0, tzinfo=UTC
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "ended", "answer"),
+    list(
+        product(ModalityState, [None, *EndReason], [ModalityState.APPROVED, ModalityState.REJECTED])
+    ),
+)
+def test_an_answer_is_final_and_only_for_what_stands(
+    state: ModalityState, ended: EndReason | None, answer: ModalityState
+) -> None:
+    modality = replace(a_plan(state=state), ended_reason=ended)
+    takes = ended in (None, EndReason.REJECTED) and state in (ModalityState.REQUESTED, answer)
+    if takes:
+        assert check_answer(modality, answer) is (state is not answer)
+        return
+    with pytest.raises(InvalidState):
+        check_answer(modality, answer)

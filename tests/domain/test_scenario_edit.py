@@ -1,0 +1,123 @@
+"""Editing a scenario in place: for every claim, nothing runs twice, and nothing is left out."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.rollout.scenario_edit import Place, ScenarioEdit, decide_edit, is_same_course
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.step_ids import KnownStep
+
+OLD_IDS = (1, 2, 3, 4, 5)
+
+
+def a_step(step_id: int, kind: str = "WAIT") -> dict[str, Any]:
+    given: dict[str, Any] = {"id": step_id, "name": f"Step {step_id}", "kind": kind}
+    if kind == "WAIT":
+        return {**given, "days": 1}
+    return {**given, "offset": 1, "message": "x"}
+
+
+def a_course(*step_ids: int) -> Definition:
+    document = {"settings": {"languages": ["en"]}, "steps": [a_step(each) for each in step_ids]}
+    return msgspec.convert(document, Definition)
+
+
+def edit(new: tuple[int, ...], standing: dict[Place, int]) -> ScenarioEdit:
+    return decide_edit(a_course(*OLD_IDS), a_course(*new), {}, standing)
+
+
+def find_codes(edited: ScenarioEdit) -> list[tuple[str, str]]:
+    return [(fault.path, fault.code) for fault in edited.faults]
+
+
+def test_a_claim_stays_at_a_step_that_stays() -> None:
+    edited = edit((1, 9, 3, 4, 5), {3: 2, 4: 1})
+    assert edited.moves == {}
+    assert edited.words == ['step 9 "Step 9" added: 3 claims are past it and do not run it']
+    assert list(edited.removed) == [2]
+
+
+def test_a_claim_whose_step_is_taken_out_goes_on_behind_what_it_has_done() -> None:
+    edited = edit((1, 2, 4, 5), {3: 1})
+    assert edited.moves == {3: 4}
+    assert edited.words == ['1 claim that stood at step 3 "Step 3" goes on at step 4 "Step 4"']
+
+
+def test_a_claim_goes_on_at_the_step_that_took_the_place() -> None:
+    assert edit((1, 2, 9, 8, 5), {3: 1, 4: 1}).moves == {3: 9, 4: 9}
+
+
+def test_a_claim_at_the_end_goes_on_at_what_is_appended() -> None:
+    edited = edit((1, 2, 3, 4, 5, 9), {None: 2})
+    assert edited.moves == {None: 9}
+    assert edited.words == ['2 claims that had done all steps go on at step 9 "Step 9"']
+
+
+def test_a_claim_whose_last_step_is_taken_out_is_at_the_end() -> None:
+    assert edit((1, 2, 3), {5: 1, None: 1}).moves == {5: None}
+
+
+def test_an_order_that_would_run_a_step_again_is_refused() -> None:
+    edited = edit((1, 3, 2, 4, 5), {3: 1})
+    assert find_codes(edited) == [("/steps/2", "WOULD_REPEAT")]
+    assert edited.faults[0].message.startswith(
+        'Step 2 "Step 2" would run again for 1 claim that stands at step 3 "Step 3".'
+    )
+
+
+def test_an_order_that_would_leave_a_step_out_is_refused() -> None:
+    assert find_codes(edit((1, 3, 2, 4, 5), {2: 7})) == [("/steps/1", "WOULD_SKIP")]
+
+
+def test_any_order_will_do_where_no_claim_stands_in_between() -> None:
+    edited = edit((1, 3, 2, 4, 5), {1: 1, 4: 1, None: 1})
+    assert (edited.faults, edited.moves) == ((), {})
+
+
+def test_an_id_keeps_its_kind_and_one_taken_out_does_not_come_back() -> None:
+    new = a_course(1, 2, 7)
+    steps = [a_step(1), a_step(2, "CHECKPOINT"), a_step(7)]
+    changed = msgspec.convert({**msgspec.to_builtins(new), "steps": steps}, Definition)
+    retired = {7: KnownStep("WAIT", "Old wait", "taken out")}
+    edited = decide_edit(a_course(1, 2), changed, retired, {})
+    assert find_codes(edited) == [("/steps/1/id", "ID_REUSED"), ("/steps/2/id", "ID_REUSED")]
+    assert edited.faults[1].message == (
+        'The id 7 was that of "Old wait", which was taken out; claims may have run it. '
+        "Give this step a new one, such as 8."
+    )
+
+
+def test_the_course_is_the_same_while_the_steps_stand_as_they_stood() -> None:
+    assert is_same_course(a_course(1, 2), a_course(1, 2))
+    assert not is_same_course(a_course(1, 2), a_course(2, 1))
+    assert not is_same_course(a_course(1, 2), a_course(1, 2, 3))
+
+
+@given(
+    new=st.lists(st.sampled_from((*OLD_IDS, 8, 9)), min_size=1, unique=True),
+    places=st.sets(st.sampled_from((*OLD_IDS, None)), min_size=1),
+)
+def test_whatever_is_taken_leaves_each_claim_exactly_what_it_had_not_done(
+    new: list[int], places: set[Place]
+) -> None:
+    edited = edit(tuple(new), dict.fromkeys(places, 1))
+    if edited.faults:
+        assert edited.moves == {}
+        assert any(not find_good_starts(new, place) for place in places)
+        return
+    for place in places:
+        after = edited.moves.get(place, place)
+        start = len(new) if after is None else new.index(after)
+        assert start in find_good_starts(new, place)
+
+
+def find_good_starts(new: list[int], place: Place) -> list[int]:
+    """Where a claim may go on: of the old steps that are left it runs those it has not done. One
+    whose step is still there cannot go on anywhere else."""
+    done = OLD_IDS if place is None else OLD_IDS[: OLD_IDS.index(place)]
+    left = {each for each in OLD_IDS if each in new and each not in done}
+    starts = [new.index(place)] if place in new else list(range(len(new) + 1))
+    return [at for at in starts if {each for each in new[at:] if each in OLD_IDS} == left]

@@ -1,0 +1,130 @@
+"""Contact hours and quiet hours: when a contact may be sent, on every path and across midnight."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.escalation.schedule import make_process
+from dunwell.escalation.sending_hours import (
+    SendingHours,
+    find_quiet_channels,
+    find_sending_hours,
+)
+from dunwell.merchants.configuration import Channel, Configuration, Guards, QuietHours
+from dunwell.messages.guards import HeldBy, KeptBack
+from dunwell.workflows.definition import CommunicationStep
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.merchants import CONFIGURATION
+
+NIGHT = QuietHours("21:00", "08:00")
+
+
+def quiet(hours: QuietHours | None = NIGHT) -> Configuration:
+    return msgspec.structs.replace(CONFIGURATION, guards=Guards(quiet_hours=hours))
+
+
+def hours_of(
+    send: str = "CONTACT_HOURS",
+    channel: Channel = "EMAIL",
+    configuration: Configuration | None = None,
+    **contact_hours: Any,
+) -> SendingHours:
+    hours = {**DOCUMENT["settings"]["contactHours"], **contact_hours}
+    definition = a_definition(settings={**DOCUMENT["settings"], "contactHours": hours})
+    step = definition.steps[0]
+    assert isinstance(step, CommunicationStep)
+    step = msgspec.structs.replace(step, send=send)
+    process = make_process(definition, "Europe/Berlin")
+    return find_sending_hours(process, step, channel, configuration or quiet())
+
+
+def berlin(day: int, hour: int, minute: int = 0) -> datetime:
+    """In March 2026, before the clocks change; the second is a Monday."""
+    return datetime(2026, 3, day, hour - 1, minute, tzinfo=UTC)
+
+
+def test_contact_hours_hold_a_step_that_waits_for_them() -> None:
+    assert hours_of().find_hold(berlin(2, 9)) is None
+    held = KeptBack(berlin(3, 9), HeldBy.CONTACT_HOURS)
+    assert hours_of().find_hold(berlin(2, 18)) == held
+
+
+@pytest.mark.parametrize(
+    ("now", "until"),
+    [
+        (berlin(2, 21), berlin(3, 8)),
+        (berlin(2, 23, 59), berlin(3, 8)),
+        (berlin(3, 7, 59), berlin(3, 8)),
+        (berlin(3, 8), None),
+        (berlin(3, 20, 59), None),
+    ],
+)
+def test_quiet_hours_hold_what_is_sent_at_once(now: datetime, until: datetime | None) -> None:
+    expected = KeptBack(until, HeldBy.QUIET_HOURS) if until else None
+    assert hours_of("IMMEDIATE").find_hold(now) == expected
+    assert hours_of("IMMEDIATE", "SMS").find_hold(now) == expected
+
+
+def test_a_letter_wakes_nobody_and_without_quiet_hours_nothing_is_quiet() -> None:
+    assert hours_of("IMMEDIATE", "LETTER").find_hold(berlin(2, 23)) is None
+    assert hours_of("IMMEDIATE", configuration=quiet(None)).find_hold(berlin(2, 23)) is None
+    assert find_quiet_channels(quiet(), berlin(2, 23)) == {"EMAIL", "SMS"}
+    assert find_quiet_channels(quiet(), berlin(2, 20)) == frozenset()
+
+
+def test_quiet_hours_within_a_day_and_up_to_midnight() -> None:
+    noon = hours_of("IMMEDIATE", configuration=quiet(QuietHours("12:00", "13:30")))
+    assert noon.find_hold(berlin(2, 12)) == KeptBack(berlin(2, 13, 30), HeldBy.QUIET_HOURS)
+    assert noon.find_hold(berlin(2, 13, 30)) is None
+    for end in ("24:00", "00:00"):
+        late = hours_of("IMMEDIATE", configuration=quiet(QuietHours("20:00", end)))
+        assert late.first_moment(berlin(2, 20)) == berlin(2, 23) + timedelta(hours=1)
+
+
+def test_the_first_moment_keeps_both_and_says_what_holds_now() -> None:
+    evenings: Any = {"from": "07:00", "to": "22:00"}
+    both = hours_of(**evenings)
+    assert both.find_hold(berlin(2, 21, 30)) == KeptBack(berlin(3, 8), HeldBy.QUIET_HOURS)
+    # A Friday night: the contact hours begin on Monday, and the quiet ones end after them.
+    assert both.find_hold(berlin(6, 22)) == KeptBack(berlin(9, 8), HeldBy.CONTACT_HOURS)
+    assert both.first_moment_on(berlin(7, 12).date()) == berlin(9, 8)
+
+
+def test_quiet_hours_that_end_in_a_doubled_hour_end_once_it_is_over() -> None:
+    hours = hours_of("IMMEDIATE", configuration=quiet(QuietHours("22:00", "02:30")))
+    first, second = (
+        datetime(2026, 10, 25, 0, 15, tzinfo=UTC),
+        datetime(2026, 10, 25, 1, 15, tzinfo=UTC),
+    )
+    assert hours.first_moment(first) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    assert hours.first_moment(second) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+
+def test_hours_that_leave_nothing_between_them_do_not_search_for_ever() -> None:
+    never = hours_of(configuration=quiet(QuietHours("08:00", "20:00")))
+    hold = never.find_hold(berlin(2, 10))
+    assert hold is not None
+    assert hold.not_before > berlin(2, 10)
+
+
+times = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.integers(0, 59))
+instants = st.datetimes(
+    datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC)
+)  # fmt: skip
+
+
+@given(times, times, instants)
+def test_when_the_first_moment_has_come_nothing_holds(
+    since: str, until: str, now: datetime
+) -> None:
+    if since == until:
+        return
+    hours = hours_of("IMMEDIATE", configuration=quiet(QuietHours(since, until)))
+    moment = hours.first_moment(now)
+    assert moment >= now
+    assert hours.find_hold(moment) is None
+    assert (hours.find_hold(now) is None) == (moment == now)

@@ -1,0 +1,168 @@
+"""Every field of a definition has its verdict, and a change of it alone gets it (CONTRACT 6)."""
+
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+import pytest
+
+from dunwell.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Condition,
+    ContactHours,
+    Definition,
+    FeeStep,
+    Holidays,
+    LatePolicy,
+    ProcessSettings,
+    Template,
+    WaitStep,
+)
+from dunwell.workflows.versions import FIELD_VERDICTS, Verdict, find_verdict
+
+STEPS = [CommunicationStep, WaitStep, FeeStep, CheckpointStep]
+TEXT = {"en": "Another text"}
+MAIL = {"subject": TEXT, "body": TEXT}
+# All that a definition can say, said.
+FULL: dict[str, Any] = {
+    "settings": {
+        "languages": ["en"], "currency": "EUR", "timezone": "Europe/Berlin",
+        "processingStart": "DUE_DATE",
+        "contactHours": {"weekdays": ["MON"], "from": "09:00", "to": "18:00"},
+        "holidays": {"country": "DE", "subdivision": "HH"},
+        "feesNeedContact": True, "latePolicy": {"skipIfOlderThanDays": 30},
+    },
+    "snippets": {"signature": {"en": "Your team"}},
+    "templates": {"reminder": {
+        "EMAIL": {"subject": {"en": "A"}, "body": {"en": "B"}},
+        "SMS": {"body": {"en": "C"}},
+        "LETTER": {"subject": {"en": "D"}, "body": {"en": "E"}},
+    }},
+    "steps": [
+        {"id": 1, "name": "Mail", "kind": "COMMUNICATION", "channel": "EMAIL",
+         "template": "reminder", "fallbacks": ["SMS"], "send": "CONTACT_HOURS",
+         "attachments": "NONE", "when": {"has": ["email"]}},
+        {"id": 2, "name": "Wait", "kind": "WAIT", "days": 7, "when": {"country": "DE"}},
+        {"id": 3, "name": "Fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "250",
+         "when": {"outstanding": {"min": "1"}}},
+        {"id": 4, "name": "Mark", "kind": "CHECKPOINT", "offset": 14, "message": "x",
+         "when": {"language": "en"}},
+    ],
+}  # fmt: skip
+OF_EVERY_STEP = {"id": 99, "name": "Another name", "when": {"city": {"equals": "Kiel"}}}
+# Another value for each field, by where it stands.
+OTHERS: dict[type, dict[str, Any]] = {
+    Definition: {
+        "settings": {"languages": ["de"]}, "steps": FULL["steps"][::-1],
+        "templates": {}, "snippets": {},
+    },
+    ProcessSettings: {
+        "languages": ["de"], "currency": "CHF", "timezone": "Europe/Zurich",
+        "processing_start": "CREATION", "contact_hours": None, "holidays": None,
+        "fees_need_contact": False, "late_policy": None,
+    },
+    ContactHours: {"weekdays": ["TUE"], "since": "10:00", "until": "17:00"},
+    Holidays: {"country": "AT", "subdivision": None},
+    LatePolicy: {"skip_if_older_than_days": 31},
+    Template: {"email": MAIL, "sms": {"body": TEXT}, "letter": MAIL},
+    Condition: {
+        "outstanding": {"min": "9"}, "total": {"min": "9"}, "age": {"min": 9},
+        "primary_age_days": {"max": 9}, "country": "AT", "language": "de", "item_type": "PRIMARY",
+        "has": ["address"], "email": {"endsWith": "x"}, "mobile_number": {"startsWith": "+4"},
+        "city": {"equals": "Kiel"}, "postal_code": {"startsWith": "2"},
+        "custom_fields": {"a": "b"},
+    },
+    CommunicationStep: OF_EVERY_STEP | {
+        "channel": "LETTER", "template": "other", "fallbacks": [], "send": "IMMEDIATE",
+        "attachments": "REQUIRED",
+    },
+    WaitStep: OF_EVERY_STEP | {"days": 8, "business_days": 7},
+    FeeStep: OF_EVERY_STEP | {"type": "COLLECTION_FEE", "value": "251"},
+    CheckpointStep: OF_EVERY_STEP | {"offset": 15, "message": "y"},
+}  # fmt: skip
+# Where each part stands in FULL, and what a change of any of its fields amounts to.
+PLACES: dict[type, tuple[tuple[str | int, ...], Verdict | None]] = {
+    Definition: ((), None),
+    ProcessSettings: (("settings",), Verdict.MAJOR),
+    ContactHours: (("settings", "contactHours"), Verdict.MAJOR),
+    Holidays: (("settings", "holidays"), Verdict.MAJOR),
+    LatePolicy: (("settings", "latePolicy"), Verdict.MAJOR),
+    Template: (("templates", "reminder"), Verdict.MINOR),
+    Condition: (("steps", 1, "when"), Verdict.MAJOR),
+    **{step: (("steps", index), None) for index, step in enumerate(STEPS)},
+}
+# Parts whose place is within the fields of others, which stand above.
+WITHIN = {"EmailTemplate", "SmsTemplate", "LetterTemplate", "Bounds", "TextTest"}
+
+
+def parts_of(shape: type, seen: set[type]) -> Iterator[type]:
+    """Every struct that a definition is made of."""
+    if shape in seen:
+        return
+    seen.add(shape)
+    yield shape
+    for hint in get_type_hints(shape).values():
+        for found in structs_in(hint):
+            yield from parts_of(found, seen)
+
+
+def structs_in(hint: Any) -> Iterator[type]:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+    for argument in get_args(hint):
+        yield from structs_in(argument)
+
+
+PARTS = [part for part in parts_of(Definition, set()) if part.__name__ not in WITHIN]
+FIELDS = [(part, field.name) for part in PARTS for field in msgspec.structs.fields(part)]
+
+
+def changed(part: type, field: str) -> Definition:
+    """The full definition with another value in one field."""
+    document = msgspec.json.decode(msgspec.json.encode(FULL))
+    place: Any = document
+    for key in PLACES[part][0]:
+        place = place[key]
+    names = {each.name: each.encode_name for each in msgspec.structs.fields(part)}
+    place[names[field]] = OTHERS[part][field]
+    return msgspec.convert(document, Definition)
+
+
+def test_the_parts_looked_at_are_all_there_are() -> None:
+    assert set(PARTS) == set(PLACES) == set(OTHERS)
+    assert len(FIELDS) > 50
+
+
+def test_the_table_names_every_field_of_a_definition_and_of_its_steps() -> None:
+    assert set(FIELD_VERDICTS) == {Definition, *STEPS}
+    for part, verdicts in FIELD_VERDICTS.items():
+        assert set(verdicts) == {field.name for field in msgspec.structs.fields(part)}
+
+
+@pytest.mark.parametrize(("part", "field"), FIELDS)
+def test_a_change_of_one_field_gets_the_fields_verdict(part: type, field: str) -> None:
+    old, new = msgspec.convert(FULL, Definition), changed(part, field)
+    assert old != new
+    expected = PLACES[part][1] or FIELD_VERDICTS[part][field]
+    assert find_verdict(old, new) is find_verdict(new, old) is expected
+
+
+def test_the_contract_is_kept_to_the_letter() -> None:
+    """Template, texts, snippets, channel, fallbacks, fee, checkpoint, name, send, attachments."""
+    minor = {
+        name
+        for verdicts in FIELD_VERDICTS.values()
+        for name, verdict in verdicts.items()
+        if verdict is Verdict.MINOR
+    }
+    assert minor == {
+        "template", "templates", "snippets", "channel", "fallbacks", "type", "value", "offset",
+        "message", "name", "send", "attachments",
+    }  # fmt: skip
+
+
+def test_another_kind_under_the_same_id_is_major() -> None:
+    steps = [{"id": 1, "name": "Mail", "kind": "WAIT", "days": 1}, *FULL["steps"][1:]]
+    new = msgspec.convert({**FULL, "steps": steps}, Definition)
+    assert find_verdict(msgspec.convert(FULL, Definition), new) is Verdict.MAJOR

@@ -1,0 +1,102 @@
+"""A definition is written as people read it, and read again as the same."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.errors import ValidationError
+from dunwell.kit.yaml_document import find_line, parse_yaml, render_yaml
+from dunwell.workflows.checking import read_definition
+from dunwell.workflows.definition import CheckpointStep, Definition, WaitStep
+from dunwell.workflows.document import render_document
+from dunwell.workflows.step_ids import KnownStep, find_reused_ids
+from dunwell.workflows.text_changes import find_text_changes
+from tests.domain.test_verdict_fields import FULL
+from tests.support.definitions import a_definition, a_document
+
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=30
+) | st.sampled_from(["1e5", "18:00", "no", "~", "<<", "", "2020-01-01", "a: b", "# c", "0x1", "="])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+STEPS = st.lists(
+    st.builds(WaitStep, st.integers(1, 9), TEXTS.filter(bool), days=st.integers(1, 30))
+    | st.builds(
+        CheckpointStep, st.integers(1, 9), TEXTS.filter(bool), offset=st.integers(-5, 5),
+        message=TEXTS,
+    ),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_yaml_that_is_written_is_read_as_the_same(value: Any) -> None:
+    assert parse_yaml(render_yaml(value)) == value
+
+
+@given(STEPS)
+def test_a_definition_that_is_written_is_read_as_the_same(steps: list[Any]) -> None:
+    definition = Definition(a_definition().settings, steps)
+    written = render_yaml(render_document(definition))
+    assert msgspec.convert(parse_yaml(written), Definition) == definition
+
+
+@pytest.mark.parametrize("document", [FULL, a_document()])
+def test_all_a_definition_can_say_is_written_and_defaults_are_not(document: Any) -> None:
+    definition = msgspec.convert(document, Definition)
+    written = render_document(definition)
+    assert read_definition(written) == definition
+    assert "fallbacks" not in render_document(a_definition())["steps"][0]
+
+
+def test_a_step_opens_with_what_it_is_and_ends_with_its_guard() -> None:
+    [step, *_] = render_document(msgspec.convert(FULL, Definition))["steps"]
+    assert list(step)[:4] == ["id", "name", "kind", "channel"]
+    assert list(step)[-1] == "when"
+
+
+def test_texts_of_several_lines_and_times_are_written_as_people_write_them() -> None:
+    value = {"body": "Dear\n\nyou\n", "from": "09:00", "days": ["MON", "TUE"]}
+    assert render_yaml(value) == ('body: |\n  Dear\n\n  you\nfrom: "09:00"\ndays: [MON, TUE]\n')
+
+
+def test_a_fault_is_found_in_the_line_it_stands_or_in_that_of_what_holds_it() -> None:
+    text = "settings:\n  languages: [en]\nsteps:\n  - id: 1\n    name: A\n  - id: 2\n    name: B\n"
+    assert find_line(text, ["settings", "languages", "0"]) == 2
+    assert find_line(text, ["steps", "1", "name"]) == 7
+    assert find_line(text, ["steps", "1", "when"]) == 6
+    assert find_line(text, ["templates"]) == 1
+    assert find_line(text, []) == 1
+
+
+def test_a_draft_has_the_shape_of_a_definition_and_may_have_other_faults() -> None:
+    assert read_definition(a_document(templates={})) == a_definition(templates={})
+    with pytest.raises(ValidationError) as refusal:
+        read_definition({**a_document(), "steps": [{"id": "1"}], "snippet": {}})
+    assert {fault.path for fault in refusal.value.faults} >= {"/snippet", "/steps/0/kind"}
+    with pytest.raises(ValidationError):
+        read_definition(a_document(snippets={"a": {"de": "\x00", "en": "x"}}))
+
+
+def test_what_changed_inside_a_text_is_told_line_by_line() -> None:
+    old = a_definition(snippets={"a": {"de": "one\ntwo\nthree\nfour", "en": "x"}})
+    new = a_definition(snippets={"a": {"de": "one\ntwo\n3\nfour", "en": "y"}})
+    assert find_text_changes(old, new) == {"snippets.a.de": [" two", "-three", "+3", " four"]}
+    assert find_text_changes(old, old) == {}
+
+
+def test_an_id_stands_for_one_kind_for_good() -> None:
+    known = {2: KnownStep("WAIT", "Old wait", "v1.0"), 3: KnownStep("WAIT", "Gone", "v1.0")}
+    faults = find_reused_ids(known, a_definition())
+    assert [(fault.path, fault.code) for fault in faults] == [("/steps/2/id", "ID_REUSED")]
+    assert faults[0].message == (
+        'The id 3 was that of "Gone" (WAIT, v1.0) and stays with it; '
+        "give this FEE step a new one, such as 6."
+    )
+    assert find_reused_ids({}, a_definition()) == []

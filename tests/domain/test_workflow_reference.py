@@ -1,0 +1,45 @@
+"""The operator's reference of definitions is what the code says, and leaves no field out."""
+
+import re
+
+import jsonschema
+import msgspec
+from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
+
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.messages.checking import find_template_faults
+from dunwell.workflows.checking import definition_schema, find_definition_faults
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.reference import FIELD_WORDS
+from tests.domain.test_verdict_fields import FULL
+from tests.support.definitions import a_document
+
+
+def test_the_drawn_tables_are_current() -> None:
+    page = PAGE.read_text()
+    assert draw_page(page) == page, "run: python tools/write_reference.py"
+    assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
+
+
+def test_the_shipped_schema_is_current_and_takes_definitions() -> None:
+    assert SCHEMA.read_text() == draw_schema(), "run: python tools/write_reference.py"
+    validator = jsonschema.Draft202012Validator(definition_schema())
+    for document in (FULL, a_document()):
+        assert list(validator.iter_errors(document)) == []
+    assert list(validator.iter_errors(a_document(snippet={}))) != []
+
+
+def test_every_field_of_a_definition_has_its_words() -> None:
+    assert set(FIELD_WORDS) == set(PARTS)
+    for part, words in FIELD_WORDS.items():
+        assert set(words) == {field.name for field in msgspec.structs.fields(part)}
+    defined = definition_schema()["$defs"]
+    assert set(defined) == {part.__name__ for part in FIELD_WORDS}
+
+
+def test_the_example_of_the_page_can_be_published() -> None:
+    example = re.search(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert example is not None
+    document = parse_yaml(example[1])
+    assert find_definition_faults(document) == []
+    assert find_template_faults(msgspec.convert(document, Definition)) == []

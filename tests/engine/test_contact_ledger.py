@@ -1,0 +1,117 @@
+"""What becomes of each hand-over stands in the ledger, once; what ends none leaves no row."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.messages.channel import Outcome, Permanent, Temporary
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.ledgers import outcomes, seal_and_verify, told
+
+_DIGESTS = """
+SELECT m.state, l.recipient_digest = m.recipient_digest AS recipient,
+       l.content_digest = m.content_digest AS content, length(m.content_digest) AS length
+FROM contact_ledger l JOIN communications m USING (merchant_id, communication_id)
+WHERE merchant_id = $1
+"""
+
+
+async def answered(
+    resources: Resources, clock: MovableClock, *answers: Outcome | Exception, **given: Any
+) -> House:
+    """One claim, whose channel gave these answers."""
+    channel = ScriptedChannel(list(answers), **given)
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    await house.create()
+    await house.run()
+    return house
+
+
+async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await answered(resources, clock)
+    assert await told(house) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
+    assert [tuple(row) for row in await house.rows(_DIGESTS)] == [("ACCEPTED", True, True, 32)]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_temporary_answers_leave_no_row(resources: Resources, clock: MovableClock) -> None:
+    house = await answered(resources, clock, Temporary(60), Temporary(60))
+    assert await outcomes(house) == []
+    assert (await seal_and_verify(house)).findings == ()
+    clock.advance(timedelta(hours=1))
+    await house.run()
+    clock.advance(timedelta(hours=1))
+    await house.run()
+    assert await told(house) == [("ACCEPTED", 1, 0, "EMAIL", 3)]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_a_refusal_and_the_fallback_are_two_rows(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channels = [
+        ScriptedChannel([Permanent("gone")]),
+        ScriptedChannel(channel="SMS"),
+        ScriptedChannel(channel="LETTER"),
+    ]
+    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"], channels=channels)
+    await house.create(**REACHABLE)
+    await house.run()
+    assert await told(house) == [("REFUSED", 1, 0, "EMAIL", 1), ("ACCEPTED", 1, 1, "SMS", 1)]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_what_was_refused_before_it_was_handed_over_leaves_no_row(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    await house.create()
+    await house.run()
+    clock.advance(timedelta(days=8))
+    await house.run()
+    assert [row["state"] for row in await house.rows(
+        "SELECT state FROM communications WHERE merchant_id = $1")] == ["FAILED"]  # fmt: skip
+    assert await outcomes(house) == []
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_a_failure_reported_late_is_told_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await answered(resources, clock)
+    [message] = house.channels[0].sent
+    for _ in range(2):
+        async with house.work(SYSTEM) as work:
+            await report_failure(work, resources.keys, message.communication_id, "unknown")
+    assert await outcomes(house) == ["ACCEPTED", "FAILED_LATER"]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+@pytest.mark.parametrize("is_broken_off", [True, False])
+async def test_a_contact_that_may_have_left_is_told_as_unknown(
+    resources: Resources, clock: MovableClock, is_broken_off: bool
+) -> None:
+    house = await answered(resources, clock, TimeoutError(), is_repeatable=False)
+    if is_broken_off:
+        # As if the process had died before it could record the missing answer.
+        async with house.work(SYSTEM) as work:
+            await work.tx.execute("DELETE FROM contact_ledger")
+            await work.tx.execute(
+                "UPDATE communications SET state = 'HANDED_OVER', lease_until = now() - '1 hour'"
+                "::interval, lease_id = gen_random_uuid() WHERE merchant_id = $1",
+                work.merchant_id,
+            )
+        clock.move_to(clock.now() + timedelta(days=365))
+        await house.run()
+    assert await told(house) == [("UNKNOWN", 1, 0, "EMAIL", 1)]
+    assert len(house.channels[0].sent) == 1
+    assert (await seal_and_verify(house)).findings == ()

@@ -1,0 +1,122 @@
+"""Disputes that two people end at once, and that come while something else is under way."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.disputes.open_dispute import open_dispute
+from dunwell.disputes.resolve_dispute import Resolution, resolve_dispute
+from dunwell.errors import InvalidState
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.channel import Temporary
+from tests.engine.test_races import InterruptedChannel
+from tests.support.definitions import a_definition
+from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, resolve, withdraw
+from tests.support.house import House, a_house
+
+Ending = Callable[[House, Dispute], Awaitable[Dispute]]
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
+
+
+async def accept(house: House, opened: Dispute) -> Dispute:
+    return await resolve(house, opened, ACCEPTED)
+
+
+async def reject(house: House, opened: Dispute) -> Dispute:
+    return await resolve(house, opened, REJECTED)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(accept, reject), (reject, withdraw), (withdraw, accept), (accept, accept)]
+)
+async def test_of_two_who_end_a_dispute_at_once_one_does(
+    resources: Resources, clock: MovableClock, one: Ending, other: Ending
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    for number in range(5):
+        [claim_id] = await house.create(f"INV-{number}")
+        opened = await dispute(house, claim_id)
+        ended = await asyncio.gather(
+            *(end(house, opened) for end in (one, other, one, other)), return_exceptions=True
+        )
+        [stored] = await read_disputes(house, claim_id)
+        done = [each for each in ended if not isinstance(each, InvalidState)]
+        assert set(map(repr, done)) == {repr(stored)}
+        assert len(done) == (4 if one is other else 2)
+        is_accepted = stored.state is DisputeState.ACCEPTED
+        expected = Status.WITHDRAWN if is_accepted else Status.CREATED
+        claim = await house.read(claim_id)
+        assert (claim.status, claim.holds) == (expected, [])
+
+
+async def test_who_comes_second_waits_and_finds_it_ended(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    opened = await dispute(house, claim_id)
+    async with house.work() as work:
+        await resolve_dispute(work, claim_id, opened.dispute_id, Resolution(REJECTED))
+        second = asyncio.create_task(withdraw(house, opened))
+        await asyncio.wait([second], timeout=0.3)
+        assert not second.done()
+    with pytest.raises(InvalidState):
+        await second
+    assert [each.state for each in await read_disputes(house, claim_id)] == [REJECTED]
+
+
+async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    [claim_id] = await house.create()
+    async with house.work() as work:
+        await open_dispute(work, claim_id, NewDispute("DEFECTIVE"), real_now=work.now)
+        paying = asyncio.create_task(house.pay(claim_id, 10240))
+        await asyncio.wait([paying], timeout=0.3)
+        assert not paying.done()
+    assert (await paying).status is Status.COLLECTED
+    assert len(await read_disputes(house, claim_id)) == 1
+    with pytest.raises(InvalidState):
+        await dispute(house, claim_id)
+
+
+async def test_disputed_while_the_channel_is_away_nothing_is_tried_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = InterruptedChannel([Temporary(60)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+    opened: list[Dispute] = []
+
+    async def object_to_it() -> None:
+        opened.append(await dispute(house, claim_id))
+
+    channel.meanwhile = object_to_it
+    await house.run_until(clock.now().replace(hour=12))
+    assert len(channel.sent) == 1
+    await accept(house, opened[0])
+    await house.run_until(clock.now().replace(hour=15))
+    assert len(channel.sent) == 1
+    assert [row["state"] for row in await house.rows(_STATES)] == ["CANCELLED"]
+    assert [each["type"] for each in await house.events(claim_id)] == ["DISPUTED"]
+
+
+async def test_accepted_while_a_message_is_at_the_channel_what_was_sent_is_told_and_nothing_follows(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = InterruptedChannel()
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    [claim_id] = await house.create()
+
+    async def accept_at_once() -> None:
+        await accept(house, await dispute(house, claim_id))
+
+    channel.meanwhile = accept_at_once
+    await house.run_until(clock.now().replace(day=30))
+    assert [each["type"] for each in await house.events(claim_id)] == ["DISPUTED", "ESCALATED"]
+    assert (await house.read(claim_id)).status is Status.WITHDRAWN

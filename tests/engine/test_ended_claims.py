@@ -1,0 +1,187 @@
+"""A merchant ends, pauses or changes a claim while its process is at work on it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.claims.states import Status
+from dunwell.claims.store import lock_claim
+from dunwell.errors import InvalidState, NotFound
+from dunwell.escalation.archive_claim import archive_claim
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.withdraw_claim import withdraw_claim
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.messages.channel import Message, Outcome
+from dunwell.payments.add_item import NewItem, add_item
+from dunwell.payments.delete_item import delete_item
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+
+DAY = timedelta(days=1)
+Deed = Callable[[Work, int], Awaitable[None]]
+_CONTACTS = "SELECT communication_id, claim_id, state FROM communications WHERE merchant_id = $1"
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 > 0"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def change_address(work: Work, claim_id: int) -> None:
+    await change_contact_data(work, claim_id, {"email": "new@example.org"})
+
+
+async def do(house: House, deed: Deed, claim_id: int) -> bool:
+    """Whether it was done, or refused by the claim's state."""
+    async with house.work() as work:
+        try:
+            await deed(work, claim_id)
+        except InvalidState:
+            return False
+    return True
+
+
+async def dispatch(house: House) -> None:
+    dispatcher = MessageDispatcher(house.resources, house.channels)
+    await dispatcher.run_once()
+    while not dispatcher.is_idle:
+        await dispatcher.run_once()
+    await dispatcher.close()
+
+
+async def dispatch_into(house: House, deed: Deed, claim_id: int) -> None:
+    """The deed is done and committed while a dispatcher, which has leased and rendered, waits for
+    the claim at the gate."""
+    async with house.work() as work:
+        await lock_claim(work.tx, work.merchant_id, claim_id)
+        sending = asyncio.create_task(dispatch(house))
+        while (await house.rows(_WAITING))[0][0] == 0:
+            assert not sending.done()
+            await asyncio.sleep(0)
+        await deed(work, claim_id)
+    await sending
+
+
+@pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
+async def test_a_claim_ended_a_moment_ago_gets_no_message(house: House, deed: Deed) -> None:
+    [claim_id] = await house.create()
+    await Engine(house.resources).run_once()
+    await dispatch_into(house, deed, claim_id)
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["CANCELLED"]
+    assert await house.events(claim_id) == []
+
+
+async def test_a_claim_paused_a_moment_ago_gets_no_message(house: House) -> None:
+    [claim_id] = await house.create()
+    await Engine(house.resources).run_once()
+    await dispatch_into(house, pause_claim, claim_id)
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["PLANNED"]
+
+
+async def test_a_message_goes_to_the_address_of_the_last_moment(house: House) -> None:
+    [claim_id] = await house.create()
+    await Engine(house.resources).run_once()
+    await dispatch_into(house, change_address, claim_id)
+    assert house.channels[0].sent == []
+    await house.run()
+    assert [each.recipient for each in house.channels[0].sent] == ["new@example.org"]
+
+
+async def test_a_message_that_has_left_when_the_claim_is_withdrawn_is_the_last(
+    house: House, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+
+    class Withdrawn(ScriptedChannel):
+        async def send(self, message: Message) -> Outcome:
+            await do(house, withdraw_claim, claim_id)
+            return await super().send(message)
+
+    house.channels[:] = [Withdrawn()]
+    await house.run_until(clock.now() + 30 * DAY)
+    assert len(house.channels[0].sent) == 1
+    claim = await house.read(claim_id)
+    assert (claim.status, claim.next_step_at) == (Status.WITHDRAWN, None)
+    assert [each["type"] for each in await house.events(claim_id)] == ["ESCALATED"]
+    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["ACCEPTED"]
+
+
+@pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
+async def test_ends_and_messages_at_once_leave_each_contact_sent_or_cancelled(
+    house: House, deed: Deed
+) -> None:
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(30)))
+    engine = Engine(house.resources)
+    await asyncio.gather(engine.run_once(), *(do(house, deed, each) for each in claim_ids[:10]))
+    await asyncio.gather(dispatch(house), *(do(house, deed, each) for each in claim_ids[10:]))
+    await house.run()
+    sent = {message.communication_id for message in house.channels[0].sent}
+    for row in await house.rows(_CONTACTS):
+        assert row["state"] == ("ACCEPTED" if row["communication_id"] in sent else "CANCELLED")
+    due = "SELECT FROM claims WHERE merchant_id = $1 AND due_at IS NOT NULL"
+    assert await house.rows(due) == []
+
+
+async def test_of_a_payment_and_an_end_at_once_both_stand_or_the_end_is_refused(
+    house: House,
+) -> None:
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
+    for claim_id in claim_ids:
+        _, is_withdrawn = await asyncio.gather(
+            house.pay(claim_id, 10240), do(house, withdraw_claim, claim_id)
+        )
+        claim = await house.read(claim_id)
+        assert claim.status is (Status.WITHDRAWN if is_withdrawn else Status.COLLECTED)
+        assert claim.balance.outstanding_cents == 0
+
+
+async def test_a_payment_and_a_pause_at_once_collect_the_claim(
+    house: House, clock: MovableClock
+) -> None:
+    claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
+    await Engine(house.resources).run_once()
+    for claim_id in claim_ids:
+        _, is_paused = await asyncio.gather(
+            house.pay(claim_id, 10240), do(house, pause_claim, claim_id)
+        )
+        claim = await house.read(claim_id)
+        assert claim.status is Status.COLLECTED
+        assert len(claim.holds) == (1 if is_paused else 0)
+    await house.run_until(clock.now() + DAY)
+    assert house.channels[0].sent == []
+
+
+async def test_pauses_at_once_leave_one(house: House) -> None:
+    [claim_id] = await house.create()
+    await asyncio.gather(*(do(house, pause_claim, claim_id) for _ in range(6)))
+    assert len((await house.read(claim_id)).holds) == 1
+    assert len(await house.rows("SELECT FROM holds WHERE merchant_id = $1")) == 1
+
+
+async def test_an_item_deleted_many_times_at_once_is_deleted_once(house: House) -> None:
+    [claim_id] = await house.create()
+    async with house.work() as work:
+        added = await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
+
+    async def delete() -> bool:
+        async with house.work() as work:
+            try:
+                await delete_item(work, claim_id, added.item.item_id)
+            except NotFound:
+                return False
+        return True
+
+    assert sorted(await asyncio.gather(*(delete() for _ in range(5)))) == [False] * 4 + [True]
+    assert (await house.read(claim_id)).balance.outstanding_cents == 10240

@@ -1,0 +1,110 @@
+"""What is foreseen for a claim is what the engine does, when every contact is accepted."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.conditions import ConditionFacts
+from dunwell.escalation.forecast import forecast
+from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts, make_process
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sandbox.advance_clock import advance_clock
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import ERP, House, a_house
+
+# A Monday, 10:00 in Berlin; Easter is on April 5th.
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SPAN = timedelta(days=90)
+SETTINGS = DOCUMENT["settings"]
+EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+CHECKPOINT = {"kind": "CHECKPOINT", "offset": 1, "message": "here"}
+
+DEFINITIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "usual": (SETTINGS, DOCUMENT["steps"]),
+    "starts with the due date": (
+        {**SETTINGS, "processingStart": "DUE_DATE"},
+        [EMAIL, {"kind": "WAIT", "days": 3}, EMAIL],
+    ),
+    "business days over Easter": (
+        SETTINGS,
+        [EMAIL, {"kind": "WAIT", "businessDays": 21}, EMAIL, {"kind": "WAIT", "businessDays": 5}],
+    ),
+    "waits that end at night and on a Sunday, over the change of clocks": (
+        {**SETTINGS, "contactHours": {"weekdays": ["SAT"], "from": "02:15", "to": "02:45"}},
+        [EMAIL, {"kind": "WAIT", "days": 22}, FEE, {**EMAIL, "send": "IMMEDIATE"}, EMAIL],
+    ),
+    "guards that fees and days change": (
+        SETTINGS,
+        [
+            {**FEE, "value": "1"}, EMAIL, {"kind": "WAIT", "days": 1}, FEE,
+            {**EMAIL, "when": {"outstanding": {"min": "10490"}}}, {"kind": "WAIT", "days": 5},
+            {**EMAIL, "when": {"itemType": "DUNNING_FEE"}},
+            {**CHECKPOINT, "when": {"primaryAgeDays": {"max": 25}}}, {"kind": "WAIT", "days": 2},
+            {**EMAIL, "when": {"outstanding": {"min": "10490"}, "total": {"max": "10490"}}},
+        ],
+    ),
+    "fees without contact, and a channel nobody has": (
+        {**SETTINGS, "feesNeedContact": False},
+        [FEE, {**EMAIL, "channel": "SMS", "fallbacks": ["EMAIL"]}, {**EMAIL, "channel": "LETTER"}],
+    ),
+}  # fmt: skip
+
+# The archiving stands behind every step.
+_HISTORY = """
+SELECT step_id, outcome, at FROM step_history WHERE merchant_id = $1 AND step_id > 0
+UNION ALL
+SELECT 1000, status, updated_at FROM claims WHERE merchant_id = $1 AND status = 'ARCHIVED'
+"""
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+async def test_what_is_foreseen_is_what_happens(
+    name: str, resources: Resources, clock: MovableClock
+) -> None:
+    settings, kinds = DEFINITIONS[name]
+    steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
+    document = {**DOCUMENT["templates"], "reminder": _TEMPLATE}
+    definition = a_definition(settings=settings, steps=steps, templates=document)
+    clock.move_to(START)
+    house = await a_house(resources, clock, definition, sandbox=True)
+    await house.create(items=[{**_ITEM, "dueDate": "2026-03-09"}])
+    foreseen = await _foresee(house, definition)
+    await advance_clock(resources, house.channels, house.merchant, ERP, START + SPAN)
+    happened = [(row["at"], row["step_id"], row["outcome"]) for row in await house.rows(_HISTORY)]
+    assert foreseen == sorted(happened)
+    assert foreseen[-1][2] == "ARCHIVED"
+
+
+_ITEM = {"reference": "INV-1001", "type": "PRIMARY", "value": "10240", "itemDate": "2026-02-10"}
+_BODY = {"de": "{{ landing.url }}", "en": "{{ landing.url }}"}
+_TEMPLATE = {
+    **DOCUMENT["templates"]["reminder"],
+    "SMS": {"body": _BODY},
+    "LETTER": {"subject": _BODY, "body": _BODY},
+}
+
+
+async def _foresee(house: House, definition: Any) -> list[tuple[datetime, int, str]]:
+    [row] = await house.rows("SELECT next_step_id, due_at FROM claims WHERE merchant_id = $1")
+    condition = ConditionFacts(
+        outstanding_cents=10240, total_cents=10240, today=START.date(),
+        first_primary_on=date(2026, 3, 9), item_types=frozenset({"PRIMARY"}),
+    )  # fmt: skip
+    foreseen = forecast(
+        make_process(definition, "Europe/Berlin"),
+        Position(row["next_step_id"], row["due_at"]),
+        StepFacts(condition, has_reached=False, usable_channels=frozenset({"EMAIL"})),
+        START,
+        until=START + SPAN,
+    )
+    return sorted((e.at, e.step.id if e.step else 1000, _outcome(e.outcome)) for e in foreseen)
+
+
+def _outcome(outcome: Outcome) -> str:
+    if isinstance(outcome, ContactPlanned):
+        return "DONE"
+    named = {"Skipped": "SKIPPED", "NobodyReachable": "FAILED", "Archived": "ARCHIVED"}
+    return named.get(type(outcome).__name__, "DONE")

@@ -1,0 +1,193 @@
+"""Two dispatchers at one person at the same moment: each waits for the other, and none for ever."""
+
+import asyncio
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import asyncpg
+import pytest
+
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.prepare_contacts import prepare_contacts
+from dunwell.escalation.workshop import Workshop
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Guards
+from dunwell.merchants.store import load_merchant
+from dunwell.messages.identities import Person, identify
+from dunwell.messages.store import Lease
+from tests.support.guards import a_guarded_house, contact_days, held_contacts
+from tests.support.house import House
+
+ERIKA = "erika@example.org"
+MIDNIGHT = datetime(2026, 3, 2, 23, 0, tzinfo=UTC)
+_RAISE = """
+INSERT INTO contact_guards VALUES ($1, $2, '{}', 5, 5)
+ON CONFLICT (merchant_id, identity_digest) DO UPDATE SET per_day = 5
+"""
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY state"
+
+
+async def plan(house: House) -> None:
+    while await Engine(house.resources).run_once():
+        pass
+
+
+async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None = None) -> int:
+    """One set of a dispatcher with a clock of its own, up to the calls; how many went out."""
+    resources = replace(house.resources, clock=clock or house.resources.clock)
+    merchant_id, now = house.merchant.merchant_id, resources.clock.now()
+    async with resources.database.connection() as connection:
+        merchant = await load_merchant(connection, merchant_id)
+    assert merchant is not None
+    workshop = Workshop.open(resources)
+    lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
+    prepared = await prepare_contacts(workshop, merchant, lease, limit)
+    await workshop.close()
+    return len(prepared.handed_over)
+
+
+async def states(house: House) -> list[str]:
+    return [row["state"] for row in await house.rows(_STATES)]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_two_claims_of_a_person_at_once_are_one_contact(
+    resources: Resources, clock: MovableClock, *, is_known: bool
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    person = {"email": ERIKA, "customerNumber": "K-1", "mobileNumber": "+4930123456"}
+    if is_known:
+        await house.create("FORMER", **person)
+        await house.run()
+        clock.advance(timedelta(days=1))
+    await house.create(*(f"INV-{n}" for n in range(12)), **person)
+    await plan(house)
+    assert sum(await asyncio.gather(*(dispatch(house) for _ in range(12)))) == 1
+    assert (await states(house)).count("PLANNED") == 11
+    assert all(days.count(clock.now().date()) == 1 for days in await contact_days(house))
+
+
+async def test_a_guard_that_somebody_else_began_meanwhile_is_waited_for_and_minded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    await house.create("A", email=ERIKA)
+    await house.run()
+    [row] = await house.rows("SELECT * FROM contact_guards WHERE merchant_id = $1")
+    await house.rows("DELETE FROM contact_guards WHERE merchant_id = $1")
+    await house.create("B", email=ERIKA)
+    await plan(house)
+    other = await asyncpg.connect(resources.settings.database_url)
+    async with other.transaction():
+        # Begun and not committed: nobody sees it, and nobody can begin it again.
+        await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
+        waiting = asyncio.create_task(dispatch(house))
+        done, _ = await asyncio.wait([waiting], timeout=0.3)
+        assert not done
+    await other.close()
+    assert await waiting == 0
+    assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
+    assert await contact_days(house) == [[clock.now().date()]]
+
+
+async def test_a_guard_under_lock_is_read_as_its_holder_leaves_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_guarded_house(resources, clock, Guards(max_contacts_per_day=2))
+    await house.create("A", email=ERIKA)
+    await house.run()
+    await house.create("B", email=ERIKA)
+    await plan(house)
+    other = await asyncpg.connect(resources.settings.database_url)
+    async with other.transaction():
+        await other.execute(
+            "UPDATE contact_guards SET contacted_on = contacted_on || $2::date"
+            " WHERE merchant_id = $1",
+            house.merchant.merchant_id, clock.now().date(),
+        )  # fmt: skip
+        waiting = asyncio.create_task(dispatch(house))
+        await asyncio.wait([waiting], timeout=0.3)
+    await other.close()
+    assert await waiting == 0
+    assert await states(house) == ["ACCEPTED", "PLANNED"]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_guards_are_taken_in_the_order_of_their_digests(
+    resources: Resources, clock: MovableClock, *, is_known: bool
+) -> None:
+    house = await a_guarded_house(resources, clock, Guards(5, 5))
+    merchant_id, emails = house.merchant.merchant_id, [f"p{n}@example.org" for n in range(15)]
+    people = [identify(resources.keys, merchant_id, Person(0, one, None, None)) for one in emails]
+    digests = sorted(digest for [digest] in people)
+    for round_number in range(1 + is_known):
+        await house.run()
+        for email in emails:
+            await house.create(f"{email}-{round_number}", email=email)
+    await plan(house)
+    other = await asyncpg.connect(resources.settings.database_url)
+    async with other.transaction():
+        await other.execute(_RAISE, merchant_id, digests[0])
+        waiting = asyncio.create_task(dispatch(house, limit=15))
+        done, _ = await asyncio.wait([waiting], timeout=0.4)
+        assert not done
+        # Whoever waits for the first holds none of those behind it: this waits for nobody.
+        await other.execute("SET LOCAL lock_timeout = 200")
+        await other.execute(_RAISE, merchant_id, digests[-1])
+    await other.close()
+    assert await waiting == 15
+
+
+async def test_at_local_midnight_one_contact_belongs_to_each_day(
+    resources: Resources, clock: MovableClock
+) -> None:
+    clock.move_to(MIDNIGHT - timedelta(minutes=1))
+    house = await a_guarded_house(resources, clock, send="IMMEDIATE")
+    await house.create("A", "B", "C", email=ERIKA)
+    await plan(house)
+    before, after = MovableClock(MIDNIGHT - timedelta(seconds=1)), MovableClock(MIDNIGHT)
+    # Whoever comes first, the second has the day that is left.
+    out = await asyncio.gather(dispatch(house, clock=after), dispatch(house, clock=before))
+    assert list(out) == [1, 1]
+    assert await dispatch(house, clock=after) == 0
+    [days] = await contact_days(house)
+    assert days == [before.now().date(), before.now().date() + timedelta(days=1)]
+    held = [("GUARD_DAY", MIDNIGHT + timedelta(days=1))]
+    assert await held_contacts(house) == held
+
+
+@pytest.mark.parametrize("per_day", [1, 3])
+async def test_persons_who_overlap_and_dispatchers_in_parallel_lock_nobody_out(
+    resources: Resources, clock: MovableClock, per_day: int
+) -> None:
+    house = await a_guarded_house(resources, clock, Guards(per_day, 5))
+    names, customers = [f"p{n}@example.org" for n in range(12)], [f"K-{n}" for n in range(6)]
+    pairs = list(itertools.product(names, customers))
+    for number, (name, customer) in enumerate(Random(7).sample(pairs, len(pairs))):
+        await house.create(f"INV-{number}", email=name, customerNumber=customer)
+    await plan(house)
+    # Each set has some of the others' persons. A deadlock would be raised here.
+    out = [
+        sum(await asyncio.gather(*(dispatch(house, limit=9) for _ in range(4)))) for _ in range(3)
+    ]
+    assert all(len(days) <= per_day for days in await contact_days(house))
+    # Every customer number is contacted as often as it may be.
+    assert sum(out) == len(customers) * per_day == (await states(house)).count("HANDED_OVER")
+
+
+async def test_the_database_refuses_a_contact_over_the_limit(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    await house.create(email=ERIKA)
+    await house.run()
+    for days in ([0, 0], [0, 1, 2, 6]):
+        dates = [clock.now().date() + timedelta(days=n) for n in days]
+        with pytest.raises(asyncpg.CheckViolationError, match="contact_guards_keep_limits"):
+            await house.rows(
+                "UPDATE contact_guards SET contacted_on = $2 WHERE merchant_id = $1", dates
+            )
+    assert await contact_days(house) == [[clock.now().date()]]

@@ -1,0 +1,127 @@
+"""Whoever has read rules, drafts or scenarios and comes to write when they have changed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dunwell.assignment.checking import check_rules
+from dunwell.assignment.discard_rules_draft import discard_rules_draft
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.publish_rules_draft import publish_rules_draft
+from dunwell.assignment.rules import RuleSet
+from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.store import load_rules_draft
+from dunwell.assignment.targets import load_rulebook
+from dunwell.explanation.explain_claim import explain_claim
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.rollout.delete_workflow import delete_workflow
+from dunwell.rollout.save_scenario import save_scenario
+from tests.engine.test_workflow_races import alone
+from tests.support.claims import a_submission
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+_CLAIMS = """
+SELECT workflow_id, workflow_major, run, next_step_id, due_at, rules_version
+FROM claims WHERE merchant_id = $1
+"""
+_UNASSIGNED = (None, None, 0, None, None, None)
+
+
+def a_draft(name: str) -> Any:
+    return check_rules({"rules": [{"name": name, "target": "Standard"}], "default": None})
+
+
+async def draft_names(house: House) -> list[str]:
+    async with house.work() as work:
+        draft = await load_rules_draft(work.tx, work.merchant_id)
+    return [] if draft is None else [rule.name for rule in draft.rules.rules]
+
+
+async def let_go(house: House, reader: Work) -> Any:
+    """The reader's rules are kept; then no rule points to the workflow any more; answers its id."""
+    workflow_id = (await load_rulebook(reader.tx, reader.merchant)).rules.default
+    async with house.work() as work:
+        await publish_rules(work, RuleSet())
+    return workflow_id
+
+
+async def test_a_claim_of_rules_that_point_to_a_deleted_workflow_stays_unassigned(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    async with house.work() as late:
+        workflow_id = await let_go(house, late)
+        async with house.work() as work:
+            await delete_workflow(work, workflow_id)
+        [created] = await create_claims(late, [a_submission("A")])
+    assert created.error is None
+    assert [tuple(row) for row in await house.rows(_CLAIMS)] == [_UNASSIGNED]
+
+
+async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_unassigned(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    async with house.work() as late:
+        workflow_id = await let_go(house, late)
+        async with house.work() as work:
+            await delete_workflow(work, workflow_id)
+            creating = asyncio.create_task(create_claims(late, [a_submission("A")]))
+            await asyncio.wait([creating], timeout=0.2)
+            assert not creating.done()
+        await creating
+    assert [tuple(row) for row in await house.rows(_CLAIMS)] == [_UNASSIGNED]
+
+
+@pytest.mark.parametrize("end_draft", [publish_rules_draft, discard_rules_draft])
+async def test_a_draft_of_rules_saved_while_another_is_ended_is_the_next_draft(
+    resources: Resources, clock: MovableClock, end_draft: Any
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    async with house.work() as work:
+        await save_rules_draft(work, a_draft("One"))
+    async with house.work() as work:
+        await end_draft(work)
+        saving = asyncio.create_task(alone(house, lambda w: save_rules_draft(w, a_draft("Two"))))
+        await asyncio.wait([saving], timeout=0.2)
+        assert not saving.done()
+    await saving
+    assert await draft_names(house) == ["Two"]
+
+
+async def test_a_draft_of_rules_that_is_just_saved_is_not_deleted_by_publishing_the_one_before(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Publishing holds the setup from before it reads the draft to after it deletes it."""
+    house = await a_house(resources, clock, a_definition())
+    async with house.work() as work:
+        await save_rules_draft(work, a_draft("One"))
+    async with house.work() as work:
+        await save_rules_draft(work, a_draft("Two"))
+        publishing = asyncio.create_task(alone(house, publish_rules_draft))
+        await asyncio.wait([publishing], timeout=0.2)
+        assert not publishing.done()
+    published = await publishing
+    assert 'rule "Two" added' in published.review.differences
+    assert await draft_names(house) == []
+
+
+async def test_a_claim_created_by_what_was_known_before_an_edit_is_explained_by_what_is_first(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
+    async with house.work() as late:
+        await load_rulebook(late.tx, late.merchant)
+        async with house.work() as work:
+            await save_scenario(work, "Standard", a_definition(steps=DOCUMENT["steps"][1:]))
+        [created] = await create_claims(late, [a_submission("A")])
+    assert created.claim_id is not None
+    async with house.work() as work:
+        told = await explain_claim(work, resources.keys, created.claim_id)
+    assert told.next_step is not None
+    assert (told.next_step.step_id, told.next_step.name) == (2, "Wait a week")

@@ -1,0 +1,115 @@
+"""A planned contact whose channel is lost before it goes out: the next channel, or nobody, is
+contacted, and the process goes on."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.escalation.engine import Engine
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.change_configuration import change_configuration
+from dunwell.messages.suppression import suppress
+from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House
+
+HOUR = timedelta(hours=1)
+_CONTACTS = """
+SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY place
+"""
+_NEXT = "SELECT next_step_id FROM claims WHERE merchant_id = $1"
+_LEDGER = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
+
+
+async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def _plan(resources: Resources, clock: MovableClock, *fallbacks: Any) -> tuple[House, int]:
+    """By e-mail, and not sent yet."""
+    house = await a_house_with_channels(resources, clock, "EMAIL", fallbacks)
+    [claim_id] = await house.create(**REACHABLE)
+    await Engine(resources).run_once()
+    return house, claim_id
+
+
+async def _change(house: House, claim_id: int, **patch: Any) -> None:
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, patch)
+
+
+async def test_an_address_taken_away_leads_to_the_next_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await _plan(resources, clock, "SMS")
+    await _change(house, claim_id, email=None)
+    await house.run()
+    assert await sent_by(house) == {"SMS": 1}
+    assert await _contacts(house) == [
+        ("EMAIL", "FAILED", "EMAIL does not reach the debtor any more"),
+        ("SMS", "ACCEPTED", None),
+    ]
+
+
+@pytest.mark.parametrize("patch", [{"address": None}, {"address": {**ADDRESS, "street": None}}])
+async def test_a_letter_without_an_address_lets_the_process_go_on(
+    resources: Resources, clock: MovableClock, patch: dict[str, Any]
+) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    [claim_id] = await house.create(**REACHABLE)
+    await Engine(resources).run_once()
+    await _change(house, claim_id, **patch)
+    await house.run()
+    assert await sent_by(house) == {}
+    # Behind the wait that follows.
+    assert [row["next_step_id"] for row in await house.rows(_NEXT)] == [3]
+
+
+async def test_a_minor_that_drops_a_channels_text_leads_to_the_next_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, _ = await _plan(resources, clock, "SMS")
+    step = {**DOCUMENT["steps"][0], "channel": "SMS"}
+    template = {channel: TEMPLATE[channel] for channel in ("SMS", "LETTER")}
+    steps = [step, *DOCUMENT["steps"][1:]]
+    version = await house.publish(a_definition(steps=steps, templates={"reminder": template}))
+    assert version.name == "v1.1"
+    await house.run()
+    assert await sent_by(house) == {"SMS": 1}
+    assert await _contacts(house) == [
+        ("EMAIL", "FAILED", "the step has no text for EMAIL any more"),
+        ("SMS", "ACCEPTED", None),
+    ]
+
+
+async def test_a_channel_the_merchant_gave_up_leads_to_the_next_one(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, _ = await _plan(resources, clock, "SMS")
+    async with house.work() as work:
+        configuration = work.merchant.configuration
+        left = {name: each for name, each in configuration.channels.items() if name != "EMAIL"}
+        changed = msgspec.structs.replace(configuration, channels=left)
+        await change_configuration(work, work.merchant.name, changed)
+    await house.run()
+    assert await sent_by(house) == {"SMS": 1}
+
+
+async def test_what_was_broken_off_is_not_repeated_to_an_address_suppressed_since(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])
+    await house.create(**REACHABLE)
+    house.channels[0].answers.append(ConnectionResetError())
+    await house.run()
+    async with house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    clock.advance(HOUR)
+    await house.run()
+    assert await sent_by(house) == {"EMAIL": 1}
+    assert await _contacts(house) == [("EMAIL", "UNKNOWN", None)]
+    assert [row["outcome"] for row in await house.rows(_LEDGER)] == ["UNKNOWN"]

@@ -1,0 +1,109 @@
+"""Modalities while somebody else does something to them: one thing wins, and all else agrees."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.errors import InvalidState
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.modality import EndReason, ModalityState
+from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.payments.record_payment import NewPayment, record_payment
+from tests.support.modalities import Arrangement, an_arrangement
+
+FIRST_GRACE_OVER = datetime(2026, 3, 23, 23, 0, tzinfo=UTC)
+_SHARED = "SELECT FROM instalments WHERE merchant_id = $1"
+
+
+@pytest.fixture
+async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
+    return await an_arrangement(resources, clock)
+
+
+async def race(*attempts: Awaitable[Any]) -> list[Any]:
+    """What each came to; refusals as values, anything else raised."""
+    outcomes = await asyncio.gather(*attempts, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, InvalidState):
+            raise outcome
+    return outcomes
+
+
+async def test_approved_twice_at_once_is_approved_once(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    answers = await race(*(arrangement.approve(asked.modality_id) for _ in range(5)))
+    assert {answer.state for answer in answers} == {ModalityState.APPROVED}
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+
+
+async def test_approved_and_rejected_at_once_is_one_of_them(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    outcomes = await race(
+        arrangement.approve(asked.modality_id), arrangement.reject(asked.modality_id)
+    )
+    assert sum(isinstance(each, InvalidState) for each in outcomes) == 1
+    state = (await arrangement.look(asked.modality_id)).state
+    assert await arrangement.states() == ["REQUESTED", state.value]
+    held = ["MODALITY_ACTIVE"] if state is ModalityState.APPROVED else []
+    assert await arrangement.holds() == held
+
+
+async def test_withdrawn_while_it_is_approved_has_ended_either_way(
+    arrangement: Arrangement,
+) -> None:
+    asked = await arrangement.ask()
+    approval, _ = await race(
+        arrangement.approve(asked.modality_id), arrangement.withdraw(asked.modality_id)
+    )
+    found = await arrangement.look(asked.modality_id)
+    assert found.ended_reason is EndReason.WITHDRAWN
+    came_late = isinstance(approval, InvalidState)
+    assert found.state is (ModalityState.REQUESTED if came_late else ModalityState.APPROVED)
+    assert await arrangement.states() == ["REQUESTED"] + ([] if came_late else ["APPROVED"])
+    assert await arrangement.holds() == []
+
+
+async def test_asked_for_twice_at_once_is_one_request(arrangement: Arrangement) -> None:
+    outcomes = await race(*(arrangement.ask() for _ in range(5)))
+    assert sum(isinstance(each, InvalidState) for each in outcomes) == 4
+    assert await arrangement.states() == ["REQUESTED"]
+    assert len(await arrangement.house.rows(_SHARED)) == 3
+
+
+async def test_a_payment_that_is_being_booked_is_waited_for_by_the_sweep(
+    arrangement: Arrangement, clock: MovableClock
+) -> None:
+    plan = await arrangement.agree()
+    clock.move_to(FIRST_GRACE_OVER)
+    async with arrangement.house.work() as work:
+        await record_payment(work, arrangement.claim_id, NewPayment(3414, "EUR", "tx-1"))
+        assert await sweep_modalities(arrangement.house.resources) == 0
+    assert await sweep_modalities(arrangement.house.resources) == 1
+    found = await arrangement.look(plan.modality_id)
+    assert (found.ended_reason, found.schedule[0].is_paid) == (None, True)
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+
+
+async def test_sweeps_and_payments_at_once_lose_nothing(
+    arrangement: Arrangement, clock: MovableClock
+) -> None:
+    plan = await arrangement.agree()
+    clock.move_to(FIRST_GRACE_OVER)
+    resources, pay = arrangement.house.resources, arrangement.house.pay
+    await race(
+        *(sweep_modalities(resources) for _ in range(3)),
+        *(pay(arrangement.claim_id, 2560, f"tx-{n}") for n in range(4)),
+        *(sweep_modalities(resources) for _ in range(3)),
+    )
+    await sweep_modalities(resources)
+    ended = (await arrangement.look(plan.modality_id)).ended_reason
+    # Whichever came first: broken before the money, or fulfilled by it.
+    assert ended in (EndReason.BROKEN, EndReason.FULFILLED)
+    claim = await arrangement.house.read(arrangement.claim_id)
+    assert (claim.status, claim.holds) == (Status.COLLECTED, [])

@@ -1,0 +1,102 @@
+"""The days ahead as a preview shows them are what happens once the draft is published."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import snapshot
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.rollout.effects import Asked
+from dunwell.rollout.outlook import Outlook
+from dunwell.rollout.preview_draft import preview_draft
+from dunwell.sandbox.advance_clock import advance_clock
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import ERP, House, a_house
+from tests.support.merchants import CONFIGURATION
+
+# A Monday, 10:00 in Berlin.
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+DAYS = 40
+EMAIL = DOCUMENT["steps"][0]
+STEPS = [
+    EMAIL,
+    {"id": 2, "name": "Wait a week", "kind": "WAIT", "days": 7},
+    {"id": 3, "name": "Dunning fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "250"},
+    {**EMAIL, "id": 4, "name": "Second", "when": {"outstanding": {"min": "10000"}}},
+    {"id": 5, "name": "Wait some days", "kind": "WAIT", "businessDays": 2},
+    {**EMAIL, "id": 6, "name": "Third", "send": "IMMEDIATE"},
+    {"id": 7, "name": "Last wait", "kind": "WAIT", "days": 20},
+]
+CHANGED = [
+    {**EMAIL, "send": "IMMEDIATE"}, STEPS[1], {**STEPS[2], "value": "400"}, *STEPS[3:],
+]  # fmt: skip
+
+_SENT = "SELECT channel, settled_at FROM communications WHERE merchant_id = $1"
+_FEES = """
+SELECT sum(i.value_cents) AS cents FROM items i JOIN debtors d USING (merchant_id, claim_id)
+WHERE i.merchant_id = $1 AND i.type = 'DUNNING_FEE' GROUP BY d.customer_number
+"""
+_ARCHIVED = "SELECT FROM claims WHERE merchant_id = $1 AND status = 'ARCHIVED'"
+
+
+async def a_running_house(resources: Resources, clock: MovableClock) -> House:
+    """Persons with one, two and four claims, some contacted already, and quiet evenings."""
+    clock.move_to(START)
+    guards = Guards(quiet_hours=QuietHours("19:00", "08:30"))
+    configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
+    definition = a_definition(steps=STEPS)
+    house = await a_house(resources, clock, definition, sandbox=True, configuration=configuration)
+    await house.create("A-1", "A-2", "A-3", "A-4", customerNumber="K-1")
+    await house.create("B-1", "B-2", customerNumber="K-2", email="b@example.org")
+    await house.create("C-1", customerNumber="K-3", email=None)
+    await house.create("D-1", customerNumber="K-4", items=[{**_ITEM, "value": "900"}])
+    evening = START + timedelta(hours=11)
+    await advance_clock(resources, house.channels, house.merchant, ERP, evening)
+    await house.create("E-1", customerNumber="K-5")
+    return house
+
+
+_ITEM = {"reference": "D-1", "type": "PRIMARY", "dueDate": "2026-03-09"}
+
+
+async def foresee(house: House, workflow_id: Any) -> Outlook:
+    resources = house.resources
+    async with house.work() as work:
+        now, merchant = work.now, work.merchant
+    async with resources.database.connection() as connection, snapshot(connection):
+        reading = Work(connection, merchant, ERP, now, resources.ids)
+        seen = await preview_draft(reading, resources.keys, workflow_id, Asked(days=DAYS))
+    assert seen.effects.outlook is not None
+    return seen.effects.outlook
+
+
+async def test_what_the_preview_shows_is_what_happens(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_running_house(resources, clock)
+    before = len(await house.rows(_SENT + " AND state = 'ACCEPTED'"))
+    async with house.work() as work:
+        draft = await save_draft(work, "Standard", a_definition(steps=CHANGED))
+    outlook = await foresee(house, draft.workflow_id)
+    async with house.work() as work:
+        await publish_draft(work, draft.workflow_id)
+        now, merchant = work.now, work.merchant
+    end = now + timedelta(days=DAYS)
+    await advance_clock(resources, house.channels, merchant, ERP, end)
+    sent = [r for r in await house.rows(_SENT) if r["settled_at"] and r["settled_at"] >= now]
+    zone = ZoneInfo("Europe/Berlin")
+    days = Counter((r["settled_at"].astimezone(zone).date(), r["channel"]) for r in sent)
+    assert days == outlook.contacts
+    sums = Counter(row["cents"] for row in await house.rows(_FEES))
+    assert sums == outlook.fee_sums
+    assert len(await house.rows(_ARCHIVED)) == outlook.archived == 7
+    assert before == 3
+    assert sum(outlook.held_back.values()) > 0

@@ -1,0 +1,262 @@
+"""Two engines and two dispatchers of one merchant on one database, worked in any order between
+everything people and programs do meanwhile: nothing is skipped, repeated or
+sent twice (promise 12).
+"""
+
+import asyncio
+import itertools
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from structlog.testing import capture_logs
+
+from dunwell.config import Settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.channel import Accepted, Permanent, Temporary
+from tests.faults.installation import ROUNDS
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.process_end import list_active, play_out
+from tests.support.process_truths import Truths
+from tests.support.process_variants import SHAPES, VARIANTS
+from tests.support.process_world import NAMES, PEOPLE, Desk, World
+
+pytestmark = pytest.mark.faults
+
+T = TypeVar("T")
+EXAMPLES, STEPS = 18, 40
+_FIRST_MERCHANT_ID = 1_000_000_000
+# A Friday afternoon before Easter: contact hours end soon, business days and the clock change come.
+_START = datetime(2026, 3, 27, 15, 30, tzinfo=UTC)
+_SETUPS: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
+_CONFIGURATION = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
+# A minute, past a lease, hours, a night, days; a standstill longer than the late policy.
+_PAUSES = (1, 3, 60, 16 * 60, 24 * 60, 3 * 24 * 60, 8 * 24 * 60, 40 * 24 * 60)
+_ANSWERS = (Accepted(), Temporary(60), Permanent("gone"), ConnectionResetError())
+
+
+@dataclass
+class Ground:
+    """A loop and connections of its own: a state machine is not asynchronous."""
+
+    loop: asyncio.AbstractEventLoop
+    database: Database
+    settings: Settings
+    keys: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    async def prepare(self) -> None:
+        """Ids that no other test uses: caches are keyed by them."""
+        async with self.database.connection() as connection:
+            await connection.execute(
+                f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {_FIRST_MERCHANT_ID}"
+            )
+
+    async def open_world(self) -> World:
+        key = str(next(self.keys))
+        clock = MovableClock(_START)
+        resources = Resources(
+            self.settings, self.database, clock, RandomIds(), KeyRing(self.settings.secret_key)
+        )
+        house = await a_house(resources, clock, key=key, configuration=_CONFIGURATION, channels=[])
+        post = Post()
+        desks = [_open_desk(resources, post) for _ in range(2)]
+        return World(house, post, [Engine(resources), Engine(resources)], desks)
+
+
+def _open_desk(resources: Resources, post: Post) -> Desk:
+    gate = asyncio.Event()
+    channels = [GatedChannel(post, "EMAIL", gate), GatedChannel(post, "SMS", gate)]
+    return Desk(MessageDispatcher(resources, channels), channels, gate)
+
+
+_PERSONS = st.integers(0, len(PEOPLE) - 1)
+_WORKFLOWS = st.sampled_from(NAMES)
+_DESKS = st.integers(0, 1)
+_SOME = st.integers(0, 7)
+
+
+class ProcessMachine(RuleBasedStateMachine):
+    ground: ClassVar[Ground]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.do = self.ground.do
+        self.world = self.do(self.ground.open_world())
+        self.truths = Truths(self.world)
+
+    @initialize(shape=st.integers(0, SHAPES - 1), people=st.lists(_PERSONS, min_size=1, max_size=3))
+    def begin(self, shape: int, people: list[int]) -> None:
+        self.do(self.world.begin(shape))
+        for person in people:
+            self.do(self.world.create(person))
+
+    def claim(self, index: int) -> int:
+        return self.world.claim_ids[index % len(self.world.claim_ids)]
+
+    @rule(person=_PERSONS)
+    @precondition(lambda self: len(self.world.claim_ids) < 8)
+    def create(self, person: int) -> None:
+        self.do(self.world.create(person))
+
+    @rule(name=_WORKFLOWS, variant=st.integers(0, VARIANTS - 1))
+    def publish_minor(self, name: str, variant: int) -> None:
+        self.do(self.world.publish(name, self.world.shapes[name], variant))
+
+    @rule(name=_WORKFLOWS, by=st.integers(1, SHAPES - 1))
+    def publish_major(self, name: str, by: int) -> None:
+        self.do(self.world.publish(name, (self.world.shapes[name] + by) % SHAPES, 0))
+
+    @rule(name=_WORKFLOWS, shape=st.integers(0, SHAPES - 1))
+    def save_draft(self, name: str, shape: int) -> None:
+        self.do(self.world.draft(name, shape))
+
+    @rule(name=_WORKFLOWS)
+    def discard_draft(self, name: str) -> None:
+        self.do(self.world.discard(name))
+
+    @rule(name=_WORKFLOWS, is_enabled=st.booleans())
+    def deactivate(self, name: str, is_enabled: bool) -> None:
+        self.do(self.world.enable(name, is_enabled=is_enabled))
+
+    @rule(index=_SOME, name=_WORKFLOWS)
+    def reassign(self, index: int, name: str) -> None:
+        self.do(self.world.assign(self.claim(index), name))
+
+    @rule(index=_SOME)
+    def pay_or_reverse(self, index: int) -> None:
+        self.do(self.world.pay(self.claim(index)))
+
+    @rule(index=_SOME, days=st.sampled_from([0, 1, 4, 40]))
+    def hold(self, index: int, days: int) -> None:
+        self.do(self.world.hold(self.claim(index), days))
+
+    @rule(index=_SOME)
+    def lift(self, index: int) -> None:
+        self.do(self.world.lift(self.claim(index)))
+
+    @rule(minutes=st.sampled_from(_PAUSES))
+    def wait(self, minutes: int) -> None:
+        self.world.advance(minutes)
+
+    @rule(index=_SOME)
+    def report_late_failure(self, index: int) -> None:
+        self.do(self.world.fail_late(index))
+
+    @rule(index=_SOME, was_sent=st.booleans())
+    def settle_unknown(self, index: int, was_sent: bool) -> None:
+        self.do(self.world.settle(index, was_sent=was_sent))
+
+    @rule(channel=st.sampled_from(["EMAIL", "SMS"]), answer=st.sampled_from(_ANSWERS))
+    def prepare_answer(self, channel: Any, answer: Any) -> None:
+        self.world.post.answers.setdefault(channel, []).append(answer)
+
+    @rule(which=_DESKS)
+    def run_engine(self, which: int) -> None:
+        self.do(self.world.run_engine(which))
+
+    @rule(which=_DESKS)
+    def begin_dispatch(self, which: int) -> None:
+        self.do(self.world.begin_dispatch(which))
+
+    @rule(which=_DESKS, minutes=st.sampled_from(_PAUSES))
+    def bounce_all_while_others_leave(self, which: int, minutes: int) -> None:
+        self.do(self.world.run_all())
+        self.world.advance(minutes)
+        self.do(self.world.run_engine(which))
+        self.do(self.world.begin_dispatch(which))
+        self.do(self.world.fail_all_late())
+
+    @rule(which=_DESKS)
+    def finish_dispatch(self, which: int) -> None:
+        self.do(self.world.finish_dispatch(which))
+
+    @rule()
+    def run_all(self) -> None:
+        self.do(self.world.run_all())
+
+    @rule(name=_WORKFLOWS, variant=st.integers(0, VARIANTS - 1))
+    def run_all_while_publishing_a_minor(self, name: str, variant: int) -> None:
+        publishing = self.world.publish(name, self.world.shapes[name], variant)
+        self.do(self.world.run_all(publishing))
+
+    @rule(index=_SOME, what=st.sampled_from(["pay", "hold", "assign"]))
+    def run_all_while_a_claim_changes(self, index: int, what: str) -> None:
+        claim_id, world = self.claim(index), self.world
+        if what == "pay":
+            changing = world.pay(claim_id)
+        elif what == "hold":
+            changing = world.hold(claim_id, 4)
+        else:
+            changing = world.assign(claim_id, "Other")
+        self.do(world.run_all(changing))
+
+    @rule(index=_SOME, minutes=st.sampled_from(_PAUSES))
+    def pass_time(self, index: int, minutes: int) -> None:
+        """What happens most: time goes by, and all is worked off."""
+        for _ in range(2):
+            self.do(self.world.run_all())
+        self.world.advance(minutes)
+        self.do(self.world.run_all())
+
+    @invariant()
+    def all_is_true(self) -> None:
+        self.do(self.truths.check())
+
+    def teardown(self) -> None:
+        try:
+            if self.world.claim_ids:
+                self.do(play_out(self.world))
+                self.do(self.truths.check())
+                assert self.do(list_active(self.world)) == []
+        finally:
+            self.do(self.world.close())
+
+
+@pytest.fixture
+def ground(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[Ground]:
+    loop = asyncio.new_event_loop()
+    database = loop.run_until_complete(Database.open(postgres.url, size=8))
+    made = Ground(loop, database, settings)
+    loop.run_until_complete(made.prepare())
+    with capture_logs():  # channels that fail are logged at length
+        yield made
+    loop.run_until_complete(database.close())
+    loop.close()
+
+
+def test_whatever_happens_nothing_is_skipped_repeated_or_sent_twice(ground: Ground) -> None:
+    effort = hypothesis_settings(
+        max_examples=EXAMPLES * len(ROUNDS),
+        stateful_step_count=STEPS,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    ProcessMachine.ground = ground
+    run_state_machine_as_test(ProcessMachine, settings=effort)

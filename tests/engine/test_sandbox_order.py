@@ -1,0 +1,168 @@
+"""A sandbox clock moved in one go does what real time would: the same things to the same claims, at
+the same instants and in the same order (CONTRACT 12).
+"""
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.intake.create_claims import create_claims
+from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sandbox.advance_clock import Advance, advance_clock
+from tests.support.claims import a_submission
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import ERP, House, ScriptedChannel, a_house
+
+DAYS = 30
+CLAIMS = 500
+PEOPLE = 350
+INSTANTS = 9
+_STEPS = [*DOCUMENT["steps"][:3], {**DOCUMENT["steps"][0], "id": 7}, *DOCUMENT["steps"][3:]]
+_DEFINITION = a_definition(
+    settings={**DOCUMENT["settings"], "processingStart": "DUE_DATE"}, steps=_STEPS
+)
+# Claims do not come in at one moment: between them some minutes and a second or two.
+_SPREAD = f"""
+UPDATE claims
+SET due_at = due_at + (claim_id - $2) % {INSTANTS} * interval '97 minutes 1 second'
+WHERE merchant_id = $1
+"""
+_EVENTS = """
+SELECT reference_number, type, occurred_at, body::json->'actionStep'->>'id' AS step
+FROM events JOIN claims USING (merchant_id, claim_id)
+WHERE merchant_id = $1
+ORDER BY {order}
+"""
+_HISTORY = """
+SELECT reference_number, h.run, step_id, outcome, reason, at
+FROM step_history h JOIN claims USING (merchant_id, claim_id)
+WHERE merchant_id = $1
+ORDER BY reference_number, at, step_id
+"""
+_CONTACTS = """
+SELECT reference_number, step_id, state, planned_at, handed_over_at, settled_at
+FROM communications JOIN claims USING (merchant_id, claim_id)
+WHERE merchant_id = $1
+ORDER BY reference_number, step_id
+"""
+
+
+async def a_merchant(
+    resources: Resources, clock: MovableClock, key: str, count: int, *, sandbox: bool
+) -> House:
+    """Claims that start on ten dates at many instants, some held for a while; some people owe
+    for two."""
+    house = await a_house(
+        resources, clock, _DEFINITION, key=key, sandbox=sandbox, channels=[ScriptedChannel()]
+    )
+    async with house.work() as work:
+        results = await create_claims(work, [_submit(n) for n in range(count)])
+    ids = [result.claim_id for result in results]
+    async with house.work() as work:
+        await work.tx.execute(_SPREAD, work.merchant_id, ids[0])
+        for n, claim_id in enumerate(ids[::9]):
+            until = work.now + timedelta(hours=n % 11 + 100)
+            assert claim_id is not None
+            await open_hold(work, claim_id, HoldKind.PAUSE, until=until)
+    return house
+
+
+def _submit(n: int) -> ClaimSubmission:
+    due = f"2026-03-{n % 10 + 1:02}"
+    item = {"reference": "A", "type": "PRIMARY", "value": "5000", "dueDate": due}
+    return a_submission(f"INV-{n:03}", email=f"person{n % PEOPLE}@example.org", items=[item])
+
+
+async def advance(house: House, days: int) -> Advance:
+    async with house.work() as work:
+        merchant, end = work.merchant, work.now + timedelta(days=days)
+    return await advance_clock(house.resources, house.channels, merchant, ERP, end)
+
+
+async def tell(house: House) -> dict[str, list[tuple[Any, ...]]]:
+    """All that became of the claims, by their reference numbers."""
+    told: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    order = "reference_number, sequence"
+    for statement in (_EVENTS.format(order=order), _HISTORY, _CONTACTS):
+        for row in await house.rows(statement):
+            told[row["reference_number"]].append(tuple(row))
+    return told
+
+
+async def instants_of(house: House) -> list[datetime]:
+    """Every instant at which anything was done."""
+    rows = await house.rows(
+        "SELECT at FROM step_history WHERE merchant_id = $1"
+        " UNION SELECT unnest(ARRAY[planned_at, handed_over_at, settled_at]) FROM communications"
+        " WHERE merchant_id = $1"
+        " UNION SELECT lifted_at FROM holds WHERE merchant_id = $1 ORDER BY at"
+    )
+    return [row["at"] for row in rows if row["at"] is not None]
+
+
+async def test_one_move_tells_what_the_same_instants_tell_one_by_one(
+    resources: Resources, clock: MovableClock
+) -> None:
+    live = await a_merchant(resources, clock, "hansen", CLAIMS, sandbox=False)
+    sandbox = await a_merchant(resources, clock, "nordwind", CLAIMS, sandbox=True)
+    done = await advance(sandbox, DAYS)
+    instants = await instants_of(sandbox)
+    for instant in instants:
+        clock.move_to(max(clock.now(), instant))
+        await live.run()
+    told = await tell(sandbox)
+    assert len(told) == CLAIMS
+    assert told == await tell(live)
+    [counts] = await sandbox.rows(
+        "SELECT count(*) AS events, count(DISTINCT occurred_at) AS instants FROM events"
+        " WHERE merchant_id = $1"
+    )
+    assert done.events_raised == counts["events"] == 5 * CLAIMS
+    assert counts["instants"] > 50
+
+
+async def test_events_are_listed_in_the_order_of_their_dates(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_merchant(resources, clock, "nordwind", 60, sandbox=True)
+    await advance(house, DAYS)
+    rows = await house.rows(_EVENTS.format(order="events.written_by, event_id"))
+    dates = [row["occurred_at"] for row in rows]
+    assert dates == sorted(dates)
+    assert len(dates) == 300
+
+
+async def test_steps_and_events_are_counted_whoever_runs_them(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Workers take part in the move: what they do is a part of it."""
+    house = await a_house(resources, clock, a_definition(), sandbox=True)
+    await house.create("A", "B")
+    first = await advance(house, 0)
+    assert (first.steps_run, first.events_raised) == (4, 2)
+    await house.create("C")
+    assert await Engine(resources).run_once() == 1
+    dispatcher = MessageDispatcher(resources, house.channels)
+    assert await dispatcher.run_set(house.merchant.merchant_id) == 1
+    await dispatcher.close()
+    second = await advance(house, 7)
+    assert (second.steps_run, second.events_raised) == (1 + 3 * 3, 2 * 3)
+
+
+@pytest.mark.parametrize("days", [0, 1])
+async def test_a_move_with_nothing_to_do_counts_nothing(
+    resources: Resources, clock: MovableClock, days: int
+) -> None:
+    house = await a_house(resources, clock, a_definition(), sandbox=True)
+    await house.create()
+    await advance(house, 0)
+    done = await advance(house, days)
+    assert (done.steps_run, done.events_raised) == (0, 0)

@@ -1,0 +1,274 @@
+"""A scenario edited in place while claims are under way on it: each step that is left runs once."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.assignment.targets import load_rulebook
+from dunwell.errors import ValidationError
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.messages.channel import Outcome, Permanent, Temporary
+from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.rollout.save_scenario import SavedScenario, save_scenario
+from tests.engine.test_races import InterruptedChannel
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+DAY = timedelta(days=1)
+REMINDER, WEEK, FEE, CHECKPOINT, LAST_WAIT = DOCUMENT["steps"]
+CALL = {**CHECKPOINT, "id": 9, "name": "Call", "message": "call them"}
+_HISTORY = """
+SELECT step_id, outcome, reason
+FROM step_history
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY at, step_id
+"""
+_STANDING = """
+SELECT next_step_id, due_at, status
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+_STATES = "SELECT step_id, state FROM communications WHERE merchant_id = $1 ORDER BY planned_at"
+
+
+async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> House:
+    return await a_house(resources, clock, a_definition(), switched_to_workflows=False, **given)
+
+
+async def edit(house: House, *steps: dict[str, Any]) -> SavedScenario:
+    async with house.work(SYSTEM) as work:
+        return await save_scenario(work, "Standard", a_definition(steps=list(steps)))
+
+
+async def history(house: House, claim_id: int) -> list[tuple[int, str, str | None]]:
+    return [tuple(row) for row in await house.rows(_HISTORY, claim_id)]
+
+
+async def standing(house: House, claim_id: int) -> tuple[Any, ...]:
+    [row] = await house.rows(_STANDING, claim_id)
+    return tuple(row)
+
+
+async def told(house: House, claim_id: int) -> list[str]:
+    return [event["type"] for event in await house.events(claim_id)]
+
+
+async def test_a_change_of_an_action_takes_effect_with_the_next_step(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run()
+    saved = await edit(house, REMINDER, WEEK, {**FEE, "value": "777"}, CHECKPOINT, LAST_WAIT)
+    assert (saved.is_changed, saved.words) == (True, [])
+    await house.run_until(clock.now() + 7 * DAY)
+    events = await house.events(claim_id)
+    assert [event["type"] for event in events] == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert events[1]["claim"]["fee"]["value"] == "777"
+
+
+async def test_a_claim_whose_step_is_taken_out_goes_on_at_the_next_when_that_was_due(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run()
+    due_at = clock.now() + 7 * DAY
+    assert await standing(house, claim_id) == (3, due_at, "IN_PROCESS")
+    saved = await edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
+    assert saved.words == [
+        '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
+    ]
+    assert await standing(house, claim_id) == (4, due_at, "IN_PROCESS")
+    await house.run_until(due_at)
+    assert await told(house, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+    assert (3, "SKIPPED", "TAKEN_OUT") in await history(house, claim_id)
+
+
+async def test_a_claim_that_had_done_all_steps_goes_on_at_what_is_appended(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run_until(clock.now() + 8 * DAY)
+    assert (await standing(house, claim_id))[0] is None
+    await edit(house, *DOCUMENT["steps"], CALL)
+    await house.run_until(clock.now() + 20 * DAY)
+    assert await told(house, claim_id) == [
+        "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "CHECKPOINT_REACHED", "ARCHIVED",
+    ]  # fmt: skip
+
+
+async def test_a_claim_that_has_not_begun_begins_at_what_is_first_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await edit(house, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    assert await standing(house, claim_id) == (9, clock.now(), "CREATED")
+    await house.run()
+    assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
+
+
+async def test_a_claim_created_by_what_was_known_before_the_edit_begins_at_what_is_first(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    async with house.work() as work:
+        merchant = work.merchant
+        rulebook = await load_rulebook(work.tx, merchant)
+    await edit(house, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    [version] = rulebook.versions.values()
+    [claim_id] = await house.create()
+    # As a request stores it that read the rules before.
+    await house.rows(
+        "UPDATE claims SET next_step_id = $3 WHERE merchant_id = $1 AND claim_id = $2",
+        claim_id, version.definition.steps[0].id,
+    )  # fmt: skip
+    await house.run()
+    assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
+
+
+async def test_a_planned_contact_of_a_step_taken_out_is_cancelled_and_its_claim_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await Engine(resources).run_once()
+    assert await standing(house, claim_id) == (1, None, "IN_PROCESS")
+    await edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    assert await standing(house, claim_id) == (2, clock.now(), "IN_PROCESS")
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [tuple(row) for row in await house.rows(_STATES)] == [(1, "CANCELLED")]
+    assert [step for step, *_ in await history(house, claim_id)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("answers", "events"),
+    [
+        ([], ["ESCALATED"]),
+        ([Permanent("no such address")], []),
+        ([Temporary(60)], []),
+    ],
+    ids=["accepted", "refused", "later"],
+)
+async def test_a_contact_at_its_channel_is_settled_though_its_step_was_taken_out(
+    resources: Resources, clock: MovableClock, answers: list[Outcome | Exception], events: list[str]
+) -> None:
+    channel = InterruptedChannel(answers)
+    house = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await house.create()
+    channel.meanwhile = lambda: edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    await house.run_until(clock.now() + timedelta(hours=2))
+    assert len(channel.sent) == 1
+    assert await told(house, claim_id) == events
+    assert (await standing(house, claim_id))[0] == 3
+    outcomes = {step: outcome for step, outcome, _ in await history(house, claim_id)}
+    assert outcomes == {1: "DONE" if events else "FAILED", 2: "DONE"}
+
+
+async def test_a_late_failure_of_a_step_that_was_taken_out_is_recorded_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run()
+    await edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    before = await standing(house, claim_id)
+    [contact] = await house.rows("SELECT communication_id FROM communications WHERE merchant_id=$1")
+    async with house.work() as work:
+        await report_failure(work, resources.keys, contact["communication_id"], "bounced")
+    assert await standing(house, claim_id) == before
+    assert [tuple(row) for row in await house.rows(_STATES)] == [(1, "FAILED")]
+
+
+async def test_an_order_that_would_run_a_step_again_changes_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run()
+    before = await standing(house, claim_id)
+    with pytest.raises(ValidationError) as refusal:
+        await edit(house, WEEK, FEE, REMINDER, CHECKPOINT, LAST_WAIT)
+    codes = [(fault.path, fault.code) for fault in refusal.value.faults]
+    assert codes == [("/steps/2", "WOULD_REPEAT")]
+    assert await standing(house, claim_id) == before
+    await house.run_until(clock.now() + 7 * DAY)
+    assert await told(house, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+
+
+async def test_a_collected_claim_goes_on_behind_the_edit_when_its_payment_is_reversed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    await house.run()
+    paid = await house.pay(claim_id, 10240)
+    await edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
+    assert await standing(house, claim_id) == (4, None, "COLLECTED")
+    async with house.work() as work:
+        await reverse_payment(work, claim_id, paid.payment.payment_id)
+    await house.run_until(clock.now() + 8 * DAY)
+    assert await told(house, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+
+
+async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_takes_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    async with house.work() as work:
+        # What an engine holds while it decides by the definition of before.
+        await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
+        editing = asyncio.create_task(edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
+        await asyncio.wait([editing], timeout=0.3)
+        assert not editing.done()
+        await work.tx.execute(
+            "UPDATE claims SET next_step_id = 3, due_at = $1, status = 'IN_PROCESS'", clock.now()
+        )
+    await editing
+    assert (await standing(house, claim_id))[0] == 4
+
+
+async def test_an_answer_is_settled_by_the_steps_there_are_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """The dispatcher reads where its claim goes on while an edit takes just that step out."""
+    channel = InterruptedChannel()
+    house = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await house.create()
+    await Engine(resources).run_once()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def edit_slowly() -> None:
+        async with house.work(SYSTEM) as work:
+            steps = [REMINDER, FEE, CHECKPOINT, LAST_WAIT]
+            await save_scenario(work, "Standard", a_definition(steps=steps))
+            begun.set()
+            await go_on.wait()
+
+    async def begin_editing() -> None:
+        editing.append(asyncio.create_task(edit_slowly()))
+        await begun.wait()
+
+    editing: list[asyncio.Task[None]] = []
+    channel.meanwhile = begin_editing
+    dispatcher = MessageDispatcher(resources, [channel])
+    sending = asyncio.create_task(dispatcher.run_once())
+    await begun.wait()
+    await asyncio.wait([sending], timeout=0.3)
+    go_on.set()
+    await asyncio.gather(sending, *editing)
+    await dispatcher.close()
+    assert (await standing(house, claim_id))[0] == 3
+    await house.run_until(clock.now() + DAY)
+    assert await told(house, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]

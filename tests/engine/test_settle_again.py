@@ -1,0 +1,65 @@
+"""An answer of a channel is not thrown away because something was in the way of recording it."""
+
+import asyncio
+
+from dunwell.assignment.assign_to_scenario import assign_to_scenario
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.rollout.save_scenario import save_scenario
+from tests.engine.test_races import InterruptedChannel
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1"
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 > 0"
+EDITED = a_definition(steps=DOCUMENT["steps"][:4])
+
+
+async def a_house_on_two_scenarios(
+    resources: Resources, clock: MovableClock, channel: InterruptedChannel
+) -> House:
+    """A claim on each, with a contact planned."""
+    house = await a_house(
+        resources, clock, a_definition(), switched_to_workflows=False, channels=[channel]
+    )
+    claims = await house.create("A", "B")
+    async with house.work() as work:
+        saved = await save_scenario(work, "Second", a_definition())
+        await assign_to_scenario(work, saved.scenario_id, claims[1:])
+    await Engine(resources).run_once()
+    return house
+
+
+async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_doubt(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """A file edits them in its own order, answers are settled in the order of ids."""
+    channel = InterruptedChannel(is_repeatable=False)
+    house = await a_house_on_two_scenarios(resources, clock, channel)
+    begun = asyncio.Event()
+    editing: list[asyncio.Task[None]] = []
+
+    async def edit_both() -> None:
+        async with house.work(SYSTEM) as work:
+            # Of the two the dispatcher is the one that gives way.
+            await work.tx.execute("SET LOCAL deadlock_timeout = '30s'")
+            await save_scenario(work, "Second", EDITED)
+            begun.set()
+            while (await house.rows(_WAITING))[0][0] == 0:  # noqa: ASYNC110 - PostgreSQL tells
+                await asyncio.sleep(0)
+            await save_scenario(work, "Standard", EDITED)
+
+    async def begin_editing() -> None:
+        editing.append(asyncio.create_task(edit_both()))
+        await begun.wait()
+
+    channel.meanwhile = begin_editing
+    dispatcher = MessageDispatcher(resources, [channel])
+    settled = await dispatcher.run_set(house.merchant.merchant_id)
+    await asyncio.gather(*editing)
+    await dispatcher.close()
+    assert settled == 2
+    assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"] * 2

@@ -1,0 +1,205 @@
+"""A person settles what may have left the house; the claim stands until then, and goes on once."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.errors import InvalidState, NotFound
+from dunwell.escalation.settle_unknown import settle_unknown
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.ledgers import outcomes, seal_and_verify
+
+DAY = timedelta(days=1)
+_CONTACTS = """
+SELECT state, tries, handed_over_at IS NOT NULL AS was_handed_over FROM communications
+WHERE merchant_id = $1 ORDER BY run, step_id, place
+"""
+_PLACE = "SELECT status, next_step_id, due_at FROM claims WHERE merchant_id = $1"
+_GUARDED = "SELECT sum(cardinality(contacted_on)) FROM contact_guards WHERE merchant_id = $1"
+
+
+async def a_house_in_doubt(resources: Resources, clock: MovableClock, **given: Any) -> House:
+    """One claim, whose first contact may have left the house."""
+    channel = ScriptedChannel([TimeoutError()], is_repeatable=False)
+    house = await a_house(resources, clock, a_definition(), channels=[channel], **given)
+    await house.create()
+    await house.run()
+    return house
+
+
+async def settle(house: House, *, was_sent: bool) -> str:
+    async with house.work() as work:
+        return await settle_unknown(
+            work, reference(house), was_sent=was_sent, real_now=house.clock.now()
+        )
+
+
+def reference(house: House) -> UUID:
+    return house.channels[0].sent[0].communication_id
+
+
+async def contacts(house: House) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def place(house: House) -> tuple[str, int | None, datetime | None]:
+    [row] = await house.rows(_PLACE)
+    return row["status"], row["next_step_id"], row["due_at"]
+
+
+async def event_types(house: House) -> list[str]:
+    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    return [event["type"] for event in await house.events(claim["claim_id"])]
+
+
+async def test_the_claim_stands_until_somebody_settles_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    await house.run_until(clock.now() + 2 * DAY)
+    assert await contacts(house) == [("UNKNOWN", 1, True)]
+    assert await place(house) == ("IN_PROCESS", 1, None)
+    assert await event_types(house) == []
+    assert len(house.channels[0].sent) == 1
+
+
+async def test_settled_as_sent_it_counts_from_now_and_the_claim_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    clock.advance(2 * DAY)
+    assert await settle(house, was_sent=True) == "ACCEPTED"
+    assert await event_types(house) == ["ESCALATED"]
+    await house.run()
+    assert (await place(house))[1:] == (3, clock.now() + 7 * DAY)
+    assert await outcomes(house) == ["UNKNOWN", "SETTLED_SENT"]
+    assert len(house.channels[0].sent) == 1
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_settled_as_not_sent_it_is_sent_again_under_its_reference(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    assert await settle(house, was_sent=False) == "PLANNED"
+    assert await contacts(house) == [("PLANNED", 0, False)]
+    await house.run()
+    assert [each.communication_id for each in house.channels[0].sent] == [reference(house)] * 2
+    assert await outcomes(house) == ["UNKNOWN", "SETTLED_NOT_SENT", "ACCEPTED"]
+    assert await event_types(house) == ["ESCALATED"]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_settled_as_not_sent_gives_the_persons_day_back(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    assert [row[0] for row in await house.rows(_GUARDED)] == [1]
+    await settle(house, was_sent=False)
+    assert [row[0] for row in await house.rows(_GUARDED)] == [0]
+
+
+@pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
+async def test_paid_meanwhile_the_claim_stays_ended(
+    resources: Resources, clock: MovableClock, was_sent: bool, state: str
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    await house.pay(claim["claim_id"], 10240)
+    assert await settle(house, was_sent=was_sent) == state
+    await house.run_until(clock.now() + DAY)
+    assert (await place(house))[0] == "COLLECTED"
+    assert (await place(house))[2] is None
+    assert len(house.channels[0].sent) == 1
+    assert await event_types(house) == (["ESCALATED"] if was_sent else [])
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_paid_and_reversed_meanwhile_it_still_stands_and_then_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    paid = await house.pay(claim["claim_id"], 10240)
+    async with house.work() as work:
+        await reverse_payment(work, claim["claim_id"], paid.payment.payment_id)
+    await house.run_until(clock.now() + DAY)
+    assert await contacts(house) == [("UNKNOWN", 1, True)]
+    await settle(house, was_sent=False)
+    await house.run()
+    assert await contacts(house) == [("ACCEPTED", 1, True)]
+
+
+@pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
+async def test_assigned_anew_meanwhile_the_new_run_stays_where_it_is(
+    resources: Resources, clock: MovableClock, was_sent: bool, state: str
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    claim_id = await assign_to_another_reminder(house)
+    # The new run stands still for its own contact, which the person's day keeps back.
+    before = await place(house)
+    assert before == ("IN_PROCESS", 1, None)
+    assert await settle(house, was_sent=was_sent) == state
+    assert await place(house) == before
+    told = [event["actionStep"]["name"] for event in await house.events(claim_id)]
+    assert told == ["First reminder"] * was_sent
+
+
+async def assign_to_another_reminder(house: House) -> int:
+    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    step = {**DOCUMENT["steps"][0], "name": "Another reminder"}
+    async with house.work() as work:
+        draft = await save_draft(work, "Other", a_definition(steps=[step]))
+        other = await publish_draft(work, draft.workflow_id)
+        await assign_to_workflow(work, other.workflow_id, [claim["claim_id"]])
+    await house.run()
+    claim_id: int = claim["claim_id"]
+    return claim_id
+
+
+async def test_of_two_who_settle_at_once_the_second_is_told_the_state(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    answers = await asyncio.gather(
+        settle(house, was_sent=True), settle(house, was_sent=False), return_exceptions=True
+    )
+    [refusal] = [each for each in answers if isinstance(each, InvalidState)]
+    [state] = [each for each in answers if isinstance(each, str)]
+    assert refusal.details == {"state": state}
+    assert len(await outcomes(house)) == 2
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_what_is_not_unknown_is_not_settled(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    await house.create()
+    await house.run()
+    with pytest.raises(InvalidState) as raised:
+        await settle(house, was_sent=False)
+    assert raised.value.details == {"state": "ACCEPTED"}
+    assert await contacts(house) == [("ACCEPTED", 1, True)]
+    assert await outcomes(house) == ["ACCEPTED"]
+
+
+async def test_another_merchants_communication_is_not_found(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_in_doubt(resources, clock)
+    other = await a_house(resources, clock, key="hansen")
+    async with other.work() as work:
+        with pytest.raises(NotFound):
+            await settle_unknown(work, reference(house), was_sent=True, real_now=clock.now())
+    assert await contacts(house) == [("UNKNOWN", 1, True)]

@@ -1,0 +1,181 @@
+"""The switch while engines, dispatchers and assignments are at work: nothing skipped or doubled."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.assignment.assign_to_scenario import assign_to_scenario
+from dunwell.assignment.outcome import AssignmentOutcome
+from dunwell.errors import InvalidState
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.rollout.save_scenario import save_scenario
+from dunwell.rollout.switch import SwitchReport, switch_to_workflows
+from tests.engine.test_races import InterruptedChannel
+from tests.support.definitions import a_definition
+from tests.support.house import ERP, House, a_house
+
+DAY = timedelta(days=1)
+CLAIMS = 40
+_TOLD = "SELECT claim_id, type FROM events WHERE merchant_id = $1"
+_PLACES = """
+SELECT claim_id, workflow_id, workflow_major, run, next_step_id, due_at
+FROM claims
+WHERE merchant_id = $1
+ORDER BY claim_id
+"""
+
+
+async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> House:
+    return await a_house(resources, clock, a_definition(), switched_to_workflows=False, **given)
+
+
+async def create_many(house: House) -> list[int]:
+    """Of as many persons: nobody is contacted twice a day."""
+    claim_ids = []
+    for n in range(CLAIMS):
+        claim_ids += await house.create(f"INV-{n}", email=f"debtor-{n}@example.org")
+    return claim_ids
+
+
+async def work_until(done: asyncio.Event, run_once: Callable[[], Awaitable[int]]) -> None:
+    """As a worker's loop: again and again, without pause, and once more at the end."""
+    while not done.is_set():
+        await run_once()
+        await asyncio.sleep(0)
+    while await run_once():
+        pass
+
+
+@pytest.mark.parametrize("switched_in", [0, 1])
+async def test_two_engines_and_two_dispatchers_go_on_through_the_switch(
+    resources: Resources, clock: MovableClock, switched_in: int
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    claim_ids = await create_many(house)
+    dispatchers = [MessageDispatcher(resources, house.channels) for _ in range(2)]
+    loops = [Engine(resources).run_once, Engine(resources).run_once]
+    loops += [each.run_once for each in dispatchers]
+    for round_number in range(4):
+        done = asyncio.Event()
+        workers = [asyncio.create_task(work_until(done, each)) for each in loops]
+        await asyncio.sleep(0)
+        if round_number == switched_in:
+            await house.switch()
+        done.set()
+        await asyncio.gather(*workers)
+        clock.advance(7 * DAY)
+    for each in dispatchers:
+        await each.close()
+    await house.run()
+    told = Counter((row["claim_id"], row["type"]) for row in await house.rows(_TOLD))
+    types = ("ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ARCHIVED")
+    assert told == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
+    assert len(house.channels[0].sent) == CLAIMS
+
+
+async def test_the_switch_does_not_wait_for_an_engine_nor_an_engine_for_the_switch(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    [claim_id] = await house.create()
+    async with house.work() as work:
+        await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
+        await asyncio.wait_for(house.switch(), timeout=5)
+    other = await on_a_scenario(resources, clock, key="hansen")
+    [theirs] = await other.create()
+    async with other.work() as work:
+        await switch_to_workflows(work)
+        await asyncio.wait_for(Engine(resources).run_once(), timeout=5)
+    for one, created in ((house, claim_id), (other, theirs)):
+        await one.run()
+        assert [event["type"] for event in await one.events(created)] == ["ESCALATED"]
+
+
+async def test_a_contact_at_its_channel_during_the_switch_is_settled_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = InterruptedChannel()
+    house = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await house.create()
+    channel.meanwhile = house.switch
+    await house.run_until(clock.now() + 7 * DAY)
+    assert len(channel.sent) == 1
+    assert [event["type"] for event in await house.events(claim_id)] == [
+        "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED",
+    ]  # fmt: skip
+
+
+async def test_places_and_planned_contacts_stay_as_they_are(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    await house.create("A", email="a@example.org")
+    await house.run()
+    await house.create("B", email="b@example.org")
+    await Engine(resources).run_once()
+    contacts = "SELECT * FROM communications WHERE merchant_id = $1 ORDER BY communication_id"
+    before = await house.rows(_PLACES), await house.rows(contacts)
+    await house.switch()
+    assert (await house.rows(_PLACES), await house.rows(contacts)) == before
+
+
+async def test_an_assignment_that_began_before_the_switch_leads_to_the_copy(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    async with house.work() as work:
+        saved = await save_scenario(work, "Other", a_definition(snippets={}))
+    [claim_id] = await house.create()
+
+    async def assign(stale: Work) -> AssignmentOutcome:
+        async with resources.database.transaction() as tx:
+            late = Work(tx, stale.merchant, ERP, stale.now, resources.ids)
+            return await assign_to_scenario(late, saved.scenario_id, [claim_id])
+
+    async with house.work() as work:
+        await switch_to_workflows(work)
+        outcome = await asyncio.wait_for(assign(work), timeout=5)
+    again = await assign(work)
+    assert outcome == again
+    assert [each.workflow_id for each in again.assigned] == [saved.workflow_id]
+    await house.run()
+    assert len(house.channels[0].sent) == 1
+
+
+async def test_of_two_switches_at_once_the_second_is_told(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+    outcomes = await asyncio.gather(house.switch(), house.switch(), return_exceptions=True)
+    assert {type(each) for each in outcomes} == {SwitchReport, InvalidState}
+    audited = await house.rows(
+        "SELECT 1 FROM audit_log WHERE merchant_id = $1 AND action = 'merchant.switch_to_workflows'"
+    )
+    assert len(audited) == 1
+
+
+async def test_an_edit_that_waits_for_the_switch_comes_too_late(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await on_a_scenario(resources, clock)
+
+    async def edit() -> None:
+        async with house.work() as work:
+            await save_scenario(work, "Standard", a_definition(snippets={}))
+
+    async with house.work() as work:
+        await switch_to_workflows(work)
+        editing = asyncio.create_task(edit())
+        await asyncio.wait([editing], timeout=0.3)
+        assert not editing.done()
+    with pytest.raises(InvalidState) as refusal:
+        await editing
+    assert refusal.value.details == {"state": "SWITCHED"}

@@ -1,0 +1,271 @@
+"""Two people, or a person and a program, at one workflow at the same moment, on two connections."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.store_changes import lock_merchant
+from dunwell.rollout.delete_workflow import delete_workflow
+from dunwell.rollout.drop_draft import drop_draft
+from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
+from dunwell.workflows.new_draft import new_draft
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.rename import rename_workflow
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_draft
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+Operation = Callable[[Work], Awaitable[Any]]
+FIRST = a_definition()
+MINOR = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
+MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
+
+
+async def race(house: House, first: Operation, second: Operation) -> list[Any]:
+    """The second begins when the first is done but not committed, and must wait for it."""
+    async with house.work() as work:
+        one = await first(work)
+        waiting = asyncio.create_task(alone(house, second))
+        await asyncio.wait([waiting], timeout=0.2)
+        assert not waiting.done(), "nothing held it back"
+    return [one, await waiting]
+
+
+async def alone(house: House, operation: Operation) -> Any:
+    """What it answers, or the refusal."""
+    try:
+        async with house.work() as work:
+            return await operation(work)
+    except (InvalidState, NotFound, ValidationError) as refusal:
+        return refusal
+
+
+async def a_workflow(house: House) -> UUID:
+    """Published, in no rule, with a draft that differs."""
+    async with house.work() as work:
+        draft = await save_draft(work, "Other", FIRST)
+        await publish_draft(work, draft.workflow_id)
+        await save_draft(work, "Other", MINOR)
+    return draft.workflow_id
+
+
+async def names(house: House) -> list[tuple[str, bool]]:
+    rows = await house.rows(
+        "SELECT name, deleted_at IS NULL AS is_there FROM workflows WHERE merchant_id = $1"
+        " ORDER BY created_at, workflow_id"
+    )
+    return [(row["name"], row["is_there"]) for row in rows]
+
+
+async def workflow_of(house: House, claim_id: int) -> UUID | None:
+    [row] = await house.rows(
+        "SELECT workflow_id FROM claims WHERE merchant_id = $1 AND claim_id = $2", claim_id
+    )
+    found: UUID | None = row["workflow_id"]
+    return found
+
+
+async def versions(house: House) -> list[tuple[int, int]]:
+    rows = await house.rows(
+        "SELECT major, minor FROM workflow_versions WHERE merchant_id = $1 AND major IS NOT NULL"
+        " ORDER BY 1, 2"
+    )
+    return [(row["major"], row["minor"]) for row in rows]
+
+
+async def test_two_who_publish_make_one_version(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    one, other = await race(house, *[lambda work: publish_draft(work, workflow_id)] * 2)
+    assert one.name == "v1.1"
+    assert isinstance(other, InvalidState)
+    assert "has no draft" in other.message
+    assert await versions(house) == [(1, 0), (1, 1)]
+
+
+async def test_a_draft_saved_while_another_is_published_is_the_next_draft(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    published, saved = await race(
+        house,
+        lambda work: publish_draft(work, workflow_id),
+        lambda work: save_draft(work, "Other", MAJOR),
+    )
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+        assert draft is not None
+        assert (draft.version_id, draft.definition) == (saved.version_id, MAJOR)
+        assert (await publish_draft(work, workflow_id)).name == "v2.0"
+    assert published.definition == MINOR
+
+
+async def test_what_was_looked_at_is_published_or_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    async with house.work() as work:
+        seen = await load_draft(work.tx, work.merchant_id, workflow_id)
+    assert seen is not None
+    _, refused = await race(
+        house,
+        lambda work: save_draft(work, "Other", MAJOR),
+        lambda work: publish_draft(work, workflow_id, expected_id=seen.version_id),
+    )
+    assert isinstance(refused, InvalidState)
+    assert await versions(house) == [(1, 0)]
+
+
+async def test_two_editors_of_one_version_do_not_overwrite_each_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    async with house.work() as work:
+        seen = await load_draft(work.tx, work.merchant_id, workflow_id)
+    assert seen is not None
+    mine, theirs = await race(
+        house,
+        lambda work: save_draft(work, "Other", MAJOR, expected_id=seen.version_id),
+        lambda work: save_draft(work, "Other", FIRST, expected_id=seen.version_id),
+    )
+    assert isinstance(theirs, InvalidState)
+    assert str(mine.version_id) in theirs.message
+
+
+async def test_a_merchant_file_and_a_person_who_publish_do_not_lock_each_other_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    async with house.work() as work:
+        await lock_merchant(work.tx, work.merchant_id)
+        waiting = asyncio.create_task(alone(house, lambda work: publish_draft(work, workflow_id)))
+        await asyncio.wait([waiting], timeout=0.2)
+        assert (await publish_draft(work, workflow_id)).name == "v1.1"
+    assert isinstance(await waiting, InvalidState)
+
+
+async def test_claims_assigned_while_a_workflow_is_deleted_stay_where_they_are(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    [claim_id] = await house.create()
+    before = await workflow_of(house, claim_id)
+    workflow_id = await a_workflow(house)
+    _, refused = await race(
+        house,
+        lambda work: delete_workflow(work, workflow_id),
+        lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
+    )
+    assert isinstance(refused, NotFound)
+    assert await workflow_of(house, claim_id) == before
+    assert await names(house) == [("Standard", True), ("Other", False)]
+
+
+async def test_a_workflow_that_is_just_assigned_is_not_deleted(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    [claim_id] = await house.create()
+    workflow_id = await a_workflow(house)
+    _, refused = await race(
+        house,
+        lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
+        lambda work: delete_workflow(work, workflow_id),
+    )
+    assert isinstance(refused, InvalidState)
+    assert "1 claim is in process on v1" in refused.message
+    assert await workflow_of(house, claim_id) == workflow_id
+    assert await names(house) == [("Standard", True), ("Other", True)]
+
+
+async def test_a_claim_that_is_just_created_keeps_its_workflow_from_deletion(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+
+    async def insert(work: Work) -> None:
+        await work.tx.execute(
+            "INSERT INTO claims (merchant_id, reference_number, currency, workflow_id,"
+            " workflow_major, created_at, updated_at) VALUES ($1, 'A', 'EUR', $2, 1, $3, $3)",
+            work.merchant_id, workflow_id, work.now,
+        )  # fmt: skip
+
+    _, refused = await race(house, insert, lambda work: delete_workflow(work, workflow_id))
+    assert isinstance(refused, InvalidState)
+
+
+async def test_rules_published_while_their_target_is_deleted_are_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    _, refused = await race(
+        house,
+        lambda work: delete_workflow(work, workflow_id),
+        lambda work: publish_rules(work, RuleSet(default=workflow_id)),
+    )
+    assert isinstance(refused, ValidationError)
+    assert await house.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        publish_draft, drop_draft, deactivate_workflow, activate_workflow, delete_workflow,
+        new_draft, lambda work, workflow_id: rename_workflow(work, workflow_id, "Another"),
+    ],
+)  # fmt: skip
+async def test_nothing_is_done_to_a_workflow_that_is_just_deleted(
+    resources: Resources, clock: MovableClock, operation: Callable[[Work, UUID], Awaitable[Any]]
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    _, refused = await race(
+        house,
+        lambda work: delete_workflow(work, workflow_id),
+        lambda work: operation(work, workflow_id),
+    )
+    assert isinstance(refused, NotFound)
+    assert await versions(house) == [(1, 0)]
+
+
+async def test_a_draft_saved_while_its_workflow_is_deleted_makes_a_new_one(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await a_workflow(house)
+    _, saved = await race(
+        house,
+        lambda work: delete_workflow(work, workflow_id),
+        lambda work: save_draft(work, "Other", FIRST),
+    )
+    assert saved.workflow_id != workflow_id
+    assert sorted(await names(house)) == [("Other", False), ("Other", True)]
+
+
+async def test_two_workflows_do_not_get_one_name(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock, FIRST)
+    workflow_id = await a_workflow(house)
+    _, refused = await race(
+        house,
+        lambda work: save_draft(work, "New", FIRST),
+        lambda work: rename_workflow(work, workflow_id, "New"),
+    )
+    assert isinstance(refused, ValidationError)
+    assert await names(house) == [("Standard", True), ("Other", True), ("New", True)]

@@ -1,0 +1,170 @@
+"""Two engines and two dispatchers at once, killed by kill -9 again and again while a minor is
+published: what the outbox received is what the ledger tells, no contact twice and none left out
+(promise 12).
+"""
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Guards
+from tests.faults.installation import ROUNDS
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.ledgers import seal_and_verify
+from tests.support.merchants import CONFIGURATION
+from tests.support.process_variants import read_tag, tagged
+from tests.support.processes import a_process
+
+pytestmark = pytest.mark.faults
+
+IS_SHORT = len(ROUNDS) == 1
+CLAIMS = 600 if IS_SHORT else 10_000
+# Each kills both workers.
+TURNS = 3 if IS_SHORT else 20
+# The workers of a turn find the leases of those before run out.
+AHEAD_SECONDS = 200
+PATIENCE_SECONDS = 120 if IS_SHORT else 1800
+_NOW = {"send": "IMMEDIATE"}
+STEPS = [
+    {**DOCUMENT["steps"][0], **_NOW},
+    {**DOCUMENT["steps"][2], "id": 2},
+    {**DOCUMENT["steps"][0], **_NOW, "id": 3, "name": "Second reminder"},
+    {**DOCUMENT["steps"][3], "id": 4},
+    {"id": 5, "name": "Wait", "kind": "WAIT", "days": 300},
+]
+MESSAGES = 2 * CLAIMS
+_COUNT_CONTACTS = """
+SELECT count(*) FILTER (WHERE state = 'ACCEPTED') AS accepted,
+       count(*) FILTER (WHERE state <> 'PLANNED') AS handed_over
+FROM communications WHERE merchant_id = $1
+"""
+_COUNT_ENDED = """
+SELECT count(*) FROM step_history WHERE merchant_id = $1 AND step_id = 5
+"""
+_ACCEPTED = """
+SELECT communication_id, claim_id, step_id FROM contact_ledger
+WHERE merchant_id = $1 AND outcome = 'ACCEPTED'
+"""
+_HISTORY = """
+SELECT claim_id, array_agg(step_id ORDER BY step_id) AS steps, bool_and(outcome = 'DONE') AS done
+FROM step_history WHERE merchant_id = $1 GROUP BY claim_id
+"""
+_EVENTS = """
+SELECT claim_id, array_agg(type ORDER BY sequence) AS types,
+       array_agg(sequence ORDER BY sequence) AS sequences
+FROM events WHERE merchant_id = $1 GROUP BY claim_id
+"""
+_VERSIONS = """
+SELECT communication_id, minor FROM communications JOIN workflow_versions
+    USING (merchant_id, version_id)
+WHERE merchant_id = $1
+"""
+
+
+@dataclass
+class Yard:
+    """Workers that start in pairs and die one after the other."""
+
+    house: House
+    started: float = field(default_factory=time.monotonic)
+    kills: int = 0
+
+    async def work(self, *thresholds: int) -> None:
+        """A pair at work; each time so many messages have left one of them is killed."""
+        ahead = str(self.kills * AHEAD_SECONDS)
+        settings = self.house.resources.settings
+        with ExitStack() as stack:
+            workers = [
+                stack.enter_context(a_process(settings, "tests.support.worker_process", ahead))
+                for _ in range(2)
+            ]
+            for worker, wanted in zip(workers, thresholds, strict=True):
+                await self._wait(workers, wanted)
+                worker.kill()
+                self.kills += 1
+
+    async def _wait(self, workers: list[Any], wanted: int) -> None:
+        while not await self._has(wanted):
+            assert time.monotonic() - self.started < PATIENCE_SECONDS, f"{wanted} took too long"
+            assert any(worker.poll() is None for worker in workers), "the workers ended"
+            await asyncio.sleep(0.005)
+
+    async def _has(self, wanted: int) -> bool:
+        """All messages and more: all claims have come to their last wait."""
+        if wanted > MESSAGES:
+            return bool((await self.house.rows(_COUNT_ENDED))[0]["count"] >= CLAIMS)
+        return bool((await self.house.rows(_COUNT_CONTACTS))[0]["handed_over"] >= wanted)
+
+
+async def a_house_of_many(resources: Resources) -> House:
+    """Each claim has a debtor of its own, and guards that let both messages of a day pass."""
+    configuration = msgspec.structs.replace(CONFIGURATION, guards=Guards(5, 5))
+    definition = a_definition(steps=STEPS, templates={"reminder": tagged("old")})
+    clock = MovableClock(datetime.now(UTC))
+    house = await a_house(resources, clock, definition, configuration=configuration)
+    for first in range(0, CLAIMS, 500):
+        await house.create(*(f"INV-{n}" for n in range(first, min(first + 500, CLAIMS))))
+    return house
+
+
+def read_outbox(house: House) -> dict[str, str]:
+    """The tag of every message that was received, by its id."""
+    folder: Path = house.resources.settings.data_dir / "outbox"
+    return {path.stem: read_tag(path.read_text()) for path in folder.rglob("*.eml")}
+
+
+async def test_two_workers_under_kills_send_each_contact_once(
+    resources: Resources, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = await a_house_of_many(resources)
+    yard = Yard(house)
+    # Low enough that what the first of a pair had in hand, 200 claims at most, is not waited for.
+    step = MESSAGES // (3 * TURNS)
+    for turn in range(TURNS):
+        if turn == TURNS // 2:
+            await house.publish(a_definition(steps=STEPS, templates={"reminder": tagged("new")}))
+        await yard.work(max(1, 2 * turn * step), (2 * turn + 1) * step)
+    await yard.work(MESSAGES + 1, MESSAGES + 1)
+    received = await asyncio.to_thread(read_outbox, house)
+    accepted = {str(row["communication_id"]): row for row in await house.rows(_ACCEPTED)}
+    contacts = Counter((row["claim_id"], row["step_id"]) for row in accepted.values())
+    doubled = sum(times - 1 for times in contacts.values()) + len(received.keys() - accepted.keys())
+    skipped = MESSAGES - len(contacts) + len(accepted.keys() - received.keys())
+    with capsys.disabled():
+        print(
+            f"\n{CLAIMS} claims, {len(received)} messages, {yard.kills} kills: {doubled} doubled,"
+            f" {skipped} skipped, {time.monotonic() - yard.started:.0f} s"
+        )
+    assert (doubled, skipped) == (0, 0)
+    await check_texts(house, received)
+    await check_histories(house)
+    verdict = await seal_and_verify(house)
+    assert (verdict.findings, verdict.is_sound) == ((), True)
+
+
+async def check_texts(house: House, received: dict[str, str]) -> None:
+    """Each was sent with the text of the version that is named as its own; both were."""
+    minors = {str(row["communication_id"]): row["minor"] for row in await house.rows(_VERSIONS)}
+    assert Counter(zip(minors.values(), (received[key] for key in minors), strict=True)).keys() == {
+        (0, "old"), (1, "new")
+    }  # fmt: skip
+
+
+async def check_histories(house: House) -> None:
+    """Every claim ran every step once, and told of it once, in order."""
+    histories = await house.rows(_HISTORY)
+    assert [tuple(row)[1:] for row in histories] == [([1, 2, 3, 4, 5], True)] * CLAIMS
+    events = await house.rows(_EVENTS)
+    types = ["ESCALATED", "FEE_ADDED", "ESCALATED", "CHECKPOINT_REACHED"]
+    assert [tuple(row)[1:] for row in events] == [(types, [1, 2, 3, 4])] * CLAIMS

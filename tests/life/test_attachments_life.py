@@ -1,0 +1,74 @@
+"""What a step does about the claim's files: NONE and OPTIONAL wait for nothing, REQUIRED waits for
+seven days.
+"""
+
+from uuid import UUID
+
+import pytest
+
+from dunwell.escalation.attach_file import attach_file
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.channels import upload
+from tests.support.diary import diary, live_until
+from tests.support.files import a_pdf
+from tests.support.house import House
+from tests.support.lives import FEE, a_life, a_process, contact, wait
+
+END = "2026-06-30 12:00"
+
+
+async def attach(house: House, claim_id: int, ticket: UUID) -> None:
+    async with house.work() as work:
+        await attach_file(work, claim_id, ticket)
+
+
+@pytest.mark.parametrize("policy", ["NONE", "OPTIONAL"])
+async def test_a_file_that_is_not_there_keeps_nobody_waiting(
+    resources: Resources, clock: MovableClock, policy: str
+) -> None:
+    process = a_process(contact(attachments=policy), wait(7), FEE)
+    house = await a_life(resources, clock, process)
+    [claim_id] = await house.create()
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 archived",
+    ]
+
+
+async def test_a_required_file_that_comes_on_the_fourth_day_goes_along_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(contact(attachments="REQUIRED"), wait(7), FEE)
+    house = await a_life(resources, clock, process)
+    [claim_id] = await house.create()
+    await live_until(house, "2026-03-06 11:00")
+    assert await diary(house, claim_id) == []
+    await attach(house, claim_id, await upload(house, "Rechnung", a_pdf()))
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Fri 06 Mar 11:00 EMAIL",
+        "Fri 13 Mar 11:00 fee 250",
+        "Fri 13 Mar 11:00 archived",
+    ]
+    [message] = house.channels[0].sent
+    assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
+
+
+async def test_a_required_file_that_never_comes_fails_the_step_after_seven_days(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(
+        contact("EMAIL", "SMS", attachments="REQUIRED"), wait(2), FEE, contact(), wait(1)
+    )
+    house = await a_life(resources, clock, process)
+    [claim_id] = await house.create(mobileNumber="+4915112345678")
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 09 Mar 10:00 step 1 FAILED ATTACHMENT_MISSING",
+        "Wed 11 Mar 10:00 EMAIL",
+        "Wed 11 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",
+        "Thu 12 Mar 10:00 archived",
+    ]

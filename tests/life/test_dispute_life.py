@@ -1,0 +1,69 @@
+"""The life of a disputed claim, read as dates."""
+
+from dunwell.claims.states import Status
+from dunwell.disputes.dispute import Dispute
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.life.test_life import STEPS, Life
+from tests.support.definitions import a_definition
+from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve, withdraw
+from tests.support.house import ERP, a_house
+
+REMINDED = ["FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+
+
+async def a_life(resources: Resources, clock: MovableClock) -> Life:
+    house = await a_house(resources, clock, a_definition(steps=STEPS))
+    [claim_id] = await house.create()
+    return Life(house, claim_id)
+
+
+async def test_two_disputes_and_what_came_due_meanwhile(
+    resources: Resources, clock: MovableClock
+) -> None:
+    life = await a_life(resources, clock)
+    house, claim_id = life.house, life.claim_id
+    assert await life.at_day(3) == ["ESCALATED"]
+    amount = await dispute(house, claim_id, "AMOUNT_WRONG")
+    assert await life.at_day(5) == ["ESCALATED", "DISPUTED"]
+    phoned = await dispute(house, claim_id, "OTHER", "It is broken, she says.", actor=ERP)
+    told = ["ESCALATED", "DISPUTED", "DISPUTED"]
+    assert await life.at_day(10) == told
+    await resolve(house, amount, REJECTED)
+    assert await life.at_day(17) == told
+    assert await life.outstanding() == 10240
+    await resolve(house, phoned, ACCEPTED, end_claim=False)
+    # The fee of day 7, the checkpoint and the second reminder, in order.
+    assert await life.at_day(17) == [*told, *REMINDED]
+    assert (await life.outstanding(), await life.sent()) == (10490, 2)
+    assert await life.at_day(30) == [*told, *REMINDED]
+    assert await life.at_day(31) == [*told, *REMINDED, "ARCHIVED"]
+
+
+async def test_a_dispute_that_is_right_ends_the_claim_for_good(
+    resources: Resources, clock: MovableClock
+) -> None:
+    life = await a_life(resources, clock)
+    await life.at_day(7)
+    opened = await dispute(life.house, life.claim_id, "IDENTITY_THEFT")
+    await life.at_day(9)
+    await resolve(life.house, opened, ACCEPTED)
+    assert await life.status() is Status.WITHDRAWN
+    assert await life.at_day(60) == ["ESCALATED", *REMINDED, "DISPUTED"]
+    assert (await life.outstanding(), await life.sent()) == (10490, 2)
+
+
+async def test_a_debtor_pays_the_rest_after_taking_the_dispute_back(
+    resources: Resources, clock: MovableClock
+) -> None:
+    life = await a_life(resources, clock)
+    await life.at_day(1)
+    opened: Dispute = await dispute(life.house, life.claim_id, "GOODS_NOT_RECEIVED")
+    await life.at_day(2)
+    await life.house.pay(life.claim_id, 10000, "undisputed")
+    assert await life.at_day(8) == ["ESCALATED", "DISPUTED"]
+    await withdraw(life.house, opened)
+    assert await life.at_day(8) == ["ESCALATED", "DISPUTED", *REMINDED]
+    await life.house.pay(life.claim_id, 490, "rest")
+    assert await life.status() is Status.COLLECTED
+    assert await life.at_day(40) == ["ESCALATED", "DISPUTED", *REMINDED]

@@ -1,0 +1,88 @@
+"""What keeps a step back: its own condition leaves it out; the guards of the person put it off."""
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Guards, QuietHours
+from tests.support.diary import diary, live_until
+from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+
+END = "2026-06-30 12:00"
+
+
+async def test_a_step_whose_condition_does_not_hold_is_left_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    large, young = {"outstanding": {"min": "10300"}}, {"primaryAgeDays": {"max": 30}}
+    process = a_process(
+        contact(when=large), contact(), wait(7), FEE, contact(when=large | young),
+        wait(7), contact(when=young), tell("end", when={"itemType": "DUNNING_FEE"}),
+    )  # fmt: skip
+    house = await a_life(resources, clock, process)
+    [claim_id] = await house.create()
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 02 Mar 10:00 step 1 SKIPPED GUARD_UNMET outstanding",
+        # The fee of this moment has made it large; due since 10 February, it is 27 days old.
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 EMAIL",
+        "Mon 16 Mar 10:00 checkpoint end",
+        "Mon 16 Mar 10:00 archived",
+        "Mon 16 Mar 10:00 step 7 SKIPPED GUARD_UNMET primaryAgeDays",
+    ]
+
+
+async def test_two_contacts_of_one_day_come_on_two(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(contact(), contact(), contact(), wait(7)))
+    [claim_id] = await house.create()
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Tue 03 Mar 09:00 EMAIL",
+        "Wed 04 Mar 09:00 EMAIL",
+        "Wed 11 Mar 09:00 archived",
+    ]
+
+
+async def test_a_person_with_five_claims_is_contacted_three_times_a_week(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(contact(), wait(60)))
+    ids = await house.create(*"ABCDE", email="erika@example.org")
+    await live_until(house, "2026-04-01 12:00")
+    assert [line for each in ids for line in await diary(house, each)] == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Tue 03 Mar 09:00 EMAIL",
+        "Wed 04 Mar 09:00 EMAIL",
+        "Mon 09 Mar 09:00 EMAIL",
+        "Tue 10 Mar 09:00 EMAIL",
+    ]
+
+
+async def test_what_was_held_back_counts_its_wait_from_when_it_was_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(contact(), wait(2), tell("two days on")))
+    first, second = await house.create("A", "B", email="erika@example.org")
+    await live_until(house, END)
+    assert (await diary(house, first))[1] == "Wed 04 Mar 10:00 checkpoint two days on"
+    assert (await diary(house, second))[:2] == [
+        "Tue 03 Mar 09:00 EMAIL",
+        "Thu 05 Mar 09:00 checkpoint two days on",
+    ]
+
+
+async def test_quiet_hours_hold_back_what_is_sent_at_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    guards = Guards(quiet_hours=QuietHours("21:00", "08:00"))
+    process = a_process(contact(send="IMMEDIATE"), wait(1))
+    house = await a_life(resources, clock, process, start="2026-03-06 22:10", guards=guards)
+    [claim_id] = await house.create()
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Sat 07 Mar 08:00 EMAIL",
+        "Sun 08 Mar 08:00 archived",
+    ]

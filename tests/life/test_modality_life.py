@@ -1,0 +1,106 @@
+"""Plans and deferments read as dates: what the process does before, during and after them."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.bounds import DefermentTerms, PlanTerms
+from dunwell.modalities.modality import EndReason
+from tests.support.modalities import Arrangement, an_arrangement
+
+# A Monday, 10:00 in Berlin.
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@dataclass
+class Life:
+    """One claim, the days since its creation, and what its events were until then."""
+
+    arrangement: Arrangement
+
+    async def at_day(self, day: int) -> list[str]:
+        """Run until the end of that day's contact hours; the types of all events so far."""
+        house = self.arrangement.house
+        await house.run_until(START + timedelta(days=day, hours=7))
+        return [event["type"] for event in await house.events(self.arrangement.claim_id)]
+
+    async def pay(self, cents: int, transaction_id: str) -> None:
+        await self.arrangement.house.pay(self.arrangement.claim_id, cents, transaction_id)
+
+    async def ended(self) -> list[EndReason | None]:
+        rows = await self.arrangement.house.rows(
+            "SELECT ended_reason FROM payment_modalities WHERE merchant_id = $1"
+            " ORDER BY requested_at"
+        )
+        return [row["ended_reason"] and EndReason(row["ended_reason"]) for row in rows]
+
+
+@pytest.fixture
+async def life(resources: Resources, clock: MovableClock) -> Life:
+    return Life(await an_arrangement(resources, clock))
+
+
+CHANGE = "PAYMENT_MODALITY_STATE_CHANGE"
+
+
+async def test_a_plan_with_two_rates_paid_and_the_third_missed(life: Life) -> None:
+    assert await life.at_day(3) == ["ESCALATED"]
+    # 5 March: three rates on 10 March, 10 April and 10 May.
+    asked = await life.arrangement.ask(PlanTerms(3, date(2026, 3, 10)))
+    assert await life.at_day(4) == ["ESCALATED", CHANGE]
+    await life.arrangement.approve(asked.modality_id)
+    agreed = ["ESCALATED", CHANGE, CHANGE]
+    # 9 March, when the week of waiting is over: no fee.
+    assert await life.at_day(7) == agreed
+    await life.pay(3414, "tx-1")
+    # 17 April, the last day of the second rate's grace.
+    assert await life.at_day(46) == agreed
+    await life.pay(3413, "tx-2")
+    # 17 May, the last day of the third one's.
+    assert await life.at_day(76) == agreed
+    assert await life.ended() == [None]
+    # From the step it stood at: the fee, the checkpoint, the last wait.
+    reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await life.at_day(77) == reminded
+    assert await life.ended() == [EndReason.BROKEN]
+    assert await life.at_day(90) == reminded
+    assert await life.at_day(91) == [*reminded, "ARCHIVED"]
+
+
+async def test_a_plan_that_is_kept(life: Life) -> None:
+    await life.at_day(3)
+    await life.arrangement.agree(PlanTerms(2, date(2026, 3, 10)))
+    await life.at_day(8)
+    await life.pay(5120, "tx-1")
+    await life.at_day(40)
+    await life.pay(5120, "tx-2")
+    assert await life.at_day(200) == ["ESCALATED", CHANGE, CHANGE]
+    assert await life.ended() == [EndReason.FULFILLED]
+    status = (await life.arrangement.house.read(life.arrangement.claim_id)).status
+    assert status == "COLLECTED"
+
+
+async def test_a_deferment_that_passes(life: Life) -> None:
+    await life.at_day(3)
+    await life.arrangement.agree(DefermentTerms(date(2026, 3, 25)))
+    assert await life.at_day(23) == ["ESCALATED", CHANGE, CHANGE]
+    assert (await life.at_day(24))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await life.ended() == [EndReason.PASSED]
+
+
+async def test_a_short_deferment_delays_nothing_that_was_due_later(life: Life) -> None:
+    await life.at_day(1)
+    # 4 March: the week of waiting ends on the 9th, as it would have.
+    await life.arrangement.agree(DefermentTerms(date(2026, 3, 4)))
+    assert await life.at_day(6) == ["ESCALATED", CHANGE, CHANGE]
+    assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
+
+
+async def test_a_request_on_the_first_day_comes_before_any_contact(life: Life) -> None:
+    asked = await life.arrangement.ask()
+    assert await life.at_day(2) == [CHANGE]
+    await life.arrangement.reject(asked.modality_id)
+    assert await life.at_day(2) == [CHANGE, CHANGE, "ESCALATED"]

@@ -1,0 +1,143 @@
+"""Whom a step reaches and how: fallbacks, nobody reachable, fees that need a contact, suppressed
+addresses, and contacts that turn out later not to have arrived.
+"""
+
+from typing import Any
+
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.messages.channel import Permanent
+from dunwell.messages.suppression import suppress
+from tests.support.channels import REACHABLE
+from tests.support.diary import diary, live_until
+from tests.support.house import House
+from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+
+THREE = contact("EMAIL", "SMS", "LETTER")
+END = "2026-06-30 12:00"
+
+
+async def bounce(house: House, channel: int) -> None:
+    """The latest message of a channel is reported as undeliverable."""
+    message = house.channels[channel].sent[-1]
+    async with house.work(SYSTEM) as work:
+        await report_failure(work, house.resources.keys, message.communication_id, "bounced")
+
+
+async def test_channels_are_taken_in_order_until_one_accepts(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE))
+    house.channels[0].answers.append(Permanent("mailbox gone"))
+    house.channels[1].answers.append(Permanent("number gone"))
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 LETTER",
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 archived",
+    ]
+
+
+async def test_a_channel_without_an_address_is_passed_over(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(1)))
+    [claim_id] = await house.create(**REACHABLE | {"mobileNumber": None, "email": None})
+    await live_until(house, END)
+    assert (await diary(house, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
+
+
+async def test_nobody_reachable_is_told_and_costs_no_fee(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, tell("end")))
+    [claim_id] = await house.create(email=None)
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 step 1 FAILED NOBODY_REACHABLE",
+        "Mon 09 Mar 10:00 checkpoint end",
+        "Mon 09 Mar 10:00 archived",
+        "Mon 09 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",
+    ]
+
+
+async def test_a_fee_that_needs_no_contact_is_added_all_the_same(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(contact(), wait(7), FEE, feesNeedContact=False)
+    house = await a_life(resources, clock, process)
+    [claim_id] = await house.create(email=None)
+    await live_until(house, END)
+    assert "Mon 09 Mar 10:00 fee 250" in await diary(house, claim_id)
+
+
+async def test_a_bounce_starts_the_fallback_and_the_wait_anew(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1)))
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-05 15:30")
+    await bounce(house, 0)
+    await live_until(house, "2026-03-09 16:00")
+    await bounce(house, 1)
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Thu 05 Mar 15:30 SMS",
+        "Mon 09 Mar 16:00 LETTER",
+        "Mon 16 Mar 16:00 fee 250",
+        "Mon 16 Mar 16:00 EMAIL",
+        "Tue 17 Mar 16:00 archived",
+    ]
+
+
+async def test_a_bounce_at_night_is_followed_up_within_contact_hours(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(7), tell("a week after it")))
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-06 23:15")
+    await bounce(house, 0)
+    await live_until(house, END)
+    assert (await diary(house, claim_id))[1:3] == [
+        "Mon 09 Mar 09:00 SMS",
+        "Mon 16 Mar 09:00 checkpoint a week after it",
+    ]
+
+
+async def test_a_bounce_that_leaves_no_channel_changes_no_date(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(contact(), wait(7), FEE, tell("end")))
+    [claim_id] = await house.create()
+    await live_until(house, "2026-03-05 15:30")
+    await bounce(house, 0)
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 checkpoint end",
+        "Mon 09 Mar 10:00 archived",
+        # It has reached nobody after all.
+        "Mon 09 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",
+    ]
+
+
+async def test_a_suppressed_address_is_none(resources: Resources, clock: MovableClock) -> None:
+    house = await a_life(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-04 12:00")
+    addresses: list[tuple[Any, str]] = [("EMAIL", "ERIKA@example.org"), ("SMS", "+49 151 12345678")]
+    async with house.work() as work:
+        for channel, address in addresses:
+            await suppress(
+                work, resources.keys, channel, address, "DEBTOR"
+            )  # fmt: skip
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 LETTER",
+        "Tue 10 Mar 10:00 archived",
+    ]

@@ -1,0 +1,189 @@
+"""Late is late, not lost (promise 13): after a standstill of the service each due step runs once
+and nobody is contacted twice a day; what was late through a hold was not missed.
+"""
+
+from collections import Counter
+from datetime import timedelta
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.diary import berlin, diary, live_until
+from tests.support.house import House
+from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+
+END = "2026-07-31 12:00"
+LATE = {"skipIfOlderThanDays": 30}
+STEPS = (contact(), wait(7), FEE, contact(), tell("end"), wait(7))
+
+
+def stand_still_until(house: House, local: str) -> None:
+    """No engine and no dispatcher runs."""
+    house.clock.move_to(berlin(local))
+
+
+async def hold(house: House, claim_id: int, days: int | None = None) -> None:
+    async with house.work() as work:
+        until = work.now + timedelta(days=days) if days else None
+        await open_hold(work, claim_id, HoldKind.DISPUTE, until=until)
+
+
+async def lift(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await lift_hold(work, claim_id, HoldKind.DISPUTE)
+
+
+async def test_after_forty_days_each_due_step_runs_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS))
+    [claim_id] = await house.create()
+    await live_until(house, "2026-03-02 12:00")
+    stand_still_until(house, "2026-04-11 12:00")
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Sat 11 Apr 12:00 fee 250",
+        "Mon 13 Apr 09:00 EMAIL",
+        "Mon 13 Apr 09:00 checkpoint end",
+        "Mon 20 Apr 09:00 archived",
+    ]
+
+
+async def test_after_forty_days_nobody_is_contacted_twice_a_day(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS))
+    people = ["a@example.org", "b@example.org", "c@example.org"]
+    claims = [
+        claim_id
+        for n in range(9)
+        for claim_id in await house.create(f"INV-{n}", email=people[n % 3])
+    ]
+    stand_still_until(house, "2026-04-11 12:00")
+    await live_until(house, END)
+    sent = Counter((each.recipient, each.created_at.date()) for each in house.channels[0].sent)
+    assert set(sent.values()) == {1}
+    assert len(house.channels[0].sent) == 18
+    for claim_id in claims:
+        kinds = [line.split(" ", 4)[4] for line in await diary(house, claim_id)]
+        assert kinds == ["EMAIL", "fee 250", "EMAIL", "checkpoint end", "archived"]
+
+
+async def test_a_contact_missed_for_longer_than_the_policy_allows_is_left_out(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    stand_still_until(house, "2026-04-02 10:00")
+    [other] = await house.create("INV-2", email="b@example.org")
+    await live_until(house, "2026-04-02 12:00")
+    assert await diary(house, claim_id) == ["Thu 02 Apr 10:00 step 1 SKIPPED TOO_LATE"]
+    assert await diary(house, other) == ["Thu 02 Apr 10:00 EMAIL"]
+
+
+async def test_one_missed_for_just_as_long_as_it_allows_is_made(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    stand_still_until(house, "2026-04-01 11:00")  # summer time has begun
+    await live_until(house, "2026-04-01 12:00")
+    assert await diary(house, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
+
+
+async def test_what_came_due_under_a_hold_of_forty_days_was_not_missed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    await live_until(house, "2026-03-03 12:00")
+    await hold(house, claim_id)
+    await live_until(house, "2026-04-22 12:00")
+    await lift(house, claim_id)
+    await live_until(house, END)
+    assert (await diary(house, claim_id))[:3] == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Wed 22 Apr 12:00 fee 250",
+        "Wed 22 Apr 12:00 EMAIL",
+    ]
+
+
+async def test_what_was_due_already_and_then_held_for_forty_days_was_not_missed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """At the weekend nobody is contacted, and on Sunday the hold begins; it ends in summer time."""
+    process = a_process(*STEPS, latePolicy=LATE)
+    house = await a_life(resources, clock, process, start="2026-03-07 10:00")
+    [claim_id] = await house.create()
+    await live_until(house, "2026-03-08 12:00")
+    await hold(house, claim_id, days=40)
+    await live_until(house, END)
+    assert (await diary(house, claim_id))[0] == "Fri 17 Apr 13:00 EMAIL"
+
+
+async def test_a_standstill_after_a_hold_counts_from_the_holds_end(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Held for forty days, of which the service saw two; then it stands still for 31 more."""
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    kept, missed = await house.create("A", "B")
+    await hold(house, kept, days=40)
+    await hold(house, missed, days=9)
+    await live_until(house, "2026-03-04 12:00")
+    stand_still_until(house, "2026-04-13 12:00")
+    await live_until(house, "2026-04-13 13:00")
+    assert await diary(house, kept) == ["Mon 13 Apr 12:00 EMAIL"]
+    assert await diary(house, missed) == ["Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE"]
+
+
+async def plan_only(house: House) -> None:
+    """The engine runs, and stands still before the dispatcher does."""
+    await Engine(house.resources).run_once()
+
+
+async def test_a_contact_that_was_planned_before_the_standstill_is_skipped_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    await plan_only(house)
+    stand_still_until(house, "2026-04-13 12:00")
+    await house.run()
+    assert house.channels[0].sent == []
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE",
+        "Mon 20 Apr 12:00 EMAIL",
+        "Mon 20 Apr 12:00 checkpoint end",
+        # Of one minute; nobody had been reached yet.
+        "Mon 20 Apr 12:00 step 3 SKIPPED NOBODY_REACHED",
+        "Mon 27 Apr 12:00 archived",
+    ]
+
+
+async def test_a_planned_contact_that_a_hold_made_late_is_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    await plan_only(house)
+    await hold(house, claim_id)
+    await live_until(house, "2026-04-13 12:00")
+    await lift(house, claim_id)
+    await house.run()
+    assert (await diary(house, claim_id))[0] == "Mon 13 Apr 12:00 EMAIL"
+
+
+async def test_a_planned_contact_within_the_limit_is_sent_late(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    [claim_id] = await house.create()
+    await plan_only(house)
+    stand_still_until(house, "2026-03-31 10:00")
+    await house.run()
+    assert (await diary(house, claim_id))[0] == "Tue 31 Mar 10:00 EMAIL"

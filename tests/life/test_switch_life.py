@@ -1,0 +1,106 @@
+"""Two merchants live the same lives by dates; one is switched to workflows in the middle."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.life.test_life import START, STEPS
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+
+_PLACE = """
+SELECT next_step_id, due_at, status, run
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+_CONTACTS = """
+SELECT run, step_id, place, channel, state, planned_at, handed_over_at, settled_at
+FROM communications
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY planned_at, step_id
+"""
+
+
+@dataclass
+class Merchant:
+    """On a scenario, with a claim that runs undisturbed and one that is disputed for a while."""
+
+    house: House
+    plain: int
+    disputed: int
+
+    async def tell(self) -> list[Any]:
+        """All that became of both claims, without the ids that differ between merchants."""
+        told: list[Any] = []
+        for claim_id in (self.plain, self.disputed):
+            told += [tuple(row) for row in await self.house.rows(_PLACE, claim_id)]
+            told += [tuple(row) for row in await self.house.rows(_CONTACTS, claim_id)]
+            told += [describe(event) for event in await self.house.events(claim_id)]
+        return told
+
+
+def describe(event: dict[str, Any]) -> tuple[Any, ...]:
+    claim = event["claim"]
+    reference, fee = claim["referenceNumber"], claim.get("fee", {}).get("value")
+    return (event["type"], event["date"], event["source"], event.get("actionStep"), reference, fee)
+
+
+async def a_merchant_on_a_scenario(resources: Resources, clock: MovableClock, key: str) -> Merchant:
+    house = await a_house(
+        resources, clock, a_definition(steps=STEPS), key=key, switched_to_workflows=False,
+        channels=[ScriptedChannel()],
+    )  # fmt: skip
+    [plain] = await house.create("PLAIN", email="erika@example.org")
+    [disputed] = await house.create("DISPUTED", email="max@example.org")
+    return Merchant(house, plain, disputed)
+
+
+@pytest.fixture
+async def twins(resources: Resources, clock: MovableClock) -> tuple[Merchant, Merchant]:
+    """The one that will be switched, and the one that stays."""
+    switched = await a_merchant_on_a_scenario(resources, clock, "nordwind")
+    return switched, await a_merchant_on_a_scenario(resources, clock, "hansen")
+
+
+async def run_until(twins: tuple[Merchant, Merchant], day: int) -> None:
+    """Engines and dispatchers serve both."""
+    await twins[0].house.run_until(START + timedelta(days=day))
+
+
+async def dispute(twins: tuple[Merchant, Merchant]) -> None:
+    for each in twins:
+        async with each.house.work() as work:
+            await open_hold(work, each.disputed, HoldKind.DISPUTE)
+
+
+async def clear(twins: tuple[Merchant, Merchant]) -> None:
+    for each in twins:
+        async with each.house.work() as work:
+            await lift_hold(work, each.disputed, HoldKind.DISPUTE)
+
+
+@pytest.mark.parametrize("day", [0, 3, 7], ids=["day 0", "day 3", "day 7"])
+async def test_claims_go_on_as_those_of_the_twin_that_was_not_switched(
+    twins: tuple[Merchant, Merchant], day: int
+) -> None:
+    switched, stayed = twins
+    await run_until(twins, day)
+    await dispute(twins)
+    place = await switched.house.rows(_PLACE, switched.plain)
+    report = await switched.house.switch()
+    assert [each.active_claims for each in report.scenarios] == [2]
+    assert await switched.house.rows(_PLACE, switched.plain) == place
+    await run_until(twins, day + 2)
+    await clear(twins)
+    await run_until(twins, day + 24)
+    assert await switched.tell() == await stayed.tell()
+    types = [event["type"] for event in await switched.house.events(switched.plain)]
+    assert types == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED", "ARCHIVED"]
+    assert len(switched.house.channels[0].sent) == 8

@@ -1,0 +1,135 @@
+"""A process that changes while claims run on it: a minor at once, a major for new claims alone,
+a new assignment from its first step.
+"""
+
+from typing import Any
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.claims.states import Status
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.channels import REACHABLE
+from tests.support.diary import diary, live_until
+from tests.support.house import House
+from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+
+END = "2026-06-30 12:00"
+FIRST = a_process(contact(), wait(7), FEE, contact(), tell("old"), wait(7))
+MINOR = a_process(contact(), wait(7), FEE | {"value": "900"}, contact("SMS"), tell("new"), wait(7))
+MAJOR = a_process(contact(), wait(3), FEE, contact(), tell("major"), wait(7))
+
+
+async def versions(house: House, claim_id: int) -> list[tuple[Any, ...]]:
+    """(step, version) in the order of the steps."""
+    rows = await house.rows(
+        "SELECT step_id, major, minor FROM step_history JOIN workflow_versions"
+        " USING (merchant_id, version_id) WHERE merchant_id = $1 AND claim_id = $2 AND step_id > 0"
+        " ORDER BY run, step_id",
+        claim_id,
+    )
+    return [(row["step_id"], f"v{row['major']}.{row['minor']}") for row in rows]
+
+
+async def test_a_minor_reaches_a_running_claim_at_its_next_step(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, FIRST)
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-05 12:00")
+    await house.publish(MINOR)
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 fee 900",
+        "Mon 09 Mar 10:00 SMS",
+        "Mon 09 Mar 10:00 checkpoint new",
+        "Mon 16 Mar 10:00 archived",
+    ]
+    old, new = [(1, "v1.0"), (2, "v1.0")], [(step, "v1.1") for step in (3, 4, 5, 6)]
+    assert await versions(house, claim_id) == old + new
+    assert (await house.read(claim_id)).status is Status.ARCHIVED
+
+
+async def test_a_major_leaves_running_claims_as_they_are(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, FIRST)
+    [running] = await house.create("RUNNING", **REACHABLE)
+    await live_until(house, "2026-03-02 12:00")
+    await house.publish(MAJOR)
+    [new] = await house.create("NEW", email="new@example.org")
+    await live_until(house, END)
+    assert await diary(house, running) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 checkpoint old",
+        "Mon 16 Mar 10:00 archived",
+    ]
+    assert (await diary(house, new))[:4] == [
+        "Mon 02 Mar 12:00 EMAIL",
+        "Thu 05 Mar 12:00 fee 250",
+        "Thu 05 Mar 12:00 EMAIL",
+        "Thu 05 Mar 12:00 checkpoint major",
+    ]
+    assert {version for _, version in await versions(house, running)} == {"v1.0"}
+
+
+async def test_a_contact_that_is_held_back_goes_out_with_the_new_text_and_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """The guards put the second claim's contact off to Tuesday; on Monday evening a minor comes."""
+    house = await a_life(resources, clock, FIRST)
+    await house.create("A", **REACHABLE)
+    [held_back] = await house.create("B", **REACHABLE)
+    await live_until(house, "2026-03-02 19:00")
+    document = a_process(contact(), wait(7), FEE, contact(), tell("old"), wait(7))
+    template = document.templates["reminder"].email
+    assert template is not None
+    template.body["de"] += "\n\nNeu."
+    await house.publish(document)
+    await live_until(house, "2026-03-03 12:00")
+    assert await diary(house, held_back) == ["Tue 03 Mar 09:00 EMAIL"]
+    assert ["Neu." in message.body_text for message in house.channels[0].sent] == [False, True]
+    assert await versions(house, held_back) == [(1, "v1.1"), (2, "v1.1")]
+
+
+async def test_a_claim_assigned_anew_begins_at_the_first_step_of_the_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, FIRST)
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-11 12:00")
+    other = await house.publish(a_process(contact("LETTER"), wait(2), tell("other")), "Other")
+    async with house.work() as work:
+        await assign_to_workflow(work, other.workflow_id, [claim_id])
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 EMAIL",
+        "Mon 09 Mar 10:00 checkpoint old",
+        "Wed 11 Mar 12:00 LETTER",
+        "Fri 13 Mar 12:00 checkpoint other",
+        "Fri 13 Mar 12:00 archived",
+    ]
+    assert (await house.read(claim_id)).status is Status.ARCHIVED
+
+
+async def test_a_new_run_costs_its_fee_only_when_it_has_reached_somebody_itself(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_life(resources, clock, FIRST)
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-03-04 12:00")
+    other = await house.publish(a_process(FEE, contact(), FEE), "Other")
+    async with house.work() as work:
+        await assign_to_workflow(work, other.workflow_id, [claim_id])
+    await live_until(house, END)
+    assert await diary(house, claim_id) == [
+        "Mon 02 Mar 10:00 EMAIL",
+        "Wed 04 Mar 12:00 EMAIL",
+        "Wed 04 Mar 12:00 fee 250",
+        "Wed 04 Mar 12:00 archived",
+        "Wed 04 Mar 12:00 step 1 SKIPPED NOBODY_REACHED",
+    ]

@@ -1,0 +1,15 @@
+"""What the tests of the store share."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dunwell.kit.db import Database
+from dunwell.kit.postgres import EmbeddedPostgres
+from tests.support.database import Opener, an_opener
+
+
+@pytest.fixture
+async def open_own(postgres: EmbeddedPostgres, database: Database) -> AsyncIterator[Opener]:
+    async with an_opener(postgres.url, database) as opener:
+        yield opener

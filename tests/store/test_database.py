@@ -1,0 +1,154 @@
+"""The database as every request takes it: a connection of a pool that stays whole, whatever ends
+its use."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from dunwell.errors import NotFound
+from dunwell.kit.db import DatabaseAway
+from tests.support.database import BUSY, PID, Opener
+
+_LONG = "SELECT pg_sleep(60)"
+
+
+async def test_nothing_is_connected_before_it_is_needed(open_own: Opener) -> None:
+    own = await open_own(size=5)
+    assert await own.list_pids() == set()
+
+
+async def test_what_was_used_last_is_taken_first(open_own: Opener) -> None:
+    own = await open_own(size=3)
+    async with own.database.connection(), own.database.connection() as second:
+        last = await second.fetchval(PID)
+    # The blocks end from the inside out: the first lies on top.
+    first = await own.ask()
+    assert first != last
+    assert [await own.ask() for _ in range(3)] == [first] * 3
+    assert await own.list_pids() == {first, last}
+
+
+async def test_no_more_than_its_size_are_opened(open_own: Opener) -> None:
+    own = await open_own(size=3)
+    pids = await asyncio.gather(*(own.ask() for _ in range(50)))
+    assert set(pids) == await own.list_pids()
+    assert len(set(pids)) == 3
+
+
+async def test_giving_back_asks_nothing_of_the_server(open_own: Opener) -> None:
+    own, sent = await open_own(), []
+    async with own.database.connection() as connection:
+        connection.add_query_logger(lambda record: sent.append(record.query))
+    for refusal in (None, NotFound("It is not there.")):
+        with suppress(NotFound):
+            async with own.database.connection() as connection:
+                await connection.fetchval("SELECT 1")
+                if refusal:
+                    raise refusal
+    await own.list_pids()
+    assert sent == ["SELECT 1", "SELECT 1"]
+
+
+async def test_who_waits_too_long_is_told_that_it_is_busy(open_own: Opener) -> None:
+    own = await open_own(patience_seconds=0.05)
+    async with own.database.connection():
+        with pytest.raises(DatabaseAway, match="too busy"):
+            await own.ask()
+    assert await own.ask("SELECT 1") == 1
+
+
+async def test_those_who_wait_are_served_in_their_order(open_own: Opener) -> None:
+    own, served = await open_own(), []
+
+    async def wait(number: int) -> None:
+        async with own.database.connection():
+            served.append(number)
+
+    async with own.database.connection():
+        waiting = [asyncio.create_task(wait(number)) for number in range(5)]
+        await own.list_pids()
+        waiting[1].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert served == [0, 2, 3, 4]
+    assert await own.ask("SELECT 1") == 1
+
+
+async def test_who_is_cancelled_when_its_turn_has_come_passes_it_on(open_own: Opener) -> None:
+    own = await open_own(patience_seconds=1)
+    async with own.database.connection():
+        first, second = asyncio.create_task(own.ask()), asyncio.create_task(own.ask())
+        await own.list_pids()
+    # The place is the first one's now, who has not run since.
+    first.cancel()
+    assert await second in await own.list_pids()
+    assert first.cancelled()
+
+
+async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Opener) -> None:
+    own, done = await open_own(patience_seconds=0.05), asyncio.Event()
+
+    async def wait() -> None:
+        async with own.database.connection():
+            await done.wait()
+
+    async with own.database.connection():
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+    with pytest.raises(DatabaseAway, match="too busy"):
+        await own.ask()
+    done.set()
+    await waiting
+    assert await own.ask("SELECT 1") == 1
+
+
+async def test_a_connection_being_made_is_no_place_lost(open_own: Opener) -> None:
+    own = await open_own(patience_seconds=1)
+    opening = asyncio.create_task(own.ask())
+    await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert await own.ask("SELECT 1") == 1
+    assert len(await own.list_pids()) == 1
+
+
+async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) -> None:
+    own = await open_own()
+    pid = await own.ask()
+    asking = asyncio.create_task(own.ask(_LONG))
+    await own.wait_for(BUSY, 1)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await own.list_pids(BUSY) == set()
+    assert await own.ask() == pid
+
+
+async def test_cancelled_again_while_it_is_mended_it_is_mended(open_own: Opener) -> None:
+    own = await open_own()
+    pid = await own.ask()
+    asking = asyncio.create_task(own.ask(_LONG))
+    await own.wait_for(BUSY, 1)
+    for _ in range(3):
+        asking.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await own.ask() == pid
+    assert await own.list_pids(BUSY) == set()
+
+
+async def test_a_statement_that_takes_too_long_is_ended(open_own: Opener) -> None:
+    own = await open_own()
+    with pytest.raises(DatabaseAway, match="too busy"):
+        async with own.database.connection() as connection:
+            await connection.execute(_LONG, timeout=0.05)
+    assert await own.list_pids(BUSY) == set()
+    assert await own.ask("SELECT 1") == 1
+
+
+async def test_a_statement_without_its_own_limit_has_one(open_own: Opener) -> None:
+    own = await open_own()
+    async with own.database.connection() as connection:
+        assert connection._config.command_timeout == 60

@@ -1,0 +1,63 @@
+"""A pool of a test's own, and another connection's view of what it holds."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from typing import Any, TypeAlias
+
+from dunwell.kit.db import Connection, Database
+from dunwell.kit.pool import Limits
+
+_NAMES = count(1)
+PRESENT = "SELECT pid FROM pg_stat_activity WHERE application_name = $1"
+BUSY = f"{PRESENT} AND state <> 'idle'"
+PID = "SELECT pg_backend_pid()"
+
+
+class Own:
+    """A database of the test's own, and another's view of its connections."""
+
+    def __init__(self, database: Database, name: str, watcher: Connection) -> None:
+        self.database = database
+        self._name = name
+        self._watcher = watcher
+
+    async def list_pids(self, statement: str = PRESENT) -> set[int]:
+        return {row["pid"] for row in await self._watcher.fetch(statement, self._name)}
+
+    async def wait_for(self, statement: str, number: int) -> None:
+        """Until so many connections are listed."""
+        async with asyncio.timeout(10):
+            while len(await self.list_pids(statement)) != number:
+                pass
+
+    async def end(self, pid: int) -> None:
+        await self._watcher.execute("SELECT pg_terminate_backend($1)", pid)
+        await self.wait_for(PRESENT, 0)
+
+    async def ask(self, statement: str = PID) -> Any:
+        async with self.database.connection() as connection:
+            return await connection.fetchval(statement)
+
+    async def watch(self, statement: str) -> Any:
+        """What another connection sees."""
+        return await self._watcher.fetchval(statement)
+
+
+Opener: TypeAlias = Callable[..., Awaitable[Own]]
+
+
+@asynccontextmanager
+async def an_opener(url: str, database: Database) -> AsyncIterator[Opener]:
+    """Opens pools, given their size and limits, and closes them in the end."""
+    async with AsyncExitStack() as stack:
+        watcher = await stack.enter_async_context(database.connection())
+
+        async def open_own(size: int = 1, **limits: Any) -> Own:
+            name = f"own {next(_NAMES)}"
+            own = await Database.open(url, size=size, application=name, limits=Limits(**limits))
+            stack.push_async_callback(own.close)
+            return Own(own, name, watcher)
+
+        yield open_own

@@ -1,0 +1,65 @@
+"""A claim's life as lines with dates in Berlin: what was sent, added, told, skipped."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.sandbox.store import load_agenda
+from tests.support.house import House
+
+_BERLIN = ZoneInfo("Europe/Berlin")
+_EVENTS = """
+SELECT occurred_at AS at, sequence, body FROM events WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY sequence
+"""
+# What no event tells of.
+_SILENT = """
+SELECT at, step_id, outcome, reason FROM step_history
+WHERE merchant_id = $1 AND claim_id = $2 AND outcome <> 'DONE'
+ORDER BY at, step_id
+"""
+
+
+async def diary(house: House, claim_id: int) -> list[str]:
+    """`Mon 02 Mar 10:00 EMAIL`, `Mon 09 Mar 10:00 fee 250`, `... step 3 SKIPPED reason`."""
+    lines = [
+        (row["at"], 0, row["sequence"], _describe(msgspec.json.decode(row["body"])))
+        for row in await house.rows(_EVENTS, claim_id)
+    ]
+    lines += [
+        (row["at"], 1, row["step_id"], f"step {row['step_id']} {row['outcome']} {row['reason']}")
+        for row in await house.rows(_SILENT, claim_id)
+    ]
+    return [f"{at.astimezone(_BERLIN):%a %d %b %H:%M} {text}" for at, *_, text in sorted(lines)]
+
+
+async def live_until(house: House, local: str) -> None:
+    """From one instant at which something falls due to the next, to a time in Berlin."""
+    end = berlin(local)
+    while True:
+        await house.run()
+        async with house.resources.database.connection() as connection:
+            following = (await load_agenda(connection, house.merchant.merchant_id)).next_at
+        if following is None or following > end:
+            break
+        house.clock.move_to(max(following, house.clock.now()))
+    house.clock.move_to(end)
+
+
+def berlin(local: str) -> datetime:
+    return datetime.fromisoformat(local).replace(tzinfo=_BERLIN)
+
+
+def _describe(event: dict[str, Any]) -> str:
+    claim = event["claim"]
+    match event["type"]:
+        case "ESCALATED":
+            return str(claim["communication"]["channel"])
+        case "FEE_ADDED":
+            return f"fee {claim['fee']['value']}"
+        case "CHECKPOINT_REACHED":
+            return f"checkpoint {claim['details']['message']}"
+        case other:
+            return str(other).lower()

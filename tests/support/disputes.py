@@ -1,0 +1,41 @@
+"""Disputes of a house's claims, opened and answered."""
+
+from typing import Any
+
+from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.disputes.list_disputes import list_disputes
+from dunwell.disputes.open_dispute import open_dispute
+from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
+from dunwell.disputes.withdraw_dispute import withdraw_dispute
+from dunwell.merchants.actor import Actor, ActorKind
+from tests.support.house import ERP, House
+
+DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+ACCEPTED: Outcome = DisputeState.ACCEPTED
+REJECTED: Outcome = DisputeState.REJECTED
+
+
+async def dispute(
+    house: House, claim_id: int, dispute_type: str = "AMOUNT_WRONG", message: str | None = None,
+    actor: Actor = DEBTOR,
+) -> Dispute:  # fmt: skip
+    async with house.work(actor) as work:
+        new = NewDispute(dispute_type, message)
+        return await open_dispute(work, claim_id, new, real_now=house.resources.clock.now())
+
+
+async def resolve(house: House, opened: Dispute, outcome: Outcome, **given: Any) -> Dispute:
+    """given: end_claim, message."""
+    async with house.work(ERP) as work:
+        resolution = Resolution(outcome, **given)
+        return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
+
+
+async def withdraw(house: House, opened: Dispute) -> Dispute:
+    async with house.work(DEBTOR) as work:
+        return await withdraw_dispute(work, opened.claim_id, opened.dispute_id)
+
+
+async def read_disputes(house: House, claim_id: int) -> list[Dispute]:
+    async with house.work() as work:
+        return (await list_disputes(work, claim_id, limit=50)).disputes

@@ -1,0 +1,49 @@
+"""Merchants with guards of their own, and what the database knows of who was contacted when."""
+
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup, Configuration, Guards
+from tests.support.channels import CHANNELS, TEMPLATE
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+
+def guarded(guards: Guards, base: Configuration = CONFIGURATION) -> Configuration:
+    setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
+    return msgspec.structs.replace(base, guards=guards, channels=setups)
+
+
+async def a_guarded_house(
+    resources: Resources, clock: MovableClock, guards: Guards | None = None, **given: Any
+) -> House:
+    """Its process is one contact. given: of the step, and what a_house takes."""
+    names = ("channel", "fallbacks", "send")
+    changes = {name: given.pop(name) for name in names if name in given}
+    step = {**DOCUMENT["steps"][0], **changes}
+    definition = a_definition(
+        steps=[step, {"id": 9, "name": "Wait", "kind": "WAIT", "days": 30}],
+        templates={"reminder": TEMPLATE},
+    )
+    configuration = guarded(guards or Guards())
+    return await a_house(resources, clock, definition, configuration=configuration, **given)
+
+
+async def contact_days(house: House) -> list[list[date]]:
+    """Of every identity that is known, in no order."""
+    rows = await house.rows("SELECT contacted_on FROM contact_guards WHERE merchant_id = $1")
+    return sorted(row["contacted_on"] for row in rows)
+
+
+async def held_contacts(house: House) -> list[tuple[str, Any]]:
+    """What holds each planned contact, and until when; in the order they were planned."""
+    rows = await house.rows(
+        "SELECT held_by, not_before FROM communications"
+        " WHERE merchant_id = $1 AND state = 'PLANNED' ORDER BY not_before, planned_at, claim_id"
+    )
+    return [(row["held_by"], row["not_before"]) for row in rows]

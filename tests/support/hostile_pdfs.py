@@ -1,0 +1,168 @@
+"""PDFs as attackers make them: they act, hide other files, unpack to too much, or are broken."""
+
+import io
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pikepdf
+from pikepdf import Array, Dictionary, Name, String
+
+from tests.support.files import a_pdf
+
+# Stands in everything that must not reach a debtor.
+EVIL = b"EvilPayload"
+_SCRIPT = f"app.alert('{EVIL.decode()}')"
+
+
+def a_pdf_with(change: Callable[[pikepdf.Pdf], None], **options: Any) -> bytes:
+    out = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page(page_size=(595, 842))
+        change(pdf)
+        pdf.save(out, **options)
+    return out.getvalue()
+
+
+def _script() -> Dictionary:
+    return Dictionary(S=Name.JavaScript, JS=String(_SCRIPT))
+
+
+def _file(pdf: pikepdf.Pdf) -> Dictionary:
+    return Dictionary(
+        Type=Name.Filespec, F=String("evil.exe"), EF=Dictionary(F=pdf.make_stream(EVIL))
+    )
+
+
+def _annotate(pdf: pikepdf.Pdf, **entries: Any) -> None:
+    note = Dictionary(Type=Name.Annot, Rect=Array([0, 0, 9, 9]), **entries)
+    pdf.pages[0].obj.Annots = Array([pdf.make_indirect(note)])
+
+
+def _act(action: Dictionary) -> Callable[[pikepdf.Pdf], None]:
+    """Done by whoever clicks on a link."""
+    return lambda pdf: _annotate(pdf, Subtype=Name.Link, A=action)
+
+
+def _set(name: str, make: Callable[[pikepdf.Pdf], Any]) -> Callable[[pikepdf.Pdf], None]:
+    """An entry of the catalogue."""
+
+    def change(pdf: pikepdf.Pdf) -> None:
+        pdf.Root[Name(name)] = make(pdf)
+
+    return change
+
+
+def _hide_deep(pdf: pikepdf.Pdf) -> None:
+    inner: Any = _script()
+    for _ in range(60):
+        inner = Array([Dictionary(X=inner)])
+    pdf.pages[0].obj.PieceInfo = Dictionary(Deep=inner)
+
+
+def _act_on_page(pdf: pikepdf.Pdf) -> None:
+    pdf.pages[0].obj.AA = Dictionary(O=_script())
+
+
+def _names(part: str, make: Callable[[pikepdf.Pdf], Any]) -> Callable[[pikepdf.Pdf], None]:
+    tree = Name(part)
+    return _set("/Names", lambda pdf: Dictionary({
+        str(tree): Dictionary(Names=Array([String("a"), make(pdf)]))
+    }))  # fmt: skip
+
+
+def _form(pdf: pikepdf.Pdf) -> Dictionary:
+    field = Dictionary(FT=Name.Tx, T=String("a"), AA=Dictionary(K=_script()))
+    return Dictionary(Fields=Array([pdf.make_indirect(field)]), XFA=pdf.make_stream(EVIL))
+
+
+def _address(text: str) -> Dictionary:
+    return Dictionary(S=Name.URI, URI=String(text))
+
+
+_EVIL = EVIL.decode()
+_CHANGES: dict[str, Callable[[pikepdf.Pdf], None]] = {
+    "script when opened": _set("/OpenAction", lambda _: _script()),
+    "script of the catalogue": _set("/AA", lambda _: Dictionary(WC=_script())),
+    "script of a page": _act_on_page,
+    "script by name": _names("/JavaScript", lambda _: _script()),
+    "script behind a link": _act(_script()),
+    "script nested deep": _hide_deep,
+    "launches a program": _act(Dictionary(
+        S=Name.Launch, F=String(_EVIL), Win=Dictionary(F=String("cmd.exe"), P=String(_EVIL))
+    )),
+    "chained actions": _act(Dictionary(
+        S=Name.GoTo, D=String("a"), Next=Array([Dictionary(S=Name.Launch, F=String(_EVIL))])
+    )),
+    "opens another file": _act(Dictionary(S=Name.GoToR, F=String(_EVIL), D=String("a"))),
+    "opens an embedded file": _act(Dictionary(S=Name.GoToE, T=Dictionary(N=String(_EVIL)))),
+    "sends a form": _act(Dictionary(S=Name.SubmitForm, F=String(f"https://{_EVIL}.example"))),
+    "imports data": _act(Dictionary(S=Name.ImportData, F=String(_EVIL))),
+    "link to a script": _act(_address(f"javascript:{_EVIL}")),
+    "link to a file": _act(_address(f"file:///{_EVIL}")),
+    "form with scripts and XFA": _set("/AcroForm", _form),
+    "embedded file": _names("/EmbeddedFiles", _file),
+    "file as a note": lambda pdf: _annotate(pdf, Subtype=Name.FileAttachment, FS=_file(pdf)),
+    "associated file": _set("/AF", lambda pdf: Array([_file(pdf)])),
+    "rich media": lambda pdf: _annotate(
+        pdf, Subtype=Name.RichMedia, RichMediaContent=Dictionary(A=pdf.make_stream(EVIL))
+    ),
+    "film": lambda pdf: _annotate(pdf, Subtype=Name.Movie, Movie=Dictionary(F=String(_EVIL))),
+    "sound": lambda pdf: _annotate(pdf, Subtype=Name.Sound, Sound=pdf.make_stream(EVIL)),
+    "content in another file": lambda pdf: pdf.pages[0].obj.__setitem__(
+        Name.Contents, pdf.make_stream(b"", {"/F": String(f"\\\\{_EVIL}\\a")})
+    ),
+}  # fmt: skip
+
+
+def _a_bomb(rounds: int) -> bytes:
+    """600 MB of nothing, packed so many times."""
+    filters, packer = Array([Name.FlateDecode] * rounds), zlib.compressobj()
+    content = b"".join([packer.compress(bytes(1_000_000)) for _ in range(600)]) + packer.flush()
+    for _ in range(rounds - 1):
+        content = zlib.compress(content)
+    return a_pdf_with(lambda pdf: pdf.pages[0].obj.__setitem__(
+        Name.Contents, pdf.make_stream(content, {"/Filter": filters})
+    ), compress_streams=False)  # fmt: skip
+
+
+def _a_huge_picture(pdf: pikepdf.Pdf) -> None:
+    entries = {"/Subtype": Name.Image, "/Width": 90_000, "/Height": 90_000}
+    pdf.pages[0].obj.Resources = Dictionary(XObject=Dictionary(I=pdf.make_stream(b"x", entries)))
+
+
+def _a_page_tree_that_bites_its_tail() -> bytes:
+    return (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Count 1/Kids[2 0 R]>>endobj\n"
+        b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
+    )
+
+
+# Made harmless.
+ACTING = {name: a_pdf_with(change) for name, change in _CHANGES.items()} | {
+    "script in an object stream": a_pdf_with(
+        _CHANGES["script when opened"], object_stream_mode=pikepdf.ObjectStreamMode.generate
+    ),
+    "encrypted for its owner alone": a_pdf_with(
+        _CHANGES["script when opened"], encryption=pikepdf.Encryption(owner="owner", user="")
+    ),
+    "hides a page in its tail": a_pdf() + b"<script>" + EVIL + b"</script>\n%%EOF",
+    "hides a page between objects": a_pdf().replace(
+        b"\nendobj", b"\nendobj\n%<script>" + EVIL + b"</script>", 1
+    ),
+}
+# Refused.
+BROKEN: dict[str, Callable[[], bytes]] = {
+    "bomb": lambda: _a_bomb(1),
+    "bomb in a bomb": lambda: _a_bomb(2),
+    "picture of 8,100 million pixels": lambda: a_pdf_with(_a_huge_picture),
+    "page tree without end": _a_page_tree_that_bites_its_tail,
+    "no page": lambda: a_pdf(0),
+    "cut off": lambda: a_pdf(3)[:-200],
+    "encrypted": lambda: a_pdf_with(
+        lambda _: None, encryption=pikepdf.Encryption(owner="a", user="b")
+    ),
+    "nested 100,000 deep": lambda: b"%PDF-1.4\n1 0 obj" + b"[" * 100_000 + b"\n%%EOF",
+    "random": lambda: b"%PDF-1.7\n" + bytes(range(256)) * 40 + b"\n%%EOF",
+}

@@ -1,0 +1,47 @@
+"""The ledger of a house: what it tells, what verifying it finds, and hands that tamper with it."""
+
+from typing import Any
+
+from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.messages.verify_ledger import Verdict, verify_ledger
+from tests.support.house import House
+
+_TOLD = """
+SELECT outcome, step_id, place, channel, tries FROM contact_ledger WHERE merchant_id = $1
+ORDER BY at, entry_id
+"""
+# All but the keys and what sealing writes.
+COLUMNS = """
+communication_id, claim_id, run, step_id, place, channel, outcome, tries, at, recipient_digest,
+content_digest
+"""
+
+
+async def told(house: House) -> list[tuple[Any, ...]]:
+    """(outcome, step, place, channel, tries) of each row."""
+    return [tuple(row) for row in await house.rows(_TOLD)]
+
+
+async def outcomes(house: House) -> list[str]:
+    return [row[0] for row in await told(house)]
+
+
+async def verify(house: House) -> Verdict:
+    return await verify_ledger(house.resources, house.merchant.merchant_id)
+
+
+async def seal_and_verify(house: House) -> Verdict:
+    await seal_ledger(house.resources)
+    return await verify(house)
+
+
+async def faults(house: House) -> list[str]:
+    """The kinds of what is found, in order."""
+    return [str(finding.fault) for finding in (await verify(house)).findings]
+
+
+async def tamper(house: House, statement: str, *values: object) -> None:
+    """As somebody with the database's password would; $1 is the merchant."""
+    async with house.resources.database.transaction() as tx:
+        done = await tx.execute(statement, house.merchant.merchant_id, *values)
+    assert done.endswith(" 0") is False, "the statement touched nothing"

@@ -1,0 +1,64 @@
+"""Houses whose processes are written in a few words, for whole lives of claims."""
+
+from typing import Any
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup, Configuration, Guards
+from dunwell.workflows.definition import Definition
+from tests.support.channels import CHANNELS, TEMPLATE, three_channels
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.diary import berlin
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+
+
+def contact(channel: str = "EMAIL", *fallbacks: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "COMMUNICATION", "channel": channel, "fallbacks": list(fallbacks),
+        "template": "reminder", **changes,
+    }  # fmt: skip
+
+
+def wait(days: int) -> dict[str, Any]:
+    return {"kind": "WAIT", "days": days}
+
+
+def business_days(count: int) -> dict[str, Any]:
+    return {"kind": "WAIT", "businessDays": count}
+
+
+def tell(message: str, **changes: Any) -> dict[str, Any]:
+    return {"kind": "CHECKPOINT", "offset": 1, "message": message, **changes}
+
+
+def a_process(*steps: dict[str, Any], **settings: Any) -> Definition:
+    """Its steps are numbered from 1 unless they say otherwise; a setting of None is left out."""
+    numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
+    all_settings = {**DOCUMENT["settings"], **settings}
+    kept = {name: value for name, value in all_settings.items() if value is not None}
+    return a_definition(steps=numbered, settings=kept, templates={"reminder": TEMPLATE})
+
+
+async def a_life(
+    resources: Resources,
+    clock: MovableClock,
+    definition: Definition,
+    start: str = "2026-03-02 10:00",
+    guards: Guards | None = None,
+) -> House:
+    """A merchant with three channels, on a Monday morning in Berlin unless told otherwise."""
+    clock.move_to(berlin(start))
+    return await a_house(
+        resources, clock, definition,
+        configuration=_configure(guards or Guards()), channels=three_channels(),
+    )  # fmt: skip
+
+
+def _configure(guards: Guards) -> Configuration:
+    setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
+    return msgspec.structs.replace(CONFIGURATION, channels=setups, guards=guards)

@@ -1,0 +1,106 @@
+"""A merchant that offers plans and deferments, and one claim of 102.40 EUR whose debtor asks."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.modalities.approve_modality import approve_modality
+from dunwell.modalities.bounds import DefermentTerms, PlanTerms, Terms
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.reject_modality import reject_modality
+from dunwell.modalities.request_modality import request_modality
+from dunwell.modalities.store import load_modality
+from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.modalities.withdraw_modality import withdraw_modality
+from dunwell.payments.record_payment import RecordedPayment
+from dunwell.payments.reverse_payment import reverse_payment
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
+OFFERING = msgspec.structs.replace(CONFIGURATION, modalities=OFFERED)
+AT_ONCE = msgspec.structs.replace(
+    CONFIGURATION,
+    modalities=Modalities(
+        Plans(counts=(2, 3, 6), auto_approve=True), Deferments(max_days=30, auto_approve=True)
+    ),
+)
+# The test's clock begins on 2 March 2026.
+PLAN = PlanTerms(3, date(2026, 3, 16))
+DEFERMENT = DefermentTerms(date(2026, 3, 31))
+
+
+@dataclass
+class Arrangement:
+    house: House
+    claim_id: int
+
+    async def ask(self, terms: Terms = PLAN, actor: Actor = DEBTOR) -> Modality:
+        async with self.house.work(actor) as work:
+            return await request_modality(
+                work, self.claim_id, terms, real_now=self.house.clock.now()
+            )
+
+    async def approve(self, modality_id: UUID) -> Modality:
+        async with self.house.work() as work:
+            return await approve_modality(
+                work, self.claim_id, modality_id, real_now=self.house.clock.now()
+            )
+
+    async def reject(self, modality_id: UUID, reason: str | None = None) -> Modality:
+        async with self.house.work() as work:
+            return await reject_modality(
+                work, self.claim_id, modality_id, reason=reason, real_now=self.house.clock.now()
+            )
+
+    async def withdraw(self, modality_id: UUID) -> Modality:
+        async with self.house.work(DEBTOR) as work:
+            return await withdraw_modality(work, self.claim_id, modality_id)
+
+    async def agree(self, terms: Terms = PLAN) -> Modality:
+        return await self.approve((await self.ask(terms)).modality_id)
+
+    async def reverse(self, recorded: RecordedPayment) -> None:
+        async with self.house.work() as work:
+            await reverse_payment(work, self.claim_id, recorded.payment.payment_id)
+
+    async def sweep_at(self, instant: datetime) -> int:
+        """Move the clock there and look once."""
+        self.house.clock.move_to(instant)
+        return await sweep_modalities(self.house.resources)
+
+    async def look(self, modality_id: UUID) -> Modality:
+        async with self.house.work() as work:
+            found = await load_modality(work.tx, work.merchant_id, self.claim_id, modality_id)
+        assert found is not None
+        return found
+
+    async def holds(self) -> list[str]:
+        return [hold.kind.value for hold in (await self.house.read(self.claim_id)).holds]
+
+    async def states(self) -> list[str]:
+        """What the claim's events told of modalities."""
+        return [
+            event["claim"]["paymentModality"]["state"]
+            for event in await self.house.events(self.claim_id)
+            if event["type"] == "PAYMENT_MODALITY_STATE_CHANGE"
+        ]
+
+
+async def an_arrangement(
+    resources: Resources, clock: MovableClock, *, debtor: dict[str, Any] | None = None, **given: Any
+) -> Arrangement:
+    """given: what a_house takes; debtor: fields of the claim."""
+    given.setdefault("configuration", OFFERING)
+    house = await a_house(resources, clock, a_definition(), **given)
+    [claim_id] = await house.create(**(debtor or {}))
+    return Arrangement(house, claim_id)

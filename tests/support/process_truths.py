@@ -1,0 +1,256 @@
+"""What must hold of a merchant's claims after every operation, whoever did what and when.
+
+Read from the database and compared with what the channels were given and the definitions say.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.escalation.record_decisions import ARCHIVING
+from dunwell.workflows.definition import Step, WaitStep
+from tests.support.process_variants import read_tag
+from tests.support.process_world import World
+
+_CLAIMS = """
+SELECT claim_id, run, workflow_id, workflow_major, status, next_step_id, due_at, event_sequence
+FROM claims WHERE merchant_id = $1
+"""
+_HISTORY = """
+SELECT claim_id, run, step_id, version_id, outcome, at FROM step_history WHERE merchant_id = $1
+"""
+_CONTACTS = """
+SELECT communication_id, claim_id, run, step_id, state, channel, handed_over_at, version_id,
+       email, mobile_number
+FROM communications JOIN debtors USING (merchant_id, claim_id) WHERE merchant_id = $1
+"""
+_EVENTS = """
+SELECT claim_id, sequence, type, body FROM events WHERE merchant_id = $1
+ORDER BY claim_id, sequence
+"""
+_LEDGER = """
+SELECT communication_id, claim_id, run, step_id, place, outcome FROM contact_ledger
+WHERE merchant_id = $1
+"""
+_OPEN = ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN")
+_MADE = ("ACCEPTED", "HANDED_OVER", "UNKNOWN")
+_ACTIVE = ("CREATED", "IN_PROCESS")
+_BERLIN = ZoneInfo("Europe/Berlin")
+
+Run = tuple[int, int]
+
+
+@dataclass
+class Truths:
+    world: World
+    # The process of each run, and its events' steps in their order, as they were first seen.
+    runs: dict[Run, tuple[UUID, int]] = field(default_factory=dict)
+    told: dict[Run, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+    history: dict[tuple[int, int, int], Any] = field(default_factory=dict)
+    seen_events: Counter[int] = field(default_factory=Counter)
+    seen_messages: int = 0
+    seen_ids: set[UUID] = field(default_factory=set)
+
+    async def check(self) -> None:
+        house = self.world.house
+        claims = {row["claim_id"]: row for row in await house.rows(_CLAIMS)}
+        history = await house.rows(_HISTORY)
+        contacts = await house.rows(_CONTACTS)
+        ledger = await house.rows(_LEDGER)
+        events = await house.rows(_EVENTS)
+        for row in claims.values():
+            self.runs.setdefault(
+                (row["claim_id"], row["run"]), (row["workflow_id"], row["workflow_major"])
+            )
+        assert self.world.post.faults == []
+        self._check_versions(history, contacts)
+        self._check_places(claims, history)
+        self._check_events(claims, events, history, ledger)
+        _check_open(claims, contacts)
+        _check_once(ledger)
+        _check_guards(contacts)
+        self._check_received(contacts, ledger)
+        self._forget_old_versions()
+
+    def _steps(self, run: Run) -> Sequence[Step]:
+        """Of any version of the run's major: they have the same ids and kinds."""
+        workflow_id, major = self.runs[run]
+        return next(
+            version.definition.steps
+            for version in self.world.versions.values()
+            if (version.workflow_id, version.major) == (workflow_id, major)
+        )
+
+    def _check_versions(self, history: Iterable[Any], contacts: Iterable[Any]) -> None:
+        """Every step that ran did so under the newest minor of its major; a contact under the
+        one that was the newest when it left."""
+        sent_under = defaultdict(set)
+        for row in contacts:
+            if row["handed_over_at"] is not None:
+                key = (row["claim_id"], row["run"], row["step_id"])
+                sent_under[key].add(row["version_id"])
+        for row in history:
+            key = (row["claim_id"], row["run"], row["step_id"])
+            if self.history.get(key) != row:
+                self.history[key] = row
+                newest = sent_under.get(key) or self.world.current[self.runs[key[:2]]]
+                assert row["version_id"] in newest, f"{key} ran under an old version"
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        sent = self.world.post.sent
+        for message in sent[self.seen_messages :]:
+            version = self.world.versions[read_tag(message.body_text)]
+            if message.communication_id not in self.seen_ids:
+                newest = self.world.current[version.workflow_id, version.major]
+                assert version.version_id in newest, f"{message.claim_id} got an old text"
+            self.seen_ids.add(message.communication_id)
+        self.seen_messages = len(sent)
+
+    def _check_places(self, claims: dict[int, Any], history: Iterable[Any]) -> None:
+        """No step is skipped: what ran is a beginning of the steps, and the claim stands behind
+        it, or at a WAIT that begins anew."""
+        ran: dict[Run, set[int]] = defaultdict(set)
+        for row in history:
+            ran[row["claim_id"], row["run"]].add(row["step_id"])
+        for (claim_id, run), done in ran.items():
+            steps = self._steps((claim_id, run))
+            ids = [step.id for step in steps]
+            count = len(done - {ARCHIVING})
+            assert done - {ARCHIVING} == set(ids[:count]), f"claim {claim_id} left a step out"
+            claim = claims[claim_id]
+            if claim["run"] != run:
+                continue
+            if ARCHIVING in done:
+                assert (count, claim["status"]) == (len(ids), "ARCHIVED")
+            place = ids.index(claim["next_step_id"]) if claim["next_step_id"] else len(ids)
+            is_anew = place == count - 1 and isinstance(steps[place], WaitStep)
+            assert place == count or is_anew, f"claim {claim_id} stands at {place}, ran {count}"
+
+    def _check_events(
+        self,
+        claims: dict[int, Any],
+        events: Sequence[Any],
+        history: Sequence[Any],
+        ledger: Sequence[Any],
+    ) -> None:
+        """No gap in the sequences, one event for each thing that happened, in the steps' order."""
+        by_claim: dict[int, list[Any]] = defaultdict(list)
+        for row in events:
+            by_claim[row["claim_id"]].append(row)
+        steps_of = {row["communication_id"]: (row["run"], row["step_id"]) for row in ledger}
+        for claim_id, claim in claims.items():
+            told = by_claim[claim_id]
+            assert [row["sequence"] for row in told] == list(range(1, len(told) + 1))
+            assert claim["event_sequence"] == len(told)
+            for row in told[self.seen_events[claim_id] :]:
+                self._note(claim, row, steps_of)
+            self.seen_events[claim_id] = len(told)
+        for run, told in self.told.items():
+            _check_order(run, told)
+        assert Counter(row["type"] for row in events) == self._expected(history, ledger)
+
+    def _note(self, claim: Any, row: Any, steps_of: dict[UUID, tuple[int, int]]) -> None:
+        body = msgspec.json.decode(row["body"])
+        run = claim["run"]
+        if row["type"] == "ARCHIVED":
+            self.told[claim["claim_id"], run].append(("ARCHIVED", 10**6))
+            return
+        step_id = body["actionStep"]["id"]
+        if row["type"] == "ESCALATED":
+            run, of_ledger = steps_of[UUID(body["claim"]["communication"]["reference"])]
+            assert step_id == of_ledger
+        self.told[claim["claim_id"], run].append((row["type"], step_id))
+
+    def _expected(self, history: Iterable[Any], ledger: Iterable[Any]) -> Counter[str]:
+        expected: Counter[str] = Counter()
+        for row in history:
+            if row["step_id"] == ARCHIVING:
+                expected["ARCHIVED"] += 1
+            elif row["outcome"] == "DONE":
+                steps = self._steps((row["claim_id"], row["run"]))
+                kind = next(type(s).__name__ for s in steps if s.id == row["step_id"])
+                named = {"FeeStep": "FEE_ADDED", "CheckpointStep": "CHECKPOINT_REACHED"}
+                if kind in named:
+                    expected[named[kind]] += 1
+        for row in ledger:
+            if row["outcome"] in ("ACCEPTED", "SETTLED_SENT"):
+                expected["ESCALATED"] += 1
+        return +expected
+
+    def _check_received(self, contacts: Iterable[Any], ledger: Iterable[Any]) -> None:
+        """What is said to be made was given to a channel."""
+        received = self.world.post.calls
+        for row in contacts:
+            if row["state"] == "ACCEPTED":
+                assert received[row["communication_id"]] > 0
+        for row in ledger:
+            assert received[row["communication_id"]] > 0, "the ledger tells of nothing"
+
+    def _forget_old_versions(self) -> None:
+        numbers = {v.version_id: v.minor for v in self.world.versions.values()}
+        for key, versions in self.world.current.items():
+            self.world.current[key] = {max(versions, key=lambda each: numbers[each])}
+
+
+def _check_order(run: Run, told: list[tuple[str, int]]) -> None:
+    """A second contact of one step is the fallback of one that failed late; all else ascends."""
+    firsts = list(dict.fromkeys(told))
+    repeated = [kind for (kind, _), times in Counter(told).items() if times > 1]
+    assert set(repeated) <= {"ESCALATED"}, f"{run} repeats {repeated}"
+    steps = [step_id for _, step_id in firsts]
+    assert steps == sorted(steps), f"{run} told {told}"
+
+
+def _check_open(claims: dict[int, Any], contacts: Iterable[Any]) -> None:
+    """A claim in process is due or waits for exactly one contact; one that ended waits for none."""
+    standing: Counter[Run] = Counter()
+    for row in contacts:
+        if row["state"] in _OPEN:
+            standing[row["claim_id"], row["run"]] += 1
+        if row["state"] == "PLANNED":
+            claim = claims[row["claim_id"]]
+            assert claim["status"] in _ACTIVE, f"{row['claim_id']} ended and is still contacted"
+            assert claim["run"] == row["run"], f"{row['claim_id']} is contacted by an old run"
+    for claim in claims.values():
+        if claim["status"] in _ACTIVE and claim["run"]:
+            waits = standing[claim["claim_id"], claim["run"]]
+            expected = 0 if claim["due_at"] else 1
+            assert waits == expected, f"{claim['claim_id']}: {waits} contacts, {claim['due_at']}"
+
+
+def _check_once(ledger: Iterable[Any]) -> None:
+    """No contact is accepted twice; and of a step one, unless the one before failed late."""
+    accepted: Counter[tuple[Any, ...]] = Counter()
+    net: Counter[tuple[Any, ...]] = Counter()
+    for row in ledger:
+        step = (row["claim_id"], row["run"], row["step_id"])
+        if row["outcome"] in ("ACCEPTED", "SETTLED_SENT"):
+            accepted[*step, row["place"]] += 1
+            net[step] += 1
+        elif row["outcome"] == "FAILED_LATER":
+            net[step] -= 1
+    assert [key for key, times in accepted.items() if times > 1] == []
+    assert [key for key, times in net.items() if not 0 <= times <= 1] == []
+
+
+def _check_guards(contacts: Iterable[Any]) -> None:
+    """One contact a day and three in seven days for each address and number."""
+    days: dict[str, list[date]] = defaultdict(list)
+    for row in contacts:
+        if row["state"] in _MADE:
+            day = row["handed_over_at"].astimezone(_BERLIN).date()
+            for identity in (row["email"], row["mobile_number"]):
+                if identity:
+                    days[identity].append(day)
+    for identity, each in days.items():
+        assert len(each) == len(set(each)), f"{identity} was contacted twice a day: {each}"
+        for day in each:
+            week = [other for other in each if day - timedelta(days=7) < other <= day]
+            assert len(week) <= 3, f"{identity} was contacted {len(week)} times in a week"

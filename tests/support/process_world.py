@@ -1,0 +1,224 @@
+"""One merchant with two engines and two dispatchers on one database, worked in any order, and what
+a test must remember of it: who paid, which version was the newest, what was seen of each run.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.report_failure import report_failure
+from dunwell.escalation.settle_unknown import settle_unknown
+from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
+from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.versions import Version
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import House
+from tests.support.process_variants import a_variant
+
+NAMES = ("Standard", "Other")
+PEOPLE: tuple[dict[str, Any], ...] = (
+    {"email": "ada@example.org", "mobileNumber": "+4915111111111"},
+    {"email": "ada@example.org", "mobileNumber": "+4915133333333"},
+    {"email": None, "mobileNumber": "+4915122222222"},
+    {"email": "bob@example.org", "mobileNumber": "+4915122222222"},
+    {"email": None, "mobileNumber": None},
+)
+
+
+@dataclass
+class Desk:
+    """A dispatcher with channels of its own, and the round it is in the middle of."""
+
+    dispatcher: MessageDispatcher
+    channels: list[GatedChannel]
+    gate: asyncio.Event
+    task: "asyncio.Task[int] | None" = None
+
+
+@dataclass
+class World:
+    house: House
+    post: Post
+    engines: list[Engine]
+    desks: list[Desk]
+    claim_ids: list[int] = field(default_factory=list)
+    paid: dict[int, UUID] = field(default_factory=dict)
+    # By tag; the newest of each workflow and major at any moment of the operation.
+    versions: dict[str, Version] = field(default_factory=dict)
+    shapes: dict[str, int] = field(default_factory=dict)
+    current: dict[tuple[UUID, int], set[UUID]] = field(default_factory=dict)
+    count: int = 0
+
+    @property
+    def merchant_id(self) -> int:
+        return self.house.merchant.merchant_id
+
+    async def begin(self, shape: int) -> None:
+        """Both workflows published, claims going to the first."""
+        for name in NAMES:
+            await self.publish(name, shape, 0)
+        async with self.house.work() as work:
+            await publish_rules(work, RuleSet(default=self.workflow_id(NAMES[0])))
+
+    async def create(self, person: int) -> None:
+        self.count += 1
+        self.claim_ids += await self.house.create(f"INV-{self.count}", **PEOPLE[person])
+
+    async def publish(self, name: str, shape: int, variant: int) -> None:
+        """Minor if the shape is the one before, else major."""
+        self.count += 1
+        tag = f"t{self.count}"
+        async with self.house.work() as work:
+            draft = await save_draft(work, name, a_variant(shape, variant, tag))
+            version = await publish_draft(work, draft.workflow_id)
+        self._check_number(name, shape, version)
+        self.versions[tag], self.shapes[name] = version, shape
+        self.current.setdefault((version.workflow_id, version.major), set()).add(version.version_id)
+
+    def _check_number(self, name: str, shape: int, version: Version) -> None:
+        if name not in self.shapes:
+            assert version.name == "v1.0"
+            return
+        earlier = [v for v in self.versions.values() if v.workflow_id == version.workflow_id]
+        last = max(earlier, key=lambda each: (each.major, each.minor))
+        is_minor = self.shapes[name] == shape
+        expected = (last.major, last.minor + 1) if is_minor else (last.major + 1, 0)
+        assert (version.major, version.minor) == expected
+
+    def workflow_id(self, name: str) -> UUID:
+        index = NAMES.index(name)
+        return list(dict.fromkeys(v.workflow_id for v in self.versions.values()))[index]
+
+    async def draft(self, name: str, shape: int) -> None:
+        async with self.house.work() as work:
+            await save_draft(work, name, a_variant(shape, 0, "never published"))
+
+    async def discard(self, name: str) -> None:
+        try:
+            async with self.house.work() as work:
+                await discard_draft(work, self.workflow_id(name))
+        except InvalidState as refusal:
+            assert "no draft" in refusal.message  # noqa: PT017 - the one refusal there may be
+
+    async def enable(self, name: str, *, is_enabled: bool) -> None:
+        change = activate_workflow if is_enabled else deactivate_workflow
+        async with self.house.work() as work:
+            await change(work, self.workflow_id(name))
+
+    async def assign(self, claim_id: int, name: str) -> None:
+        async with self.house.work() as work:
+            await assign_to_workflow(work, self.workflow_id(name), [claim_id])
+
+    async def pay(self, claim_id: int) -> None:
+        """All that is open, or, if it was paid, the payment back."""
+        self.count += 1
+        async with self.house.work() as work:
+            if claim_id in self.paid:
+                await reverse_payment(work, claim_id, self.paid.pop(claim_id))
+                return
+        balance = (await self.house.read(claim_id)).balance
+        if balance.outstanding_cents:
+            cents, name = balance.outstanding_cents, f"tx-{self.count}"
+            self.paid[claim_id] = (await self.house.pay(claim_id, cents, name)).payment.payment_id
+
+    async def hold(self, claim_id: int, days: int) -> None:
+        try:
+            async with self.house.work() as work:
+                until = work.now + timedelta(days=days) if days else None
+                await open_hold(work, claim_id, HoldKind.DISPUTE, until=until)
+        except InvalidState as refusal:
+            assert "in process" in refusal.message  # noqa: PT017 - the same
+
+    async def lift(self, claim_id: int) -> None:
+        async with self.house.work() as work:
+            await lift_hold(work, claim_id, HoldKind.DISPUTE)
+
+    async def fail_late(self, index: int) -> None:
+        """A bounce of something that was accepted."""
+        for key in (await self.list_contacts("ACCEPTED"))[index:][:1]:
+            await self._bounce(key)
+
+    async def fail_all_late(self) -> None:
+        for key in await self.list_contacts("ACCEPTED"):
+            await self._bounce(key)
+
+    async def _bounce(self, key: UUID) -> None:
+        async with self.house.work() as work:
+            await report_failure(work, self.house.resources.keys, key, "bounced")
+
+    async def settle(self, index: int, *, was_sent: bool) -> None:
+        for key in (await self.list_contacts("UNKNOWN"))[index:][:1]:
+            if not was_sent:
+                self.post.left.discard(key)
+            async with self.house.work() as work:
+                await settle_unknown(work, key, was_sent=was_sent, real_now=self.house.clock.now())
+
+    async def list_contacts(self, state: str) -> list[UUID]:
+        rows = await self.house.rows(
+            "SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = $2"
+            " ORDER BY communication_id",
+            state,
+        )
+        return [row["communication_id"] for row in rows]
+
+    async def begin_dispatch(self, which: int) -> None:
+        """Its messages leave; no answer comes yet."""
+        desk = self.desks[which]
+        if desk.task is not None:
+            return
+        desk.gate.clear()
+        before = len(self.post.sent)
+        desk.task = self._start(desk)
+        while not desk.task.done() and len(self.post.sent) == before:
+            await asyncio.wait([desk.task], timeout=0.005)
+        if desk.task.done():
+            await self.finish_dispatch(which)
+
+    async def finish_dispatch(self, which: int) -> None:
+        desk = self.desks[which]
+        desk.gate.set()
+        if desk.task is not None:
+            task, desk.task = desk.task, None
+            await task
+
+    def _start(self, desk: Desk) -> "asyncio.Task[int]":
+        for channel in desk.channels:
+            channel.closed = set(self.paid)
+        return asyncio.create_task(desk.dispatcher.run_set(self.merchant_id))
+
+    async def run_engine(self, which: int) -> int:
+        await expire_holds(self.house.resources, self.merchant_id)
+        return await self.engines[which].run_set(self.merchant_id)
+
+    async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
+        """Both engines, the free dispatchers and whatever else, at once."""
+        rounds: list[Any] = [self.run_engine(0), self.run_engine(1), *others]
+        for desk in self.desks:
+            if desk.task is None:
+                desk.gate.set()
+                rounds.append(self._start(desk))
+        await asyncio.gather(*rounds)
+
+    def advance(self, minutes: int) -> None:
+        self.house.clock.advance(timedelta(minutes=minutes))
+
+    async def close(self) -> None:
+        for which, desk in enumerate(self.desks):
+            await self.finish_dispatch(which)
+            await desk.dispatcher.close()

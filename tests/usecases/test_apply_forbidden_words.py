@@ -1,0 +1,49 @@
+"""A merchant's own forbidden words, from its file to what cannot be published."""
+
+from pathlib import Path
+
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.kit.resources import Resources
+from tests.usecases.test_apply import Applying
+
+_PLACE = "/workflows/0/definition/templates/reminder/EMAIL/body/en"
+
+
+@pytest.fixture
+def applying(resources: Resources, tmp_path: Path) -> Applying:
+    return Applying(resources, tmp_path)
+
+
+def say(applying: Applying, words: str) -> None:
+    applying.definition["templates"]["reminder"]["EMAIL"]["body"]["en"] += f" {words}"
+
+
+async def find_faults(applying: Applying) -> list[tuple[str, str]]:
+    before = await applying.rows()
+    with pytest.raises(ValidationError) as refusal:
+        await applying.apply()
+    assert await applying.rows() == before
+    return [(fault.path, fault.code) for fault in refusal.value.faults]
+
+
+async def test_a_threat_keeps_the_file_from_being_applied(applying: Applying) -> None:
+    say(applying, "or we sue")
+    assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
+
+
+async def test_the_merchants_list_stands_in_place_of_the_standard_one(applying: Applying) -> None:
+    say(applying, "or we sue")
+    applying.document["forbiddenWords"] = {"en": ["kindly"]}
+    await applying.apply()
+    say(applying, "kindly")
+    assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
+
+
+async def test_a_list_once_applied_stays_where_the_file_says_nothing(applying: Applying) -> None:
+    applying.document["forbiddenWords"] = {"en": []}
+    await applying.apply()
+    del applying.document["forbiddenWords"]
+    say(applying, "or we sue")
+    await applying.apply()

@@ -1,0 +1,176 @@
+"""Attaching, replacing and deleting: contacts wake, and files go after their last use."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.replace_attachment import replace_attachment
+from dunwell.files.detach_file import detach_file
+from dunwell.files.remove_unused_uploads import remove_unused_uploads
+from dunwell.files.storage import Storage
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.store import Lease, PlannedContact, await_attachment, lease_contacts
+from tests.support.channels import REACHABLE, a_house_with_channels, upload
+from tests.support.files import a_pdf, an_image
+from tests.support.house import House
+
+_CONTACTS = "SELECT state, not_before FROM communications WHERE merchant_id = $1"
+_TOUCHED = "SELECT xmin::text FROM claims WHERE merchant_id = $1"
+_DAY = timedelta(days=1)
+
+
+async def attach(house: House, claim_id: int, ticket_id: UUID) -> UUID:
+    async with house.work() as work:
+        return (await attach_file(work, claim_id, ticket_id)).attachment_id
+
+
+async def detach(house: House, claim_id: int, attachment_id: UUID) -> None:
+    async with house.work() as work:
+        now = house.clock.now()
+        await detach_file(work, claim_id, attachment_id, real_now=now)
+
+
+async def a_waiting_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
+    """Its only contact waits for an attachment."""
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    [claim_id] = await house.create(**REACHABLE)
+    await house.run()
+    return house, claim_id
+
+
+async def contacts(house: House) -> list[tuple[str, datetime]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def sweep(house: House, since: datetime) -> int:
+    storage = Storage.open(house.resources.settings.files_url)
+    return await remove_unused_uploads(house.resources, storage, since)
+
+
+async def test_a_contact_that_waits_is_sent_at_once_when_a_file_is_attached(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await a_waiting_house(resources, clock)
+    clock.advance(_DAY)
+
+    await attach(house, claim_id, await upload(house, "Rechnung", a_pdf()))
+
+    assert await contacts(house) == [("PLANNED", clock.now())]
+    await house.run()
+    [message] = house.channels[0].sent
+    assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
+
+
+async def test_every_change_has_what_was_rendered_rendered_anew(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await a_waiting_house(resources, clock)
+    seen = {(await house.rows(_TOUCHED))[0][0]}
+
+    attachment_id = await attach(house, claim_id, await upload(house, "A", a_pdf()))
+    seen.add((await house.rows(_TOUCHED))[0][0])
+    other = await upload(house, "B", an_image("PNG"))
+    async with house.work() as work:
+        await replace_attachment(work, claim_id, attachment_id, other, real_now=clock.now())
+    seen.add((await house.rows(_TOUCHED))[0][0])
+    await detach(house, claim_id, attachment_id)
+    seen.add((await house.rows(_TOUCHED))[0][0])
+
+    assert len(seen) == 4
+
+
+async def lease_one(house: House) -> tuple[Lease, PlannedContact]:
+    """The claim's contact, planned, and leased as a dispatcher does it."""
+    engine = Engine(house.resources)
+    while await engine.run_once():
+        pass
+    now = house.clock.now()
+    lease = Lease(house.resources.ids.new(now), now + timedelta(minutes=2))
+    async with house.work() as work:
+        [leased] = await lease_contacts(work.tx, work.merchant_id, lease, (now, now), 10)
+    return lease, leased
+
+
+async def let_wait(house: House, lease: Lease, leased: PlannedContact) -> None:
+    """What a dispatcher does that has seen no attachment."""
+    async with house.work() as work:
+        until = house.clock.now() + 7 * _DAY
+        await await_attachment(work.tx, work.merchant_id, lease, [leased], until)
+
+
+async def test_a_file_attached_after_the_dispatcher_looked_is_not_waited_for(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    [claim_id] = await house.create(**REACHABLE)
+    ticket_id = await upload(house, "Rechnung", a_pdf())
+    lease, leased = await lease_one(house)
+
+    await attach(house, claim_id, ticket_id)
+    await let_wait(house, lease, leased)
+
+    assert await contacts(house) == [("PLANNED", clock.now())]
+    await house.run()
+    assert len(house.channels[0].sent) == 1
+
+
+async def test_a_file_that_is_being_attached_is_not_waited_for(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    [claim_id] = await house.create(**REACHABLE)
+    ticket_id = await upload(house, "Rechnung", a_pdf())
+    lease, leased = await lease_one(house)
+
+    async with house.work() as work:
+        await attach_file(work, claim_id, ticket_id)
+        await let_wait(house, lease, leased)
+
+    assert await contacts(house) == [("PLANNED", clock.now())]
+
+
+async def test_a_claim_without_a_change_waits(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    await house.create(**REACHABLE)
+
+    await let_wait(house, *await lease_one(house))
+
+    assert await contacts(house) == [("ATTACHMENT_MISSING", clock.now() + 7 * _DAY)]
+
+
+async def test_the_last_use_lets_housekeeping_remove_the_file_however_old_it_is(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    one, two = await house.create("A-1", "A-2")
+    ticket_id = await upload(house, "Rechnung", a_pdf())
+    first, second = await attach(house, one, ticket_id), await attach(house, two, ticket_id)
+    clock.advance(timedelta(days=90))
+    since = clock.now()
+
+    await detach(house, one, first)
+    clock.advance(_DAY)
+    assert await sweep(house, since) == 0
+    since = clock.now()
+    await detach(house, two, second)
+    clock.advance(_DAY)
+
+    assert await sweep(house, since) == 1
+    assert await house.rows("SELECT 1 FROM uploads WHERE merchant_id = $1") == []
+
+
+async def test_a_ticket_within_its_seven_days_outlives_its_last_use(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    [claim_id] = await house.create()
+    ticket_id = await upload(house, "Rechnung", a_pdf())
+    since = clock.now()
+
+    await detach(house, claim_id, await attach(house, claim_id, ticket_id))
+    clock.advance(_DAY)
+
+    assert await sweep(house, since) == 0
+    assert await attach(house, claim_id, ticket_id)

@@ -1,0 +1,108 @@
+"""Changing whom a claim is about: checked as a new claim is, in every state."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.read_claim import Debtor
+from dunwell.errors import NotFound, ValidationError
+from dunwell.escalation.withdraw_claim import withdraw_claim
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.house import House, a_house
+
+_AUDIT = """
+SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.change' ORDER BY audit_id
+"""
+WHOLE: dict[str, Any] = {
+    "debtorName": "Max",
+    "debtorLastName": "Muster",
+    "companyName": "Muster GmbH",
+    "email": "max@example.org",
+    "mobileNumber": "+4915187654321",
+    "customerNumber": "C-9",
+    "contractNumber": "V-9",
+    "language": "en",
+    "dateOfBirth": "1980-02-03",
+    "address": {
+        "street": "Elbchaussee 2", "addressLine2": "c/o Erika", "postalCode": "22763",
+        "city": "Hamburg", "country": "DE",
+    },
+    "customFields": {"shop": "web"},
+}  # fmt: skip
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock)
+
+
+async def change(house: House, claim_id: int, patch: Any) -> Debtor:
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, patch)
+    return (await house.read(claim_id)).debtor
+
+
+async def test_a_whole_patch_is_stored_as_a_new_claim_with_the_same_data_is(house: House) -> None:
+    changed, created = (
+        await house.create("A-1", email="a@example.org"),
+        await house.create("A-2", **WHOLE),
+    )
+    patched = await change(house, changed[0], WHOLE)
+    assert patched == (await house.read(created[0])).debtor
+
+
+async def test_a_change_touches_the_claim_and_the_same_again_does_not(
+    house: House, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+    clock.advance(timedelta(hours=1))
+    await change(house, claim_id, {"email": "new@example.org", "debtorName": "Erika"})
+    assert (await house.read(claim_id)).updated_at == clock.now()
+    clock.advance(timedelta(hours=1))
+    await change(house, claim_id, {"email": "new@example.org"})
+    assert (await house.read(claim_id)).updated_at < clock.now()
+    assert [row["details"] for row in await house.rows(_AUDIT)] == [{"fields": ["email"]}]
+
+
+async def test_everything_but_the_name_can_be_cleared(house: House) -> None:
+    [claim_id] = await house.create(**WHOLE)
+    debtor = await change(
+        house, claim_id, {name: None for name in WHOLE if name != "debtorLastName"}
+    )
+    assert [name for name in Debtor.__dataclass_fields__ if getattr(debtor, name) is not None] == [
+        "last_name"
+    ]
+
+
+async def test_a_faulty_patch_changes_nothing(house: House, clock: MovableClock) -> None:
+    [claim_id] = await house.create()
+    before = await house.read(claim_id)
+    clock.advance(timedelta(hours=1))
+    with pytest.raises(ValidationError):
+        await change(house, claim_id, {"email": "new@example.org", "mobileNumber": "0151"})
+    assert await house.read(claim_id) == before
+
+
+async def test_contact_data_can_be_changed_in_every_state(house: House) -> None:
+    collected, withdrawn = await house.create("A-1", "A-2")
+    await house.pay(collected, 10240)
+    async with house.work() as work:
+        await withdraw_claim(work, withdrawn)
+    for claim_id in (collected, withdrawn):
+        before = (await house.read(claim_id)).status
+        debtor = await change(house, claim_id, {"email": "late@example.org"})
+        assert debtor.email == "late@example.org"
+        assert (await house.read(claim_id)).status is before
+
+
+async def test_another_merchants_claim_is_not_found(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    [claim_id] = await hansen.create()
+    with pytest.raises(NotFound):
+        await change(house, claim_id, {"email": "new@example.org"})
+    assert (await hansen.read(claim_id)).debtor.email == "erika@example.org"

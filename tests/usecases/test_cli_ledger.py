@@ -1,0 +1,150 @@
+"""Settling contacts and verifying the ledger from the command line."""
+
+import json
+from uuid import uuid4
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.seal_ledger import seal_ledger
+from tests.support.command_line import CommandLine
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.ledgers import outcomes, tamper, verify
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """One claim, whose contact may have left the house."""
+    channel = ScriptedChannel([TimeoutError()], is_repeatable=False)
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    await house.create()
+    await house.run()
+    await seal_ledger(resources)
+    return house
+
+
+def reference(house: House) -> str:
+    return str(house.channels[0].sent[0].communication_id)
+
+
+async def head(house: House) -> str:
+    newest = (await verify(house)).head
+    assert newest is not None
+    return f"{newest.seal}:{newest.digest.hex()}"
+
+
+async def claim_id(house: House) -> int:
+    [row] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    number: int = row["claim_id"]
+    return number
+
+
+@pytest.mark.parametrize("words", [["nordwind"], []])
+async def test_unknown_lists_what_waits_with_masked_recipients(
+    house: House, dunwell: CommandLine, words: list[str]
+) -> None:
+    done = dunwell.run("communications", "unknown", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    heads, row = done.stdout.splitlines()
+    assert heads.split("  ")[0] == "MERCHANT"
+    assert row.split() == [
+        "nordwind", reference(house), str(await claim_id(house)), "(INV-1001)", "1", "EMAIL",
+        "2026-03-02", "09:00", "UTC", "e***@example.org",
+    ]  # fmt: skip
+    assert "erika" not in done.stdout
+
+
+async def test_unknown_says_so_when_nothing_waits(
+    resources: Resources, clock: MovableClock, dunwell: CommandLine
+) -> None:
+    await a_house(resources, clock)
+    done = dunwell.run("communications", "unknown")
+    assert done.stdout == "No contact waits for a person's word.\n"
+    assert json.loads(dunwell.run("communications", "unknown", "--json").stdout) == []
+
+
+async def test_settle_says_what_follows_and_a_second_time_what_was_said(
+    house: House, dunwell: CommandLine
+) -> None:
+    words = ["communications", "settle", "nordwind", reference(house)]
+    done = dunwell.run(*words, "sent")
+    assert done.returncode == 0
+    assert done.stdout == f"{reference(house)}  ACCEPTED: it was sent; its claim goes on\n"
+    again = dunwell.run(*words, "not-sent")
+    assert again.returncode == 1
+    assert again.stderr == (
+        f"dunwell: Communication {reference(house)} is ACCEPTED; only one that is UNKNOWN is "
+        "settled by a person.\n"
+    )
+    assert await outcomes(house) == ["UNKNOWN", "SETTLED_SENT"]
+
+
+async def test_settle_of_what_is_not_there_changes_nothing(
+    house: House, dunwell: CommandLine
+) -> None:
+    for merchant, wanted in (("nordwind", str(uuid4())), ("hansen", reference(house))):
+        done = dunwell.run("communications", "settle", merchant, wanted, "sent")
+        assert done.returncode == 1
+        assert done.stderr.startswith("dunwell: There is no ")
+    wrong = dunwell.run("communications", "settle", "nordwind", reference(house), "perhaps")
+    assert wrong.returncode == 2
+    assert await outcomes(house) == ["UNKNOWN"]
+
+
+async def test_show_tells_the_contact_for_people_and_programs(
+    house: House, dunwell: CommandLine
+) -> None:
+    words = ["communications", "show", "nordwind", reference(house)]
+    values = json.loads(dunwell.run(*words, "--json").stdout)
+    assert (values["state"], values["recipient"]) == ("UNKNOWN", "e***@example.org")
+    assert values["claimId"] == await claim_id(house)
+    assert "state             UNKNOWN" in dunwell.run(*words).stdout.splitlines()
+
+
+async def test_verify_ledger_prints_the_head_to_be_kept(house: House, dunwell: CommandLine) -> None:
+    done = dunwell.run("verify-ledger")
+    assert (done.returncode, done.stderr) == (0, "")
+    summary, line = done.stdout.splitlines()
+    assert summary.startswith("nordwind  sound  ")
+    assert line == f"  head  {await head(house)}"
+    kept = dunwell.run("verify-ledger", "nordwind", "--expect", await head(house), "--json")
+    assert kept.returncode == 0
+    [verdict] = json.loads(kept.stdout)
+    assert (verdict["isSound"], verdict["head"]) == (True, await head(house))
+
+
+async def test_verify_ledger_exits_1_and_names_what_it_finds(
+    house: House, dunwell: CommandLine
+) -> None:
+    await tamper(house, "UPDATE contact_ledger SET tries = 2 WHERE merchant_id = $1")
+    done = dunwell.run("verify-ledger", "nordwind")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("nordwind  FAULTY (1 found)  ")
+    assert lines[2].startswith("  ROW_ALTERED          seal 1 covers contact_ledger ")
+    assert reference(house) in lines[2]
+    [verdict] = json.loads(dunwell.run("verify-ledger", "--json").stdout)
+    assert [finding["fault"] for finding in verdict["findings"]] == ["ROW_ALTERED"]
+
+
+async def test_verify_ledger_finds_a_lost_head(house: House, dunwell: CommandLine) -> None:
+    done = dunwell.run("verify-ledger", "nordwind", "--expect", f"7:{'ab' * 32}")
+    assert done.returncode == 1
+    assert "HEAD_MISSING" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nordwind", "--expect", "x"],
+        ["nordwind", "--expect", "1:ab"],
+        ["--expect", f"1:{'ab' * 32}"],
+    ],
+)
+def test_verify_ledger_refuses_what_is_no_head(dunwell: CommandLine, words: list[str]) -> None:
+    done = dunwell.run("verify-ledger", *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1

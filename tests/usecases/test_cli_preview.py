@@ -1,0 +1,134 @@
+"""`dunwell workflow preview` as an operator reads it, and as a program does."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.workflows.save_draft import save_draft
+from tests.support.command_line import CommandLine, Done
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+STEPS = DOCUMENT["steps"]
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """A sandbox merchant, whose clock stands on a Monday at 10:00 in Berlin; its workflow is
+    published as v1.0, and has claims of two debtors, and one of a debtor nobody can reach."""
+    house = await a_house(resources, clock, a_definition(), sandbox=True)
+    await house.create("INV-1", "INV-2", customerNumber="K-1")
+    await house.create("INV-3", customerNumber="K-2")
+    await house.create("INV-4", customerNumber="K-3", email=None)
+    return house
+
+
+async def save(house: House, step: int, **changes: object) -> None:
+    steps = [{**each, **changes} if each["id"] == step else each for each in STEPS]
+    async with house.work() as work:
+        await save_draft(work, "Standard", a_definition(steps=steps))
+
+
+def run(dunwell: CommandLine, *options: str) -> Done:
+    return dunwell.run("workflow", "preview", "nordwind", "Standard", *options)
+
+
+TOLD = """\
+"Standard" would be published as v1.1 (minor) after v1.0
+  step 3.value changed: "250" -> "300"
+4 claims in process take it over, 0 claims stay on the version of before.
+
+Next contacts of the claims it reaches
+             claims
+  unchanged       4
+  changed         0
+
+The next 30 days (Europe/Berlin) of 4 claims, if each message is accepted at once and nobody pays
+  day             EMAIL  SMS  LETTER  held back
+  Mon 2026-03-02      2    -       -          1
+  Tue 2026-03-03      1    -       -          -
+  together            3    -       -          1
+
+  Held back, and sent later: 1 by the limit for a day
+  Fees: 3 for 2 debtors, €9.00 together
+    €3.00 for 1 debtor
+    €6.00 for 1 debtor
+    the most: €6.00, 2 fees on 2 claims (one is INV-1)
+  Nobody can be reached: 1 claim (INV-4)
+  Contacts that find no usable address: 1
+  Archived uncollected: 4 claims
+"""
+
+
+async def test_a_preview_is_told_at_a_glance(dunwell: CommandLine, house: House) -> None:
+    await save(house, 3, value="300")
+    done = run(dunwell)
+    assert (done.stdout, done.stderr) == (TOLD, "")
+
+
+async def test_changed_contacts_are_shown_before_and_after(
+    dunwell: CommandLine, house: House
+) -> None:
+    async with house.work() as work:
+        await work.tx.execute(
+            "UPDATE merchants SET sandbox_now = sandbox_now + interval '10 hours'"
+        )
+    await save(house, 1, send="IMMEDIATE")
+    lines = run(dunwell, "--days", "0").stdout.splitlines()
+    assert lines[4:8] == [
+        "Next contacts of the claims it reaches",
+        "             claims",
+        "  unchanged       1",
+        "  changed         3  time 3",
+    ]
+    assert [line.split()[1:] for line in lines[9:]] == [
+        ["reference", "before", "after"],
+        *(
+            f"{reference} changed Tue 2026-03-03 09:00 EMAIL 1 First reminder "
+            "Mon 2026-03-02 20:00 EMAIL 1 First reminder".split()
+            for reference in ("INV-1", "INV-2", "INV-3")
+        ),
+    ]
+
+
+async def test_a_program_reads_the_same_and_gets_every_claim_in_a_file(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    await save(house, 3, value="300")
+    file = tmp_path / "claims.csv"
+    done = run(dunwell, "--json", "--list", str(file), "--days", "10")
+    told = json.loads(done.stdout)
+    assert (told["verdict"], told["claimsReached"], told["currency"]) == ("MINOR", 4, "EUR")
+    assert told["nextContacts"]["kinds"]["UNCHANGED"] == 4
+    assert [day["contacts"] for day in told["outlook"]["days"]] == [{"EMAIL": 2}, {"EMAIL": 1}]
+    assert (told["outlook"]["archived"], told["outlook"]["fees"]) == (0, 3)
+    assert done.stderr == f"4 claims written to {file}\n"
+    with file.open(newline="", encoding="utf-8") as rows:
+        listed = list(csv.DictReader(rows))
+    assert [row["referenceNumber"] for row in listed] == ["INV-1", "INV-2", "INV-3", "INV-4"]
+    assert (listed[0]["after.at"], listed[0]["after.step"]) == ("2026-03-02T09:00:00Z", "1")
+    assert (listed[3]["kind"], listed[3]["after.at"]) == ("UNCHANGED", "")
+
+
+async def test_a_major_version_says_that_nobody_is_reached(
+    dunwell: CommandLine, house: House
+) -> None:
+    await save(house, 2, days=5)
+    lines = run(dunwell).stdout.splitlines()
+    assert lines[0] == '"Standard" would be published as v2.0 (major) after v1.0'
+    assert lines[2] == ("0 claims in process take it over, 4 claims stay on the version of before.")
+    assert lines[4] == (
+        "A major version reaches no running claim: their contacts stay as they are. Claims"
+    )
+
+
+async def test_without_a_draft_there_is_nothing_to_preview(
+    dunwell: CommandLine, house: House
+) -> None:
+    done = run(dunwell)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "dunwell: The workflow has no draft; save one first.\n"

@@ -1,0 +1,123 @@
+"""`dunwell scenario` and `dunwell switch` as an operator uses them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.command_line import CommandLine
+from tests.support.definitions import DOCUMENT, a_definition, a_document
+from tests.support.house import House, a_house
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, switched_to_workflows=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "standard.yaml", a_document())
+
+
+def write(path: Path, document: dict[str, Any]) -> Path:
+    path.write_text(yaml.safe_dump(document, allow_unicode=True))
+    return path
+
+
+async def test_a_scenario_is_saved_listed_shown_and_taken_back(
+    dunwell: CommandLine, house: House, file: Path, tmp_path: Path
+) -> None:
+    words = ("scenario", "save", "nordwind", "Standard", str(file))
+    done = dunwell.run(*words, "--description", "One reminder.", "--json")
+    created = json.loads(done.stdout)
+    assert (created["isNew"], created["isChanged"], created["words"]) == (True, True, [])
+    [listed] = json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout)
+    assert (listed["id"], listed["name"], listed["description"], listed["activeClaims"]) == (
+        created["scenarioId"], "Standard", "One reminder.", 0,
+    )  # fmt: skip
+    shown = dunwell.run("scenario", "show", "nordwind", "Standard")
+    assert shown.stdout.splitlines()[:2] == [
+        f'# Scenario {created["scenarioId"]} "Standard"', "# One reminder.",
+    ]  # fmt: skip
+    (tmp_path / "again.yaml").write_text(shown.stdout)
+    again = dunwell.run("scenario", "save", "nordwind", "Standard", str(tmp_path / "again.yaml"))
+    assert again.stdout == f'scenario {created["scenarioId"]} "Standard" says so already\n'
+    table = dunwell.run("scenario", "list", "nordwind").stdout.splitlines()
+    assert table[0].split() == ["ID", "NAME", "ASSIGNED", "IN", "PROCESS", "WORKFLOW"]
+    assert table[1].split() == [
+        str(created["scenarioId"]), "Standard", "yes", "0", created["workflowId"],
+    ]  # fmt: skip
+
+
+async def test_an_edit_says_what_it_means_for_claims_under_way(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    await house.publish(a_definition())
+    await house.create()
+    await house.run()
+    steps = [step for step in DOCUMENT["steps"] if step["id"] != 3]
+    shorter = write(tmp_path / "shorter.yaml", a_document(steps=steps))
+    done = dunwell.run("scenario", "save", "nordwind", "Standard", str(shorter))
+    assert done.stdout.splitlines()[1:] == [
+        '  1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
+    ]
+
+
+async def test_faults_are_told_with_their_lines(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    faulty = write(tmp_path / "faulty.yaml", a_document(templates={}))
+    done = dunwell.run("scenario", "save", "nordwind", "Standard", str(faulty))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "faulty.yaml:" in done.stderr
+    assert "/steps/0/template" in done.stderr
+    assert json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout) == []
+
+
+async def test_the_switch_says_what_became_of_each_scenario(
+    dunwell: CommandLine, house: House, file: Path
+) -> None:
+    dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
+    [listed] = json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout)
+    done = dunwell.run("switch", "nordwind")
+    heading, _, row = done.stdout.splitlines()
+    assert heading == '"nordwind" works with workflows now.'
+    assert row.split() == [str(listed["id"]), "Standard", listed["workflowId"], "v1.0", "0"]
+    assert "Standard" in dunwell.run("workflow", "list", "nordwind").stdout
+    again = dunwell.run("switch", "nordwind", "--json")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "works with workflows already" in again.stderr
+    refused = dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "there is no way back" in refused.stderr
+
+
+async def test_the_switch_answers_programs_as_json(
+    dunwell: CommandLine, house: House, file: Path
+) -> None:
+    dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
+    report = json.loads(dunwell.run("switch", "nordwind", "--json").stdout)
+    assert (report["key"], report["merchantId"]) == ("nordwind", house.merchant.merchant_id)
+    [became] = report["scenarios"]
+    assert list(became) == [
+        "scenarioId", "name", "workflowId", "version", "versionId", "isDefault", "activeClaims",
+    ]  # fmt: skip
+
+
+def test_a_merchant_that_is_not_there_is_told(dunwell: CommandLine) -> None:
+    done = dunwell.run("switch", "nobody")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "There is no merchant nobody" in done.stderr
+
+
+async def test_before_the_switch_the_words_of_workflows_say_what_to_do(
+    dunwell: CommandLine, house: House, file: Path
+) -> None:
+    done = dunwell.run("workflow", "draft", "nordwind", "Standard", str(file))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "dunwell switch nordwind" in done.stderr

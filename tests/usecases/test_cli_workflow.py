@@ -1,0 +1,213 @@
+"""`dunwell workflow` as an operator meets it: what is shown, asked, refused, and taken back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml, render_yaml
+from dunwell.workflows.document import render_document
+from tests.support.command_line import CommandLine, Done
+from tests.support.definitions import a_definition, a_document
+from tests.support.house import House, a_house
+
+NORDWIND = ("nordwind", "Standard")
+WORDS = [
+    "list", "show", "diff", "draft", "publish", "discard", "deactivate", "activate", "rename",
+    "delete", "check", "schema", "preview", "message",
+]  # fmt: skip
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """Nordwind, with the workflow "Standard" as v1.0 and two claims in process on it."""
+    house = await a_house(resources, clock, a_definition())
+    await house.create("A", "B")
+    return house
+
+
+def run(dunwell: CommandLine, *words: str) -> Done:
+    return dunwell.run("workflow", *words)
+
+
+def a_file(folder: Path, **changes: object) -> str:
+    path = folder / "definition.yaml"
+    path.write_text(render_yaml(a_document(**changes)))
+    return str(path)
+
+
+def line_of(file: str, text: str) -> int:
+    return 1 + Path(file).read_text().splitlines().index(text)
+
+
+async def states(house: House) -> list[str]:
+    rows = await house.rows(
+        "SELECT state FROM workflow_versions WHERE merchant_id = $1 ORDER BY major, minor"
+    )
+    return [row["state"] for row in rows]
+
+
+def test_help_lists_every_word(dunwell: CommandLine) -> None:
+    done = run(dunwell, "--help")
+    shown = [line.split()[0] for line in done.stdout.split("Commands:\n")[1].splitlines()]
+    assert [word for word in shown if word in WORDS] == WORDS
+
+
+async def test_the_list_is_aligned_and_counts_claims(dunwell: CommandLine, house: House) -> None:
+    assert run(dunwell, "list", "nordwind").stdout == (
+        "NAME      VERSION  DRAFT  ASSIGNED  IN PROCESS\n"
+        "Standard  v1.0     -      yes                2\n"
+    )
+    [listed] = json.loads(run(dunwell, "list", "nordwind", "--json").stdout)
+    assert (listed["name"], listed["version"], listed["activeClaims"]) == ("Standard", "v1.0", 2)
+
+
+async def test_what_is_shown_is_taken_back_unchanged(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    shown = run(dunwell, "show", *NORDWIND)
+    assert parse_yaml(shown.stdout) == render_document(a_definition())
+    assert "# v1.0     2026-03-02 09:00 UTC           2\n" in shown.stdout
+    file = tmp_path / "shown"
+    for text in (shown.stdout, run(dunwell, "show", *NORDWIND, "--json").stdout):
+        file.write_text(text)
+        assert (
+            "It does not differ from v1.0.\n" in run(dunwell, "draft", *NORDWIND, str(file)).stdout
+        )
+        assert run(dunwell, "discard", *NORDWIND, "--yes").returncode == 0
+    assert await states(house) == ["PUBLISHED"]
+
+
+async def test_a_draft_says_what_it_changes_and_whom_it_would_reach(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    done = run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
+    assert done.stdout.splitlines()[1:] == [
+        "v1.0 -> v1.1 (minor)",
+        "  snippets.signature removed",
+        "2 claims in process take it over, 0 claims stay on the version of before.",
+    ]
+    assert (done.returncode, done.stderr) == (0, "")
+    compared = run(dunwell, "diff", *NORDWIND)
+    assert compared.stdout.splitlines() == [
+        "v1.0 -> draft  minor: only what single actions do differs",
+        "  snippets.signature removed",
+    ]
+
+
+async def test_publishing_asks_and_does_nothing_when_nobody_answers(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
+    asked = run(dunwell, "publish", *NORDWIND)
+    assert asked.returncode == 2
+    assert "v1.0 -> v1.1 (minor)" in asked.stdout
+    assert asked.stderr.startswith("dunwell: Nobody is there to ask; nothing was changed.")
+    assert await states(house) == ["PUBLISHED", "DRAFT"]
+    done = run(dunwell, "publish", *NORDWIND, "--yes", "--comment", "Shorter")
+    assert done.stdout.splitlines()[-1].startswith("published as v1.1 (")
+    assert "  Shorter\n" in run(dunwell, "show", *NORDWIND).stdout
+    assert await states(house) == ["PUBLISHED", "PUBLISHED"]
+
+
+async def test_a_draft_with_faults_is_kept_told_by_line_and_not_published(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, templates={})
+    line = line_of(file, "    template: reminder")
+    saved = run(dunwell, "draft", *NORDWIND, file)
+    assert saved.returncode == 0
+    fault = 'There is no template "reminder". None is known here. (UNKNOWN_TEMPLATE)'
+    assert saved.stderr.splitlines() == [
+        "It cannot be published yet:",
+        f"{file}:{line}: /steps/0/template: {fault}",
+    ]
+    refused = run(dunwell, "publish", *NORDWIND, "--yes")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("dunwell: /steps/0/template: ")
+    assert await states(house) == ["PUBLISHED", "DRAFT"]
+
+
+async def test_a_file_of_another_shape_is_refused_by_line_and_not_kept(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, step=[])
+    done = run(dunwell, "draft", *NORDWIND, file)
+    line = line_of(file, "step: []")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"{file}:{line}: /step: ")
+    assert await states(house) == ["PUBLISHED"]
+
+
+async def test_a_version_read_before_another_changed_it_is_refused(
+    dunwell: CommandLine, house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "shown.json"
+    file.write_text(run(dunwell, "show", *NORDWIND, "--json").stdout)
+    await house.publish(a_definition(snippets={}))
+    refused = run(dunwell, "draft", *NORDWIND, str(file))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("dunwell: The workflow was changed since version ")
+    assert await states(house) == ["PUBLISHED", "PUBLISHED"]
+
+
+async def test_without_a_file_a_new_draft_is_made_once(dunwell: CommandLine, house: House) -> None:
+    made = run(dunwell, "draft", *NORDWIND)
+    assert parse_yaml(made.stdout) == render_document(a_definition())
+    assert "# Version draft (" in made.stdout
+    again = run(dunwell, "draft", *NORDWIND)
+    assert again.returncode == 1
+    assert again.stderr.startswith("dunwell: The workflow has a draft already (")
+    assert await states(house) == ["PUBLISHED", "DRAFT"]
+
+
+async def test_a_workflow_in_use_is_not_deleted_and_one_without_use_is(
+    dunwell: CommandLine, house: House
+) -> None:
+    refused = run(dunwell, "delete", *NORDWIND, "--yes")
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "dunwell: The workflow is in use: 2 claims are in process on v1; "
+        "it is the default of the assignment rules (published).\n"
+    )
+    await house.publish(a_definition(), "Other")
+    for claim_id in [row["claim_id"] for row in await house.rows(
+        "SELECT claim_id FROM claims WHERE merchant_id = $1"
+    )]:  # fmt: skip
+        await house.pay(claim_id, 10240, f"tx-{claim_id}")
+    assert run(dunwell, "delete", *NORDWIND, "--yes").stdout == '"Standard" is deleted\n'
+    assert "Standard" not in run(dunwell, "list", "nordwind").stdout
+
+
+async def test_deactivating_names_the_rules_that_skip_it(
+    dunwell: CommandLine, house: House
+) -> None:
+    assert run(dunwell, "deactivate", *NORDWIND).stdout.splitlines() == [
+        '"Standard" is deactivated',
+        "  skipped from now on: it is the default of the assignment rules (published)",
+    ]
+    assert run(dunwell, "activate", *NORDWIND).stdout == '"Standard" is active again\n'
+    renamed = run(dunwell, "rename", *NORDWIND, "Gentle")
+    assert renamed.stdout == '"Standard" is called "Gentle" now\n'
+    gone = run(dunwell, "deactivate", *NORDWIND)
+    assert gone.stderr == 'dunwell: There is no workflow "Standard". Known: Gentle.\n'
+
+
+def test_a_file_is_checked_without_a_database(dunwell: CommandLine, tmp_path: Path) -> None:
+    nowhere = {"DUNWELL_DATABASE_URL": "postgresql://postgres@127.0.0.1:1/postgres"}
+    sound = dunwell.run("workflow", "check", a_file(tmp_path), **nowhere)
+    assert (sound.returncode, sound.stdout.count("\n")) == (0, 1)
+    file = a_file(tmp_path, snippets={"signature": {"de": "{{ nonsense }}", "en": "x"}})
+    faulty = dunwell.run("workflow", "check", file, **nowhere)
+    line = line_of(file, "    de: '{{ nonsense }}'")
+    assert faulty.returncode == 1
+    assert faulty.stdout.startswith(f"{file}:{line}: /snippets/signature/de: ")
+    assert json.loads(dunwell.run("workflow", "check", file, "--json").stdout)[0]["line"] == line
+
+
+def test_the_schema_is_one_for_editors(dunwell: CommandLine) -> None:
+    schema = json.loads(run(dunwell, "schema").stdout)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert {"Definition", "ProcessSettings", "WaitStep"} <= set(schema["$defs"])

@@ -1,0 +1,171 @@
+"""Why a claim stands where it stands, at every turn of its life."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import Rule, RuleSet
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import NotFound
+from dunwell.explanation.explain_claim import explain_claim
+from dunwell.explanation.views import Explanation, NextContactView
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.workflows.definition import Bounds, Condition
+from tests.support.channels import a_house_with_channels
+from tests.support.command_line import CommandLine
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+LETTERS_LATER = a_definition(
+    steps=[
+        *DOCUMENT["steps"],
+        {
+            "id": 6, "name": "Second reminder", "kind": "COMMUNICATION", "channel": "EMAIL",
+            "template": "reminder", "when": {"outstanding": {"min": "999999"}},
+        },
+        {
+            "id": 7, "name": "Last reminder", "kind": "COMMUNICATION", "channel": "EMAIL",
+            "template": "reminder",
+        },
+    ]
+)  # fmt: skip
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, LETTERS_LATER)
+
+
+async def explain(house: House, claim_id: int) -> Explanation:
+    async with house.work() as work:
+        return await explain_claim(work, house.resources.keys, claim_id)
+
+
+async def test_a_claim_in_a_wait_tells_what_it_did_and_what_comes(
+    house: House, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+    await house.run()
+    told = await explain(house, claim_id)
+    assert [(step.name, step.reason) for step in told.history] == [
+        ("First reminder", "sent by EMAIL"),
+        ("Wait a week", "done"),
+    ]
+    assert told.next_step is not None
+    assert (told.next_step.name, told.next_step.at) == (
+        "Dunning fee", clock.now() + timedelta(days=7),
+    )  # fmt: skip
+    assert told.next_step.reason == 'The wait "Wait a week" ends then.'
+    assert told.next_contacts == (
+        # Twenty-one days on, the same local time: summer time has come.
+        NextContactView(datetime(2026, 3, 23, 9, 0, tzinfo=UTC), "EMAIL", 7, "Last reminder"),
+    )
+
+
+async def test_rules_tell_which_matched_and_which_did_not(house: House) -> None:
+    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    standard = row["workflow_id"]
+    rules = (
+        Rule("Large", standard, Condition(outstanding=Bounds(min="50000"))),
+        Rule("Any", standard),
+        Rule("Never", standard),
+    )
+    async with house.work() as work:
+        await publish_rules(work, RuleSet(rules=rules))
+    [claim_id] = await house.create()
+    explained = (await explain(house, claim_id)).rules
+    assert [(r.name, r.outcome, r.unmet) for r in explained.rules] == [
+        ("Large", "UNMET", ("outstanding",)),
+        ("Any", "MATCHED", ()),
+        ("Never", "NOT_REACHED", ()),
+    ]
+    assert (explained.version, explained.chosen) == (2, "Standard")
+
+
+async def test_a_hold_is_named_and_nothing_is_foreseen_without_its_end(house: House) -> None:
+    [claim_id] = await house.create()
+    await house.run()
+    async with house.work() as work:
+        await open_hold(work, claim_id, HoldKind.DISPUTE)
+    told = await explain(house, claim_id)
+    [hold] = told.holds
+    assert (hold.kind, hold.by) == ("DISPUTE", "CREDENTIAL")
+    assert hold.reason == "the claim is disputed, since 2026-03-02 10:00 Europe/Berlin"
+    assert told.next_step is not None
+    assert told.next_step.at is None
+    assert told.next_contacts == ()
+
+
+async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:
+    first, second = await house.create("A", "B", email="same@example.org")
+    await house.run()
+    told = [await explain(house, each) for each in (first, second)]
+    held = next(each for each in told if each.contact)
+    assert held.contact is not None
+    assert held.contact.held_by == "GUARD_DAY"
+    assert held.contact.until == datetime(2026, 3, 3, 8, 0, tzinfo=UTC)
+    assert held.contact.reason == (
+        "held back until 2026-03-03 09:00 Europe/Berlin: the person was contacted on that day "
+        "already, for this or another claim"
+    )
+    assert [each.step_id for each in held.next_contacts] == [1, 7]
+
+
+async def test_an_ended_claim_says_that_and_nothing_more(house: House) -> None:
+    [claim_id] = await house.create()
+    await house.run()
+    await house.pay(claim_id, 10240)
+    told = await explain(house, claim_id)
+    assert told.reason == "The claim is collected; nobody is contacted any more."
+    assert (told.next_step, told.next_contacts) == (None, ())
+
+
+async def test_an_unassigned_claim_tells_that_no_process_runs(house: House) -> None:
+    async with house.work() as work:
+        await publish_rules(work, RuleSet(default=None))
+    [claim_id] = await house.create()
+    told = await explain(house, claim_id)
+    assert told.assignment is None
+    assert told.reason == "No process runs: the claim is not assigned."
+
+
+async def test_a_claim_that_is_not_there_is_not_explained(house: House) -> None:
+    with pytest.raises(NotFound):
+        await explain(house, 999)
+
+
+async def test_the_command_says_it_in_lines(house: House, dunwell: CommandLine) -> None:
+    [claim_id] = await house.create()
+    await house.run()
+    said = dunwell.run("explain", "nordwind", str(claim_id)).stdout
+    # The command goes by the real clock: of what comes only the form is known.
+    assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", said) == (
+        f"Claim {claim_id}: IN_PROCESS\n"
+        'Process: "Standard" v1.0, chosen by rules 1\n'
+        "Rules 1, asked of the claim as it is now:\n"
+        "  default: taken\n"
+        "What it did:\n"
+        "  Mon 2026-03-02 10:00  First reminder: sent by EMAIL\n"
+        "  Mon 2026-03-02 10:00  Wait a week: done\n"
+        "Next: Dunning fee (FEE), Mon 2026-03-09 10:00\n"
+        '  The wait "Wait a week" ends then.\n'
+        "Next contacts, if nothing is paid:\n"
+        "  THEN  EMAIL   Last reminder\n"
+    )
+
+
+async def test_a_contact_that_waits_for_an_attachment_is_given_up_when_its_time_is_over(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    [claim_id] = await house.create()
+    await house.run()
+    told = await explain(house, claim_id)
+    assert told.contact is not None
+    assert told.contact.state == "ATTACHMENT_MISSING"
+    assert told.contact.until == clock.now() + timedelta(days=7)
+    assert told.next_contacts == ()

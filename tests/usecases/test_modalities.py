@@ -1,0 +1,241 @@
+"""Asking for plans and deferments, and answering: holds, events, refusals."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.modality import EndReason, ModalityState, ModalityType
+from tests.support.modalities import (
+    AT_ONCE,
+    DEFERMENT,
+    PLAN,
+    Arrangement,
+    an_arrangement,
+)
+
+DAY = timedelta(days=1)
+_AUDITED = "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'modality.%'"
+
+
+@pytest.fixture
+async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
+    return await an_arrangement(resources, clock)
+
+
+async def test_a_request_holds_the_claim_and_is_told(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+
+    assert await arrangement.look(asked.modality_id) == asked
+    assert (asked.state, asked.answered_at) == (ModalityState.REQUESTED, None)
+    assert [each.amount_cents for each in asked.schedule] == [3414, 3413, 3413]
+    assert await arrangement.holds() == ["MODALITY_REQUESTED"]
+    [event] = await arrangement.house.events(arrangement.claim_id)
+    assert event["source"] is None
+    assert event["claim"]["paymentModality"] == {
+        "type": "PAYMENT_PLAN", "state": "REQUESTED", "modalityId": str(asked.modality_id),
+    }  # fmt: skip
+    await arrangement.house.run()
+    assert arrangement.house.channels[0].sent == []
+
+
+async def test_an_approved_plan_holds_until_its_last_rates_grace(arrangement: Arrangement) -> None:
+    approved = await arrangement.agree()
+
+    assert await arrangement.look(approved.modality_id) == approved
+    assert approved.state is ModalityState.APPROVED
+    [hold] = (await arrangement.house.read(arrangement.claim_id)).holds
+    assert hold.kind is HoldKind.MODALITY_ACTIVE
+    # The 16th of May and seven days of grace, to the end of the day in Berlin.
+    assert hold.until == datetime(2026, 5, 23, 22, 0, tzinfo=UTC)
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+
+
+async def test_an_approved_deferment_holds_until_the_end_of_its_day(
+    arrangement: Arrangement,
+) -> None:
+    approved = await arrangement.agree(DEFERMENT)
+
+    [event, _] = await arrangement.house.events(arrangement.claim_id)
+    assert event["claim"]["paymentModality"]["type"] == "PAYMENT_DEFEREMENT"
+    assert approved.type is ModalityType.PAYMENT_DEFEREMENT
+    assert [each.due_on for each in approved.schedule] == [date(2026, 3, 31)]
+    [hold] = (await arrangement.house.read(arrangement.claim_id)).holds
+    assert hold.until == datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
+
+
+async def test_a_rejected_request_lets_the_process_go_on(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    rejected = await arrangement.reject(asked.modality_id, "Three rates at most.")
+
+    assert await arrangement.look(asked.modality_id) == rejected
+    assert (rejected.state, rejected.ended_reason, rejected.reason) == (
+        ModalityState.REJECTED, EndReason.REJECTED, "Three rates at most.",
+    )  # fmt: skip
+    assert await arrangement.holds() == []
+    assert await arrangement.states() == ["REQUESTED", "REJECTED"]
+    await arrangement.house.run()
+    assert len(arrangement.house.channels[0].sent) == 1
+
+
+@pytest.mark.parametrize("terms", [PLAN, DEFERMENT])
+async def test_a_merchant_can_take_requests_at_once_the_first_time(
+    resources: Resources, clock: MovableClock, terms: PlanTerms
+) -> None:
+    arrangement = await an_arrangement(resources, clock, configuration=AT_ONCE)
+    first = await arrangement.ask(terms)
+    assert await arrangement.look(first.modality_id) == first
+    assert (first.state, first.answered_at) == (ModalityState.APPROVED, clock.now())
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+    await arrangement.withdraw(first.modality_id)
+    second = await arrangement.ask(terms)
+    assert second.state is ModalityState.REQUESTED
+    assert await arrangement.holds() == ["MODALITY_REQUESTED"]
+
+
+async def test_the_same_answer_again_changes_nothing(arrangement: Arrangement) -> None:
+    approved = await arrangement.agree()
+    assert await arrangement.approve(approved.modality_id) == approved
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+    with pytest.raises(InvalidState):
+        await arrangement.reject(approved.modality_id)
+    assert (await arrangement.look(approved.modality_id)).state is ModalityState.APPROVED
+
+
+async def test_a_rejection_is_final_too_and_keeps_its_words(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    rejected = await arrangement.reject(asked.modality_id, "No.")
+    assert await arrangement.reject(asked.modality_id, "Never.") == rejected
+    with pytest.raises(InvalidState):
+        await arrangement.approve(asked.modality_id)
+    assert await arrangement.states() == ["REQUESTED", "REJECTED"]
+    assert await arrangement.holds() == []
+
+
+@pytest.mark.parametrize("approved", [False, True])
+async def test_what_is_withdrawn_has_ended_without_a_word(
+    arrangement: Arrangement, approved: bool
+) -> None:
+    modality = await (arrangement.agree() if approved else arrangement.ask())
+    told = await arrangement.states()
+
+    withdrawn = await arrangement.withdraw(modality.modality_id)
+
+    assert await arrangement.look(modality.modality_id) == withdrawn
+    assert (withdrawn.state, withdrawn.ended_reason) == (modality.state, EndReason.WITHDRAWN)
+    assert await arrangement.holds() == []
+    assert await arrangement.states() == told
+    assert await arrangement.withdraw(modality.modality_id) == withdrawn
+    for answer in (arrangement.approve, arrangement.reject):
+        with pytest.raises(InvalidState) as refusal:
+            await answer(modality.modality_id)
+        assert refusal.value.details == {"state": "WITHDRAWN"}
+    await arrangement.house.run()
+    assert len(arrangement.house.channels[0].sent) == 1
+
+
+async def test_a_claim_has_one_modality_at_a_time(arrangement: Arrangement) -> None:
+    await arrangement.ask()
+    with pytest.raises(InvalidState):
+        await arrangement.ask(DEFERMENT)
+    assert await arrangement.states() == ["REQUESTED"]
+    assert await arrangement.holds() == ["MODALITY_REQUESTED"]
+
+
+async def test_a_debtor_asks_three_times_in_thirty_days_at_most(
+    arrangement: Arrangement, clock: MovableClock
+) -> None:
+    for _ in range(3):
+        await arrangement.withdraw((await arrangement.ask()).modality_id)
+    with pytest.raises(InvalidState):
+        await arrangement.ask()
+    assert await arrangement.states() == ["REQUESTED"] * 3
+    clock.advance(30 * DAY)
+    await arrangement.ask(PlanTerms(2, clock.now().date()))
+    assert await arrangement.states() == ["REQUESTED"] * 4
+
+
+async def test_a_request_outside_the_bounds_stores_nothing(arrangement: Arrangement) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await arrangement.ask(PlanTerms(5, date(2026, 5, 1)))
+    assert [each.path for each in refusal.value.faults] == ["/firstDate", "/count"]
+    assert await arrangement.house.rows("SELECT FROM payment_modalities WHERE merchant_id=$1") == []
+    assert await arrangement.house.rows(_AUDITED) == []
+    assert await arrangement.holds() == []
+
+
+async def test_the_claims_own_limit_binds_plans_and_deferments(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await an_arrangement(resources, clock, debtor={"maxDeferralDate": "2026-03-20"})
+    for terms in (PLAN, DEFERMENT):
+        with pytest.raises(ValidationError):
+            await arrangement.ask(terms)
+    assert await arrangement.states() == []
+
+
+async def test_only_a_claim_in_process_has_a_modality(arrangement: Arrangement) -> None:
+    await arrangement.house.pay(arrangement.claim_id, 10240)
+    with pytest.raises(InvalidState):
+        await arrangement.ask()
+    assert await arrangement.states() == []
+
+
+async def test_another_claims_modality_is_absent(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    [other_id] = await arrangement.house.create("INV-2")
+    other = Arrangement(arrangement.house, other_id)
+    for do in (other.approve, other.reject, other.withdraw):
+        with pytest.raises(NotFound):
+            await do(asked.modality_id)
+    assert (await arrangement.look(asked.modality_id)) == asked
+
+
+async def test_what_the_claims_own_payment_ended_takes_no_answer(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    await arrangement.house.pay(arrangement.claim_id, 10240)
+    # Nobody has looked at it yet.
+    for answer in (arrangement.approve, arrangement.reject):
+        with pytest.raises(InvalidState) as refusal:
+            await answer(asked.modality_id)
+        assert refusal.value.details == {"state": "FULFILLED"}
+    assert await arrangement.states() == ["REQUESTED"]
+
+
+async def test_a_request_whose_first_date_is_over_takes_no_answer(
+    arrangement: Arrangement, clock: MovableClock
+) -> None:
+    asked = await arrangement.ask()
+    clock.move_to(datetime(2026, 3, 23, 23, 0, tzinfo=UTC))
+    with pytest.raises(InvalidState) as refusal:
+        await arrangement.approve(asked.modality_id)
+    assert refusal.value.details == {"state": "PASSED"}
+    assert await arrangement.holds() == ["MODALITY_REQUESTED"]
+
+
+async def test_other_holds_stay_when_a_modality_ends(arrangement: Arrangement) -> None:
+    asked = await arrangement.ask()
+    async with arrangement.house.work() as work:
+        await open_hold(work, arrangement.claim_id, HoldKind.DISPUTE)
+    await arrangement.reject(asked.modality_id)
+    assert await arrangement.holds() == ["DISPUTE"]
+    await arrangement.house.run()
+    assert arrangement.house.channels[0].sent == []
+
+
+async def test_each_use_case_is_audited(arrangement: Arrangement) -> None:
+    approved = await arrangement.agree()
+    await arrangement.withdraw(approved.modality_id)
+    await arrangement.reject((await arrangement.ask()).modality_id)
+    audited = [row["action"] for row in await arrangement.house.rows(_AUDITED)]
+    assert sorted(audited) == [
+        "modality.approve", "modality.reject", "modality.request", "modality.request",
+        "modality.withdraw",
+    ]  # fmt: skip

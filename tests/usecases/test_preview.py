@@ -1,0 +1,295 @@
+"""What publishing a draft would do to running claims, seen beforehand."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import snapshot
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.channel import Accepted
+from dunwell.messages.guards import HeldBy
+from dunwell.messages.suppression import suppress
+from dunwell.rollout.effects import Asked
+from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
+from dunwell.rollout.preview_draft import Preview, preview_draft
+from dunwell.rollout.running_claims import iterate_persons
+from dunwell.workflows.open_workflow import find_workflow
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.versions import Verdict
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.merchants import CONFIGURATION
+
+# A Monday, 10:00 in Berlin.
+MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+EMAIL = DOCUMENT["steps"][0]
+WAIT = {"id": 2, "name": "Wait a week", "kind": "WAIT", "days": 7}
+FEE = {"id": 3, "name": "Dunning fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+AGAIN = {**EMAIL, "id": 4, "name": "Second reminder"}
+LAST = {"id": 5, "name": "Last wait", "kind": "WAIT", "days": 14}
+STEPS = [EMAIL, WAIT, FEE, AGAIN, LAST]
+BOTH = msgspec.structs.replace(
+    CONFIGURATION,
+    channels={"EMAIL": ChannelSetup(adapter="outbox"), "SMS": ChannelSetup(adapter="outbox")},
+)
+_SMS = {"body": {"de": "{{ landing.url }}", "en": "{{ landing.url }}"}}
+TEMPLATES = {"reminder": {**DOCUMENT["templates"]["reminder"], "SMS": _SMS}}
+
+
+def with_step(step: dict[str, Any], **changes: Any) -> list[dict[str, Any]]:
+    return [{**each, **changes} if each is step else each for each in STEPS]
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """Version v1.0 is published; nobody has claims on it yet."""
+    definition = a_definition(steps=STEPS, templates=TEMPLATES)
+    channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
+    return await a_house(resources, clock, definition, configuration=BOTH, channels=channels)
+
+
+async def save(house: House, **changes: Any) -> None:
+    given = {"steps": STEPS, "templates": TEMPLATES, **changes}
+    async with house.work() as work:
+        await save_draft(work, "Standard", a_definition(**given))
+
+
+async def preview(house: House, asked: Asked | None = None) -> Preview:
+    resources = house.resources
+    async with resources.database.connection() as connection, snapshot(connection):
+        work = Work(connection, house.merchant, ERP, resources.clock.now(), resources.ids)
+        workflow = await find_workflow(connection, work.merchant_id, "Standard")
+        return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+
+
+def read(claim: ClaimPreview) -> tuple[Any, ...]:
+    contacts = [
+        each and (each.at, each.channel, each.step_id) for each in (claim.before, claim.after)
+    ]
+    return claim.reference_number, claim.kind, *contacts
+
+
+async def test_another_hour_of_a_contact_is_shown_for_each_claim_with_both_instants(
+    house: House, clock: MovableClock
+) -> None:
+    saturday = MONDAY + timedelta(days=5)
+    clock.move_to(saturday)
+    await house.create("INV-1")
+    await save(house, steps=with_step(EMAIL, send="IMMEDIATE"))
+    seen = await preview(house)
+    assert (seen.plan.verdict, seen.plan.after, seen.plan.reached) == (Verdict.MINOR, "v1.1", 1)
+    monday = datetime(2026, 3, 9, 8, tzinfo=UTC)
+    [claim] = seen.effects.listed
+    assert read(claim) == ("INV-1", Kind.CHANGED, (monday, "EMAIL", 1), (saturday, "EMAIL", 1))
+    assert claim.aspects == (Aspect.TIME,)
+
+
+async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(house: House) -> None:
+    await house.create("INV-1", mobileNumber="+4915112345678", customerNumber="K-1")
+    await house.create("INV-2", customerNumber="K-2")
+    await house.create("INV-3", email=None, customerNumber="K-3")
+    await house.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
+    # Only the first reminder is an SMS now.
+    await save(house, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
+    told: list[ClaimPreview] = []
+    seen = await preview(house, Asked(listed=2, sink=told.append))
+    later = datetime(2026, 3, 9, 9, tzinfo=UTC)
+    assert [read(claim) for claim in told] == [
+        ("INV-1", Kind.CHANGED, (MONDAY, "EMAIL", 1), (MONDAY, "SMS", 1)),
+        ("INV-2", Kind.CHANGED, (MONDAY, "EMAIL", 1), (later, "EMAIL", 4)),
+        ("INV-3", Kind.UNCHANGED, None, None),
+        ("INV-4", Kind.NEW, None, (MONDAY, "SMS", 1)),
+    ]
+    assert seen.effects.counts == {Kind.CHANGED: 2, Kind.UNCHANGED: 1, Kind.NEW: 1}
+    assert seen.effects.aspects == {Aspect.TIME: 1, Aspect.CHANNEL: 1, Aspect.STEP: 1}
+    assert seen.effects.listed == told[:2]
+
+
+async def test_a_changed_text_is_a_changed_contact_where_it_would_be_said(house: House) -> None:
+    await house.create("INV-1")
+    texts = {"de": "Guten Tag, {{ landing.url }}", "en": "Hello, {{ landing.url }}"}
+    email = {**TEMPLATES["reminder"]["EMAIL"], "body": texts}
+    await save(house, templates={"reminder": {**TEMPLATES["reminder"], "EMAIL": email}})
+    [claim] = (await preview(house)).effects.listed
+    assert (claim.kind, claim.aspects, claim.before) == (
+        Kind.CHANGED, (Aspect.CONTENT,), claim.after,
+    )  # fmt: skip
+    changed = {"body": {"de": "Neu {{ landing.url }}", "en": "New {{ landing.url }}"}}
+    await save(house, templates={"reminder": {**TEMPLATES["reminder"], "SMS": changed}})
+    assert (await preview(house)).effects.counts == {Kind.UNCHANGED: 1}
+
+
+async def test_a_major_version_reaches_nobody_and_plays_nothing(house: House) -> None:
+    await house.create("INV-1", "INV-2")
+    await save(house, steps=with_step(WAIT, days=5))
+    seen = await preview(house)
+    assert (seen.plan.verdict, seen.plan.reached, seen.plan.staying) == (Verdict.MAJOR, 0, 2)
+    assert (seen.effects.claims, seen.effects.outlook) == (0, None)
+
+
+async def test_claims_on_hold_go_on_when_it_ends_or_are_counted_apart(
+    house: House, clock: MovableClock
+) -> None:
+    first, second, _ = await house.create("INV-1", "INV-2", "INV-3", customerNumber=None)
+    friday = MONDAY + timedelta(days=4)
+    async with house.work() as work:
+        await open_hold(work, first, HoldKind.PAUSE, until=friday)
+        await open_hold(work, second, HoldKind.DISPUTE)
+    await save(house, steps=with_step(FEE, value="300"))
+    told: list[ClaimPreview] = []
+    seen = await preview(house, Asked(sink=told.append))
+    assert [read(claim)[1:3] for claim in told] == [
+        (Kind.UNCHANGED, (friday, "EMAIL", 1)), (Kind.HELD, None),
+        (Kind.UNCHANGED, (MONDAY, "EMAIL", 1)),
+    ]  # fmt: skip
+    assert seen.effects.outlook is not None
+    assert seen.effects.outlook.claims == 2
+
+
+async def test_the_days_ahead_are_played_forward(house: House) -> None:
+    for number in range(3):
+        await house.create(f"INV-{number}", customerNumber=f"K-{number}", email=f"e{number}@x.org")
+    await save(house, steps=with_step(FEE, value="300"))
+    outlook = (await preview(house)).effects.outlook
+    assert outlook is not None
+    assert outlook.contacts == {(date(2026, 3, 2), "EMAIL"): 3, (date(2026, 3, 9), "EMAIL"): 3}
+    assert (outlook.fees, outlook.fee_sums, outlook.archived) == (3, {300: 3}, 3)
+    assert (outlook.held_back, outlook.unreachable, outlook.missed_contacts) == ({}, 0, 0)
+    short = (await preview(house, Asked(days=6))).effects.outlook
+    assert short is not None
+    assert (sum(short.contacts.values()), short.fees, short.archived) == (3, 0, 0)
+
+
+async def test_one_person_is_contacted_no_more_often_than_guards_allow(house: House) -> None:
+    await house.create("INV-1", "INV-2", "INV-3", customerNumber="K-1")
+    await save(house, steps=with_step(FEE, value="300"))
+    outlook = (await preview(house, Asked(days=6))).effects.outlook
+    assert outlook is not None
+    days = [date(2026, 3, day) for day in (2, 3, 4)]
+    assert outlook.contacts == {(day, "EMAIL"): 1 for day in days}
+    assert outlook.held_back == {
+        (days[0], HeldBy.GUARD_DAY): 2, (days[1], HeldBy.GUARD_DAY): 1,
+    }  # fmt: skip
+    assert (outlook.persons, outlook.claims) == (1, 3)
+
+
+async def test_whom_a_person_was_contacted_lately_counts(house: House) -> None:
+    await house.create("INV-1", customerNumber="K-1")
+    await house.run()
+    await house.create("INV-2", customerNumber="K-1")
+    await save(house, steps=with_step(FEE, value="300"))
+    outlook = (await preview(house, Asked(days=3))).effects.outlook
+    assert outlook is not None
+    assert outlook.contacts == {(date(2026, 3, 3), "EMAIL"): 1}
+
+
+async def test_fees_are_added_up_for_each_debtor_and_the_highest_is_named(house: House) -> None:
+    await house.create("INV-1", "INV-2", customerNumber="K-1")
+    await house.create("INV-3", customerNumber="K-2", email="other@example.org")
+    await save(house, steps=with_step(FEE, value="300"))
+    outlook = (await preview(house)).effects.outlook
+    assert outlook is not None
+    assert outlook.fee_sums == {600: 1, 300: 1}
+    highest = max(outlook.highest_fees)
+    assert (highest.cents, highest.fees, highest.claims) == (600, 2, 2)
+    assert highest.reference_number == "INV-1"
+
+
+async def test_claims_nobody_can_reach_are_named_suppressed_addresses_included(
+    house: House,
+) -> None:
+    await house.create("INV-1", email=None)
+    await house.create("INV-2", email="stop@example.org")
+    await house.create("INV-3", email="other@example.org")
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", "stop@example.org", "DEBTOR")
+    await save(house, steps=with_step(FEE, value="300"))
+    outlook = (await preview(house)).effects.outlook
+    assert outlook is not None
+    assert outlook.unreachable == 2
+    assert sorted(outlook.unreachable_examples) == ["INV-1", "INV-2"]
+    assert (outlook.missed_contacts, sum(outlook.contacts.values())) == (4, 2)
+
+
+async def test_a_planned_contact_is_the_next_one_and_takes_the_new_hours(
+    house: House, clock: MovableClock
+) -> None:
+    await house.create("INV-1")
+    await Engine(house.resources).run_once()
+    evening = MONDAY + timedelta(hours=10)
+    clock.move_to(evening)
+    await save(house, steps=with_step(EMAIL, send="IMMEDIATE"))
+    [claim] = (await preview(house)).effects.listed
+    tuesday = datetime(2026, 3, 3, 8, tzinfo=UTC)
+    assert read(claim)[2:] == ((tuesday, "EMAIL", 1), (evening, "EMAIL", 1))
+
+
+async def test_a_contact_a_person_has_to_settle_keeps_its_claim_apart(house: House) -> None:
+    house.channels[0].is_repeatable = False
+    house.channels[0].answers = [RuntimeError("away"), Accepted()]
+    await house.create("INV-1")
+    await house.run()
+    await save(house, steps=with_step(FEE, value="300"))
+    assert (await preview(house)).effects.counts == {Kind.UNSETTLED: 1}
+
+
+async def test_nothing_is_written_and_nobody_waits(house: House) -> None:
+    await house.create("INV-1")
+    await save(house, steps=with_step(FEE, value="300"))
+    before = await house.rows(_ALL)
+    resources = house.resources
+    async with resources.database.transaction() as tx:
+        # Everything is locked by somebody else all the while.
+        await tx.execute("SELECT FROM claims, merchants, workflows, workflow_versions FOR UPDATE")
+        seen = await preview(house)
+    assert seen.effects.claims == 1
+    assert await house.rows(_ALL) == before
+
+
+_ALL = """
+SELECT (SELECT count(*) FROM audit_log WHERE merchant_id = $1), c.* FROM claims c
+WHERE merchant_id = $1
+"""
+
+
+async def test_progress_is_told_in_claims_done_and_all(house: House) -> None:
+    await house.create(*(f"INV-{number}" for number in range(3)))
+    await save(house, steps=with_step(FEE, value="300"))
+    steps: list[tuple[int, int]] = []
+    await preview(house, Asked(progress=lambda *done: steps.append(done)))
+    # The last person's claims wait for the next page, which might have more of them.
+    assert steps == [(2, 3), (3, 3)]
+
+
+async def test_pages_part_no_persons_claims(house: House) -> None:
+    persons = [0, 0, 0, 1, 2, 2, 3]
+    for number, person in enumerate(persons):
+        await house.create(f"INV-{number}", customerNumber=f"K-{person}")
+    resources = house.resources
+    async with resources.database.transaction() as tx:
+        workflow = await find_workflow(tx, house.merchant.merchant_id, "Standard")
+        key = (workflow.workflow_id, 1)
+        pages = [
+            [claim.facts.reference_number for claim in page]
+            async for page in iterate_persons(tx, resources.keys, house.merchant, key, page_size=2)
+        ]
+    assert pages == [["INV-0", "INV-1", "INV-2"], ["INV-3"], ["INV-4", "INV-5"], ["INV-6"]]
+
+
+async def test_a_preview_needs_a_draft_and_days_in_range(house: House) -> None:
+    with pytest.raises(InvalidState, match="no draft"):
+        await preview(house)
+    await save(house, steps=with_step(FEE, value="300"))
+    with pytest.raises(ValidationError) as refusal:
+        await preview(house, Asked(days=366))
+    assert [fault.path for fault in refusal.value.faults] == ["/days"]
+    assert (await preview(house, Asked(days=0))).effects.outlook is None

@@ -1,0 +1,118 @@
+"""A message shown before it is sent: in every channel, for a made-up claim and for a real one."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dunwell.errors import NotFound, ValidationError
+from dunwell.escalation.workshop import Workshop
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.codes import CODE_MASK
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.workflows.definition import Definition, Template
+from tests.support.command_line import CommandLine
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.letters import PrintedLetter
+
+SAYS = "{{ debtor.name }}: {{ outstanding }} an {{ merchant.name }}. {{ landing.url }}"
+TEXTS = {
+    "EMAIL": {"subject": {"de": "{{ claim.referenceNumber }}"}, "body": {"de": SAYS}},
+    "SMS": {"body": {"de": SAYS}},
+    "LETTER": {"subject": {"de": "Rechnung"}, "body": {"de": SAYS}},
+}
+
+
+@pytest.fixture
+async def workshop(resources: Resources) -> AsyncIterator[Workshop]:
+    workshop = Workshop.open(resources)
+    yield workshop
+    await workshop.close()
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+def the_definition() -> Definition:
+    first = {"first": msgspec.convert(TEXTS, Template)}
+    return msgspec.structs.replace(a_definition(), templates=first)
+
+
+async def show(house: House, workshop: Workshop, wanted: Wanted) -> MessagePreview:
+    async with house.work() as work:
+        return await preview_message(work, workshop, the_definition(), wanted)
+
+
+async def test_an_email_is_shown_for_a_made_up_claim(house: House, workshop: Workshop) -> None:
+    preview = await show(house, workshop, Wanted("first", "EMAIL"))
+    assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
+    assert preview.text.startswith("Erika Mustermann: 104,90\u00a0€ an ")
+    assert TOKEN_MASK in preview.text
+    assert preview.html is not None
+    assert "104,90\u00a0€" in preview.html
+
+
+async def test_an_sms_tells_what_it_costs(house: House, workshop: Workshop) -> None:
+    preview = await show(house, workshop, Wanted("first", "SMS"))
+    assert preview.parts is not None
+    assert (preview.parts.alphabet, preview.parts.count) == ("GSM-7", 1)
+    assert preview.recipient == "+4915112345678"
+
+
+async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
+    house: House, workshop: Workshop, tmp_path: Path
+) -> None:
+    preview = await show(house, workshop, Wanted("first", "LETTER"))
+    assert preview.pdf is not None
+    (tmp_path / "letter.pdf").write_bytes(preview.pdf)
+    text = PrintedLetter(tmp_path / "letter.pdf").text()
+    assert "Erika Mustermann" in text
+    assert CODE_MASK not in text
+    assert await house.rows("SELECT FROM debtor_links WHERE merchant_id = $1") == []
+
+
+async def test_a_real_claim_is_shown_as_it_stands(house: House, workshop: Workshop) -> None:
+    [claim_id] = await house.create("A-1")
+    preview = await show(house, workshop, Wanted("first", "EMAIL", claim_id=claim_id))
+    assert preview.subject == "A-1"
+    assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted("frist", "EMAIL"), 'There is no template "frist". Did you mean "first"?'),
+        (Wanted("first", "EMAIL", claim_id=999), "There is no claim 999."),
+    ],
+)
+async def test_what_is_not_there_is_said(
+    house: House, workshop: Workshop, wanted: Wanted, said: str
+) -> None:
+    with pytest.raises(NotFound) as refusal:
+        await show(house, workshop, wanted)
+    assert str(refusal.value) == said
+
+
+async def test_a_language_the_texts_have_not_is_refused(house: House, workshop: Workshop) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await show(house, workshop, Wanted("first", "SMS", language="fr"))
+    assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_LANGUAGE"]
+
+
+async def test_the_command_shows_a_message_and_writes_its_file(
+    house: House, dunwell: CommandLine, tmp_path: Path
+) -> None:
+    out = tmp_path / "mail.html"
+    words = ("message", "nordwind", "Standard", "reminder", "email", "--out", str(out))
+    done = dunwell.run("workflow", *words, "--language", "en")
+    assert done.stdout.startswith(
+        "To:       erika@example.org\nLanguage: en\nSubject:  Reminder INV-2026-0815\n"
+    )
+    assert done.stdout.endswith(f"Written: {out}\n")
+    assert "Mustermann" in out.read_text()

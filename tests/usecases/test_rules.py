@@ -1,0 +1,283 @@
+"""Assignment rules drafted, published, discarded, tried; claims created by them."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from dunwell.assignment.checking import check_rules
+from dunwell.assignment.discard_rules_draft import discard_rules_draft
+from dunwell.assignment.hypothetical import HypotheticalClaim
+from dunwell.assignment.matching import RuleOutcome, find_place
+from dunwell.assignment.publish_rules_draft import RulesPublication, publish_rules_draft
+from dunwell.assignment.read_rules import RulesView, read_rules
+from dunwell.assignment.review import Review
+from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.start_assignment import start_assignment
+from dunwell.assignment.targets import load_draft_rulebook, load_rulebook
+from dunwell.assignment.try_claim import Possibility, try_claim
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.claims import a_submission
+from tests.support.definitions import a_definition, a_document
+from tests.support.house import House, a_house
+
+SWISS = a_document()["settings"] | {"currency": "CHF"}
+LARGE = {"name": "Large", "when": {"outstanding": {"min": "10000"}}, "target": "Letters"}
+SMALL = {"name": "Small", "when": {"outstanding": {"max": "9999"}}, "target": "Texts"}
+SPLIT = {
+    "name": "Trial",
+    "target": [{"workflow": "Letters", "percent": 60}, {"workflow": "Texts", "percent": 40}],
+}
+CLAIMS = """
+SELECT reference_number, name, rules_version, run
+FROM claims LEFT JOIN workflows USING (merchant_id, workflow_id)
+WHERE merchant_id = $1 ORDER BY claim_id
+"""
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """A merchant with three workflows and no rules but a default, version 3."""
+    house = await a_house(resources, clock)
+    for name in ("Letters", "Texts", "Standard"):
+        await house.publish(a_definition(), name)
+    return house
+
+
+async def draft(house: House, *rules: dict[str, Any], default: str | None = None) -> Review:
+    async with house.work() as work:
+        document = check_rules({"rules": list(rules), "default": default})
+        return await save_rules_draft(work, document)
+
+
+async def publish(house: House) -> RulesPublication:
+    async with house.work() as work:
+        return await publish_rules_draft(work)
+
+
+async def read(house: House) -> RulesView:
+    async with house.work() as work:
+        return await read_rules(work)
+
+
+async def given(house: House) -> list[tuple[Any, ...]]:
+    """Reference, workflow, version of the rules, run."""
+    return [tuple(row) for row in await house.rows(CLAIMS)]
+
+
+async def set_enabled(house: House, name: str, *, is_enabled: bool) -> None:
+    await house.rows(
+        "UPDATE workflows SET assignment_enabled = $3 WHERE merchant_id = $1 AND name = $2",
+        name, is_enabled,
+    )  # fmt: skip
+    await house.rows("UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1")
+
+
+async def test_a_draft_rules_nothing_until_it_is_published(house: House) -> None:
+    review = await draft(house, LARGE, default="Texts")
+    assert review.differences == [
+        'rule "Large" added',
+        'default workflow "Texts"; new claims that no rule matches get it',
+    ]
+    await house.create("A")
+    publication = await publish(house)
+    assert (publication.version, publication.review) == (4, review)
+    await house.create("B")
+    assert await given(house) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
+    view = await read(house)
+    assert (view.version, view.draft) == (4, None)
+    assert view.published == check_rules({"rules": [LARGE], "default": "Texts"})
+
+
+async def test_claims_get_what_the_first_rule_that_holds_says(house: House) -> None:
+    await draft(house, LARGE, SMALL)
+    await publish(house)
+    cheap = [{"reference": "x", "type": "PRIMARY", "value": "500"}]
+    await house.create("A")
+    await house.create("B", items=cheap)
+    assert await given(house) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
+
+
+async def test_what_no_rule_takes_has_no_version_of_rules(house: House) -> None:
+    await draft(house, SMALL)
+    await publish(house)
+    await house.create("A")
+    assert await given(house) == [("A", None, None, 0)]
+
+
+async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(house: House) -> None:
+    await draft(house, LARGE, {**LARGE, "name": "Next", "target": "Texts"}, default="Standard")
+    await publish(house)
+    for name in ("Letters", "Texts", "Standard"):
+        await house.create(f"before {name}")
+        await set_enabled(house, name, is_enabled=False)
+    await house.create("after all")
+    await set_enabled(house, "Letters", is_enabled=True)
+    await house.create("again")
+    assert [row[1] for row in await given(house)] == [
+        "Letters", "Texts", "Standard", None, "Letters",
+    ]  # fmt: skip
+
+
+async def test_another_currency_is_skipped_and_told_when_nothing_is_left(house: House) -> None:
+    await house.publish(a_definition(settings=SWISS), "Swiss")
+    await draft(house, LARGE, {**LARGE, "name": "Francs", "target": "Swiss"})
+    await publish(house)
+    await house.create("A", currency="CHF")
+    async with house.work() as work:
+        [dollars] = await create_claims(work, [a_submission("B", currency="USD")])
+    assert [remark.code for remark in dollars.remarks] == ["OTHER_CURRENCY"]
+    assert [row[:2] for row in await given(house)] == [("A", "Swiss"), ("B", None)]
+
+
+async def test_a_split_follows_the_ids_and_start_assignment_agrees(house: House) -> None:
+    await draft(house, SPLIT)
+    await publish(house)
+    ids = await house.create(*(f"R-{n:03}" for n in range(200)))
+    assert ids == sorted(ids)
+    names = {row[0]: row[1] for row in await given(house)}
+    expected = ["Letters" if find_place(claim_id) < 60 else "Texts" for claim_id in ids]
+    assert [names[f"R-{n:03}"] for n in range(200)] == expected
+    assert min(Counter(expected).values()) > 50
+    await house.rows(
+        "UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
+        " WHERE merchant_id = $1"
+    )
+    for claim_id in ids[:5]:
+        async with house.work() as work:
+            await start_assignment(work, claim_id)
+    again = {row[0]: row[1] for row in await given(house)}
+    assert [again[f"R-{n:03}"] for n in range(5)] == expected[:5]
+
+
+async def test_start_assignment_asks_the_claim_as_it_stands(house: House) -> None:
+    await draft(house)
+    await publish(house)
+    paid, unpaid = await house.create("A", "B")
+    await draft(house, LARGE, SMALL)
+    await publish(house)
+    await house.pay(paid, 5000)
+    for claim_id in (paid, unpaid):
+        async with house.work() as work:
+            await start_assignment(work, claim_id)
+    assert await given(house) == [("A", "Texts", 5, 1), ("B", "Letters", 5, 1)]
+    [audited] = await house.rows(
+        "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.assign'"
+        " AND subject = $2",
+        f"claim:{unpaid}",
+    )
+    assert (audited["details"]["rulesVersion"], audited["details"]["rule"]) == (5, "Large")
+
+
+async def test_every_absent_or_unpublished_workflow_is_told_at_once(house: House) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await draft(house, {**LARGE, "target": "Leters"}, default="Nothing")
+    assert [(f.path, f.code) for f in refusal.value.faults] == [
+        ("/rules/0/target", "UNKNOWN_WORKFLOW"), ("/default", "UNKNOWN_WORKFLOW"),
+    ]  # fmt: skip
+    assert (await read(house)).draft is None
+    await draft(house, LARGE, default="Texts")
+    await house.rows("UPDATE workflows SET deleted_at = now() WHERE merchant_id = $1")
+    with pytest.raises(ValidationError) as refusal:
+        await publish(house)
+    assert [fault.path for fault in refusal.value.faults] == ["/rules/0/target", "/default"]
+    assert (await read(house)).version == 3
+
+
+async def test_overlaps_and_deactivated_workflows_are_pointed_out(house: House) -> None:
+    await set_enabled(house, "Texts", is_enabled=False)
+    again = {**LARGE, "name": "Again", "when": {"outstanding": {"min": "20000"}}, "target": "Texts"}
+    review = await draft(house, LARGE, again)
+    assert review.remarks == [
+        'rule "Again" can never match: "Large", which is looked at earlier, takes every such claim',
+        'workflow "Texts" is deactivated: what points to it is skipped',
+    ]
+    assert (await publish(house)).review.remarks == review.remarks
+
+
+async def test_a_draft_that_changes_nothing_is_not_published_and_none_cannot_be(
+    house: House,
+) -> None:
+    for action in (publish, read_nothing):
+        with pytest.raises(InvalidState):
+            await action(house)
+    await draft(house, default="Standard")
+    with pytest.raises(InvalidState):
+        await publish(house)
+    async with house.work() as work:
+        await discard_rules_draft(work)
+    view = await read(house)
+    assert (view.version, view.draft) == (3, None)
+
+
+async def read_nothing(house: House) -> None:
+    async with house.work() as work:
+        await discard_rules_draft(work)
+
+
+async def test_published_rules_cannot_be_changed_or_removed(house: House) -> None:
+    for statement in (
+        "UPDATE assignment_rules SET document = '{}' WHERE merchant_id = $1",
+        "DELETE FROM assignment_rules WHERE merchant_id = $1",
+    ):
+        with pytest.raises(asyncpg.RaiseError):
+            await house.rows(statement)
+    assert (await read(house)).version == 3
+
+
+async def try_on(
+    house: House, claim: int | HypotheticalClaim, *, is_draft: bool = False
+) -> tuple[dict[UUID, str], tuple[Possibility, ...]]:
+    async with house.work() as work:
+        rulebook = await load_rulebook(work.tx, work.merchant)
+        if is_draft:
+            found = await load_draft_rulebook(work.tx, work.merchant)
+            assert found is not None
+            rulebook = found
+        return dict(rulebook.names), await try_claim(work, rulebook, claim)
+
+
+async def test_trying_tells_every_rules_verdict_and_changes_nothing(house: House) -> None:
+    [claim_id] = await house.create("A")
+    await draft(house, SMALL, LARGE, default="Standard")
+    names, [found] = await try_on(house, claim_id, is_draft=True)
+    assert found.percent == 100
+    assert (found.match.workflow_id and names[found.match.workflow_id]) == "Letters"
+    assert [(v.name, v.outcome, v.unmet) for v in found.match.verdicts] == [
+        ("Small", RuleOutcome.UNMET, ("outstanding",)), ("Large", RuleOutcome.MATCHED, ()),
+    ]  # fmt: skip
+    names, [found] = await try_on(house, claim_id)
+    assert (found.match.rule, found.match.default) == (None, RuleOutcome.MATCHED)
+    assert await given(house) == [("A", "Standard", 3, 1)]
+    with pytest.raises(NotFound):
+        await try_on(house, claim_id + 1)
+
+
+async def test_a_made_up_claim_without_id_is_told_every_share(house: House) -> None:
+    await draft(house, SPLIT)
+    await publish(house)
+    names, found = await try_on(house, HypotheticalClaim(outstanding="100"))
+    assert [(p.percent, names[p.match.workflow_id]) for p in found if p.match.workflow_id] == [
+        (60, "Letters"), (40, "Texts"),
+    ]  # fmt: skip
+    names, [one] = await try_on(house, HypotheticalClaim(outstanding="100", claim_id=1))
+    assert one.match.workflow_id is not None
+    assert names[one.match.workflow_id] == "Texts"
+
+
+async def test_another_merchants_workflows_rules_and_claims_are_absent(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_house(resources, clock, a_definition(), key="hansen")
+    [theirs] = await other.create()
+    with pytest.raises(ValidationError):
+        await draft(other, LARGE)
+    with pytest.raises(NotFound):
+        await try_on(house, theirs)
+    await draft(house, LARGE)
+    assert (await read(other)).draft is None

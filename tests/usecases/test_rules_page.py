@@ -1,0 +1,53 @@
+"""The operator's page of assignment rules: its tables are the code's, its examples work."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from tools.write_rules_reference import DRAWN, PAGE, draw_page
+
+from dunwell.assignment.hypothetical import HypotheticalClaim
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.command_line import CommandLine
+from tests.support.definitions import a_definition
+from tests.support.house import a_house
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """The page's examples, each in a file."""
+    [rules], [facts] = examples("yaml"), examples("json")
+    (tmp_path / "rules.yaml").write_text(rules)
+    (tmp_path / "facts.json").write_text(facts)
+    return {name: str(tmp_path / name) for name in ("rules.yaml", "facts.json")}
+
+
+def test_the_drawn_tables_are_current() -> None:
+    page = PAGE.read_text()
+    assert draw_page(page) == page, "run: python -m tools.write_rules_reference"
+    assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
+
+
+def test_every_key_of_a_made_up_claim_is_named() -> None:
+    page = PAGE.read_text()
+    for field in msgspec.structs.fields(HypotheticalClaim):
+        assert f"`{field.encode_name}`" in page or f'"{field.encode_name}"' in page
+
+
+async def test_the_examples_are_taken(
+    dunwell: CommandLine, resources: Resources, clock: MovableClock, files: dict[str, str]
+) -> None:
+    house = await a_house(resources, clock)
+    for name in ("Letters first", "Friendly reminders"):
+        await house.publish(a_definition(), name)
+    for words in (["draft", "nordwind", files["rules.yaml"]], ["publish", "nordwind", "--yes"]):
+        done = dunwell.run("rules", *words)
+        assert done.returncode == 0, done.stderr
+    tried = dunwell.run("rules", "try", "nordwind", "--facts", files["facts.json"])
+    assert tried.stdout.splitlines()[0] == 'the claim gets "Letters first"'

@@ -1,0 +1,169 @@
+"""Creating scenarios and editing them in place: before the switch alone, and never a draft."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.rollout.publish_workflow import publish_workflow
+from dunwell.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.scenario_store import Scenario, load_scenarios
+from dunwell.workflows.store import load_current, load_newest
+from tests.support.definitions import a_definition, a_document
+from tests.support.house import House, a_house
+
+SHORTER = a_definition(steps=a_document()["steps"][:2])
+TEXTS = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, switched_to_workflows=False)
+
+
+async def save(
+    house: House, definition: Definition, name: str = "Standard", description: str | None = None
+) -> SavedScenario:
+    async with house.work() as work:
+        return await save_scenario(work, name, definition, description)
+
+
+async def scenarios(house: House) -> list[Scenario]:
+    async with house.work() as work:
+        return await load_scenarios(work.tx, work.merchant_id)
+
+
+async def audited(house: House) -> list[Any]:
+    rows = await house.rows("SELECT action, subject FROM audit_log WHERE merchant_id = $1")
+    return [tuple(row) for row in rows]
+
+
+async def test_a_scenario_is_kept_with_the_ids_of_its_copy(house: House) -> None:
+    saved = await save(house, a_definition(), description="One reminder.")
+    [scenario] = await scenarios(house)
+    assert saved == SavedScenario(
+        scenario.scenario_id, scenario.workflow_id, is_new=True, is_changed=True
+    )
+    assert (scenario.name, scenario.description) == ("Standard", "One reminder.")
+    assert scenario.definition == a_definition()
+    assert len({scenario.workflow_id, scenario.copy_version_id, scenario.version_id}) == 3
+    assert await audited(house) == [("scenario.create", f"scenario:{saved.scenario_id}")]
+
+
+async def test_an_edit_keeps_every_id_but_that_of_the_contents(house: House) -> None:
+    await save(house, a_definition(), description="One reminder.")
+    [before] = await scenarios(house)
+    saved = await save(house, TEXTS)
+    [after] = await scenarios(house)
+    assert (saved.is_new, saved.is_changed) == (False, True)
+    assert (after.definition, after.description) == (TEXTS, "One reminder.")
+    assert after.version_id != before.version_id
+    assert (after.scenario_id, after.workflow_id, after.copy_version_id) == (
+        before.scenario_id, before.workflow_id, before.copy_version_id,
+    )  # fmt: skip
+    rows = await house.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
+    assert [row["state"] for row in rows] == ["SCENARIO"]
+
+
+async def test_saving_the_same_changes_nothing(house: House) -> None:
+    await save(house, a_definition(), description="One reminder.")
+    before = await scenarios(house), await audited(house)
+    saved = await save(house, a_definition())
+    assert (saved.is_new, saved.is_changed) == (False, False)
+    assert (await scenarios(house), await audited(house)) == before
+
+
+async def test_a_description_is_changed_by_itself(house: House) -> None:
+    await save(house, a_definition())
+    [before] = await scenarios(house)
+    assert (await save(house, a_definition(), description="New.")).is_changed
+    [after] = await scenarios(house)
+    assert (after.description, after.version_id) == ("New.", before.version_id)
+
+
+async def test_a_scenario_runs_as_a_published_version_does(house: House) -> None:
+    saved = await save(house, a_definition())
+    async with house.work() as work:
+        pair = (saved.workflow_id, 1)
+        current = await load_current(work.tx, work.merchant_id, saved.workflow_id)
+        assert current is not None
+        assert (current.name, current.definition) == ("v1.0", a_definition())
+        assert await load_newest(work.tx, work.merchant_id, [pair]) == {pair: current}
+
+
+async def test_a_faulty_definition_and_a_faulty_name_are_refused(house: House) -> None:
+    faulty = a_definition(templates={})
+    with pytest.raises(ValidationError) as refusal:
+        await save(house, faulty)
+    assert "/steps/0/template" in {fault.path for fault in refusal.value.faults}
+    with pytest.raises(ValidationError) as refusal:
+        await save(house, a_definition(), name=" ")
+    assert [fault.path for fault in refusal.value.faults] == ["/name"]
+    assert (await scenarios(house), await audited(house)) == ([], [])
+
+
+async def test_an_id_that_was_taken_out_does_not_come_back(house: House) -> None:
+    await save(house, a_definition())
+    await save(house, SHORTER)
+    with pytest.raises(ValidationError) as refusal:
+        await save(house, a_definition())
+    paths = [fault.path for fault in refusal.value.faults]
+    assert paths == ["/steps/2/id", "/steps/3/id", "/steps/4/id"]
+    [scenario] = await scenarios(house)
+    assert scenario.definition == SHORTER
+    assert {each: step.name for each, step in scenario.retired.items()} == {
+        3: "Dunning fee", 4: "Ask the ERP", 5: "Last wait",
+    }  # fmt: skip
+
+
+async def test_before_the_switch_no_workflow_can_be_made(house: House) -> None:
+    with pytest.raises(InvalidState) as refusal:
+        async with house.work() as work:
+            await save_draft(work, "Standard", a_definition())
+    assert refusal.value.details == {"state": "NOT_SWITCHED"}
+    assert "dunwell scenario list nordwind" in refusal.value.message
+    assert "dunwell switch nordwind" in refusal.value.message
+    assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
+
+
+async def test_after_the_switch_no_scenario_can_be_made_or_edited(house: House) -> None:
+    await save(house, a_definition())
+    await house.switch()
+    before = await scenarios(house), await audited(house)
+    for name in ("Standard", "Another"):
+        with pytest.raises(InvalidState) as refusal:
+            await save(house, TEXTS, name)
+        assert refusal.value.details == {"state": "SWITCHED"}
+    assert (await scenarios(house), await audited(house)) == before
+
+
+async def test_an_id_taken_out_stays_taken_after_the_switch(house: House) -> None:
+    saved = await save(house, a_definition())
+    await save(house, SHORTER)
+    await house.switch()
+    fee_in_its_place = {**a_document()["steps"][4], "id": 3}
+    other = a_definition(steps=[*a_document()["steps"][:2], fee_in_its_place])
+    async with house.work() as work:
+        await save_draft(work, "Standard", other)
+    with pytest.raises(ValidationError) as refusal:
+        async with house.work() as work:
+            await publish_workflow(work, saved.workflow_id)
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
+        ("/steps/2/id", "ID_REUSED")
+    ]
+
+
+async def test_another_merchant_has_scenarios_of_its_own(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
+    saved = await save(house, a_definition())
+    theirs = await save(other, a_definition())
+    assert saved.scenario_id != theirs.scenario_id
+    assert [each.scenario_id for each in await scenarios(house)] == [saved.scenario_id]
+    assert isinstance(theirs.workflow_id, UUID)

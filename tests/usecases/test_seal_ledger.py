@@ -1,0 +1,167 @@
+"""Sealing: one sealer at a time for each merchant, batch by batch, and nobody left out."""
+
+import asyncio
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.audit import save_audit
+from dunwell.messages import seal_ledger as sealing
+from dunwell.messages.seal_ledger import seal_batch, seal_ledger
+from dunwell.messages.verify_ledger import verify_ledger
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.ledgers import seal_and_verify, verify
+
+_SEALS = """
+SELECT seal, contacts, audits, sealed_at FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal
+"""
+_INSERT_CONTACTS = """
+INSERT INTO contact_ledger
+    (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+     tries, at)
+SELECT $1, gen_random_uuid(), gen_random_uuid(), 1, 1, n, 0, 'EMAIL', 'UNKNOWN', 1, now()
+FROM generate_series(1, $2) n
+"""
+
+
+async def seals(house: House) -> list[tuple[int, int, int, datetime]]:
+    return [tuple(row) for row in await house.rows(_SEALS)]
+
+
+async def note(house: House, count: int) -> None:
+    """Audit rows."""
+    async with house.work(SYSTEM) as work:
+        for number in range(count):
+            await save_audit(work, "test.note", f"note:{number}")
+
+
+async def test_nothing_to_seal_makes_no_seal(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock)
+    assert await seal_ledger(resources) == 0
+    assert await seals(house) == []
+    verdict = await verify(house)
+    assert (verdict.head, verdict.sealed_rows, verdict.fault_count) == (None, 0, 0)
+
+
+async def test_a_seal_says_how_much_it_covers_and_when_in_real_time(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, sandbox=True)
+    await note(house, 2)
+    clock.move_to(datetime(2026, 5, 1, tzinfo=clock.now().tzinfo))
+    await seal_ledger(resources)
+    assert await seals(house) == [(1, 0, 2, clock.now())]
+
+
+async def test_a_thousand_contacts_verify(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house(resources, clock, a_definition())
+    for group in range(2):
+        for part in range(5):
+            names = [f"INV-{group}-{part}-{n}" for n in range(100)]
+            for name in names:
+                await house.create(name, email=f"{name}@example.org")
+        await house.run()
+        await seal_ledger(resources)
+    verdict = await verify(house)
+    assert verdict.findings == ()
+    assert verdict.unsealed_rows == 0
+    assert [row[1] for row in await seals(house)] == [500, 500]
+
+
+async def test_what_is_more_than_a_batch_is_sealed_in_several(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    async with house.work() as work:
+        await work.tx.execute(_INSERT_CONTACTS, work.merchant_id, sealing.BATCH_SIZE + 7)
+    assert await seal_ledger(resources) == 1
+    assert await seal_ledger(resources) == 0
+    assert [row[1] for row in await seals(house)] == [sealing.BATCH_SIZE, 7]
+    verdict = await verify_ledger(resources, house.merchant.merchant_id)
+    assert (verdict.findings, verdict.sealed_rows) == ((), sealing.BATCH_SIZE + 7)
+
+
+async def test_sealers_side_by_side_make_one_chain(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    for _ in range(5):
+        await note(house, 3)
+        await asyncio.gather(*(seal_ledger(resources) for _ in range(6)))
+    assert [row[0] for row in await seals(house)] == [1, 2, 3, 4, 5]
+    assert sum(row[2] for row in await seals(house)) == 15
+    assert (await verify(house)).findings == ()
+
+
+async def test_a_merchant_somebody_else_is_sealing_is_left_to_them(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, other = (
+        await a_house(resources, clock),
+        await a_house(resources, clock, key="hansen"),
+    )
+    await note(house, 1)
+    await note(other, 1)
+    async with resources.database.transaction() as tx:
+        await tx.execute(
+            "SELECT FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE",
+            house.merchant.merchant_id,
+        )
+        assert await seal_batch(resources, house.merchant.merchant_id) == 0
+        await seal_ledger(resources)
+    assert [len(await seals(each)) for each in (house, other)] == [0, 1]
+    assert (await seal_and_verify(house)).findings == ()
+
+
+async def test_rows_written_while_a_seal_is_made_wait_for_the_next(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    await note(house, 1)
+    async with house.work(SYSTEM) as work:
+        await save_audit(work, "test.note", "note:late")
+        await seal_ledger(resources)
+    verdict = await verify(house)
+    assert (verdict.findings, verdict.sealed_rows, verdict.unsealed_rows) == ((), 1, 1)
+    assert (await seal_and_verify(house)).unsealed_rows == 0
+
+
+async def test_one_merchants_broken_chain_keeps_no_other_from_being_sealed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, other = (
+        await a_house(resources, clock),
+        await a_house(resources, clock, key="hansen"),
+    )
+    await note(house, 1)
+    await note(other, 1)
+    async with resources.database.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO ledger_seals VALUES ($1, 9223372036854775807, 0, 0, '', now())",
+            house.merchant.merchant_id,
+        )
+    await seal_ledger(resources)
+    assert [row[2] for row in await seals(other)] == [1]
+
+
+async def test_digests_of_equal_rows_differ_between_merchants(
+    resources: Resources, clock: MovableClock
+) -> None:
+    same = UUID(int=1)
+    for key in ("nordwind", "hansen"):
+        house = await a_house(resources, clock, key=key)
+        async with house.work(SYSTEM) as work:
+            await work.tx.execute(
+                "INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, action, subject)"
+                " VALUES ($1, $2, $3, 'SYSTEM', 'a.b', 'c:d')",
+                work.merchant_id, same, clock.now(),
+            )  # fmt: skip
+    await seal_ledger(resources)
+    async with resources.database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT digest FROM audit_log UNION SELECT digest FROM ledger_seals"
+        )
+    assert len(rows) == 4

@@ -1,0 +1,203 @@
+"""What payments, dates and the claim's end do to plans and deferments."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.modality import EndReason, Modality, ModalityState
+from dunwell.modalities.sweep_modalities import sweep_modalities
+from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
+
+DAY = timedelta(days=1)
+# The first instants, in Berlin, at which a rate's grace and the deferment are over.
+FIRST_GRACE_OVER = datetime(2026, 3, 23, 23, 0, tzinfo=UTC)
+SECOND_GRACE_OVER = datetime(2026, 4, 23, 22, 0, tzinfo=UTC)
+DEFERMENT_OVER = datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
+_INSTANT = timedelta(microseconds=1)
+
+
+@pytest.fixture
+async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
+    return await an_arrangement(resources, clock)
+
+
+async def ended(arrangement: Arrangement, modality: Modality) -> EndReason | None:
+    return (await arrangement.look(modality.modality_id)).ended_reason
+
+
+def paid_of(modality: Modality) -> list[int]:
+    return [each.paid_cents for each in modality.schedule]
+
+
+async def test_a_missed_rate_breaks_the_plan_after_seven_days(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    assert await arrangement.sweep_at(FIRST_GRACE_OVER - _INSTANT) == 0
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+
+    assert await arrangement.sweep_at(FIRST_GRACE_OVER) == 1
+
+    broken = await arrangement.look(plan.modality_id)
+    assert (broken.state, broken.ended_at, broken.ended_reason) == (
+        ModalityState.APPROVED, FIRST_GRACE_OVER, EndReason.BROKEN,
+    )  # fmt: skip
+    assert await arrangement.holds() == []
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+    assert await sweep_modalities(arrangement.house.resources) == 0
+
+
+async def test_a_rate_paid_in_its_grace_keeps_the_plan(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    arrangement.house.clock.move_to(FIRST_GRACE_OVER - _INSTANT)
+    await arrangement.house.pay(arrangement.claim_id, 3414)
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    assert paid_of(await arrangement.look(plan.modality_id)) == [3414, 0, 0]
+    assert await arrangement.holds() == ["MODALITY_ACTIVE"]
+    await arrangement.sweep_at(SECOND_GRACE_OVER - _INSTANT)
+    assert await ended(arrangement, plan) is None
+    await arrangement.sweep_at(SECOND_GRACE_OVER)
+    assert await ended(arrangement, plan) is EndReason.BROKEN
+
+
+async def test_a_cent_short_is_missed(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    await arrangement.house.pay(arrangement.claim_id, 3413)
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    assert await ended(arrangement, plan) is EndReason.BROKEN
+
+
+async def test_paying_ahead_covers_what_comes(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    await arrangement.house.pay(arrangement.claim_id, 7000)
+    await arrangement.sweep_at(SECOND_GRACE_OVER)
+    assert paid_of(await arrangement.look(plan.modality_id)) == [3414, 3413, 173]
+    assert await ended(arrangement, plan) is None
+
+
+async def test_a_reversal_makes_a_rate_missed_again(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    paid = await arrangement.house.pay(arrangement.claim_id, 3414)
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    await arrangement.sweep_at(FIRST_GRACE_OVER + 5 * DAY)
+    assert await ended(arrangement, plan) is None
+
+    await arrangement.reverse(paid)
+    await sweep_modalities(arrangement.house.resources)
+
+    assert await ended(arrangement, plan) is EndReason.BROKEN
+    assert await arrangement.holds() == []
+
+
+async def test_a_reversal_in_time_can_be_made_good(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    paid = await arrangement.house.pay(arrangement.claim_id, 3414)
+    await arrangement.reverse(paid)
+    await sweep_modalities(arrangement.house.resources)
+    assert paid_of(await arrangement.look(plan.modality_id)) == [0, 0, 0]
+    await arrangement.house.pay(arrangement.claim_id, 3414, "tx-2")
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    assert await ended(arrangement, plan) is None
+
+
+async def test_what_was_paid_before_pays_no_rate(
+    arrangement: Arrangement, clock: MovableClock
+) -> None:
+    earlier = await arrangement.house.pay(arrangement.claim_id, 240)
+    clock.advance(DAY)
+    plan = await arrangement.agree()
+    assert plan.amount_cents == 10000
+    assert paid_of(await arrangement.look(plan.modality_id)) == [0, 0, 0]
+    await arrangement.house.pay(arrangement.claim_id, 3334, "tx-2")
+    clock.advance(DAY)
+    # Owed beside the plan from now on; the rate stays paid.
+    await arrangement.reverse(earlier)
+    assert paid_of(await arrangement.look(plan.modality_id)) == [3334, 0, 0]
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    assert await ended(arrangement, plan) is None
+
+
+async def test_a_claim_paid_in_full_has_fulfilled_its_plan(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    await arrangement.house.pay(arrangement.claim_id, 10240)
+    assert await sweep_modalities(arrangement.house.resources) == 1
+    fulfilled = await arrangement.look(plan.modality_id)
+    assert (fulfilled.ended_reason, paid_of(fulfilled)) == (
+        EndReason.FULFILLED, [3414, 3413, 3413],
+    )  # fmt: skip
+    assert await arrangement.holds() == []
+    assert await arrangement.states() == ["REQUESTED", "APPROVED"]
+
+
+async def test_a_fee_added_later_is_no_part_of_the_plan(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    async with arrangement.house.work() as work:
+        await work.tx.execute(
+            "INSERT INTO items (merchant_id, claim_id, position, type, value_cents)"
+            " VALUES ($1, $2, 1, 'DUNNING_FEE', 250)",
+            work.merchant_id, arrangement.claim_id,
+        )  # fmt: skip
+    # The fee is paid first; the rates count what was paid all the same.
+    await arrangement.house.pay(arrangement.claim_id, 10240)
+    await sweep_modalities(arrangement.house.resources)
+    assert await ended(arrangement, plan) is EndReason.FULFILLED
+    claim = await arrangement.house.read(arrangement.claim_id)
+    assert (claim.balance.outstanding_cents, claim.holds) == (250, [])
+    await arrangement.house.run()
+    assert len(arrangement.house.channels[0].sent) == 1
+
+
+async def test_a_deferment_passes_at_the_end_of_its_day(arrangement: Arrangement) -> None:
+    deferment = await arrangement.agree(DEFERMENT)
+    assert await arrangement.sweep_at(DEFERMENT_OVER - _INSTANT) == 0
+    await arrangement.sweep_at(DEFERMENT_OVER)
+    assert await ended(arrangement, deferment) is EndReason.PASSED
+    assert await arrangement.holds() == []
+
+
+async def test_a_request_nobody_answers_passes_with_its_first_date(
+    arrangement: Arrangement,
+) -> None:
+    asked = await arrangement.ask()
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    passed = await arrangement.look(asked.modality_id)
+    assert (passed.state, passed.ended_reason) == (ModalityState.REQUESTED, EndReason.PASSED)
+    assert await arrangement.holds() == []
+    assert await arrangement.states() == ["REQUESTED"]
+
+
+async def test_a_withdrawn_claim_ends_its_modality(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    await arrangement.house.rows(
+        "UPDATE claims SET status = 'WITHDRAWN', due_at = NULL WHERE merchant_id = $1"
+    )
+    assert await sweep_modalities(arrangement.house.resources) == 1
+    assert await ended(arrangement, plan) is EndReason.CLAIM_ENDED
+    assert await arrangement.holds() == []
+    assert await sweep_modalities(arrangement.house.resources) == 0
+
+
+async def test_what_ended_keeps_what_was_paid_until_then(arrangement: Arrangement) -> None:
+    plan = await arrangement.agree()
+    early = await arrangement.house.pay(arrangement.claim_id, 100)
+    await arrangement.sweep_at(FIRST_GRACE_OVER)
+    arrangement.house.clock.advance(DAY)
+    await arrangement.house.pay(arrangement.claim_id, 5000, "tx-2")
+    await arrangement.reverse(early)
+    assert paid_of(await arrangement.look(plan.modality_id)) == [100, 0, 0]
+    again = await arrangement.ask(DEFERMENT)
+    assert (again.amount_cents, paid_of(again)) == (5240, [0])
+    assert paid_of(await arrangement.look(again.modality_id)) == [0]
+
+
+async def test_one_merchants_modalities_do_not_end_anothers(
+    resources: Resources, clock: MovableClock
+) -> None:
+    ours = await an_arrangement(resources, clock)
+    theirs = await an_arrangement(resources, clock, key="hansen")
+    plans = [await each.agree() for each in (ours, theirs)]
+    clock.move_to(FIRST_GRACE_OVER)
+    assert await sweep_modalities(resources, ours.house.merchant.merchant_id) == 1
+    assert await ended(ours, plans[0]) is EndReason.BROKEN
+    assert await ended(theirs, plans[1]) is None
+    assert await theirs.holds() == ["MODALITY_ACTIVE"]

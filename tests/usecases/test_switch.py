@@ -1,0 +1,164 @@
+"""The switch by itself: what becomes of each scenario, of the rules and of the merchant."""
+
+from datetime import timedelta
+
+import asyncpg
+import pytest
+
+from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import Rule, RuleSet, Share
+from dunwell.assignment.store import load_rules
+from dunwell.errors import InvalidState
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.rollout.delete_workflow import delete_workflow
+from dunwell.rollout.save_scenario import save_scenario
+from dunwell.rollout.switch import SwitchedScenario, switch_to_workflows
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.scenario_store import load_scenarios
+from dunwell.workflows.store import load_current
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+OTHER = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """With the scenarios Standard, which is the default, and Other."""
+    house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
+    async with house.work() as work:
+        await save_scenario(work, "Other", OTHER)
+    return house
+
+
+async def test_each_scenario_becomes_a_workflow_of_its_name(house: House) -> None:
+    await house.create()
+    async with house.work() as work:
+        standard, other = await load_scenarios(work.tx, work.merchant_id)
+    report = await house.switch()
+    assert (report.merchant_id, report.key) == (house.merchant.merchant_id, "nordwind")
+    assert report.scenarios == [
+        SwitchedScenario(
+            scenario.scenario_id, name, scenario.workflow_id, "v1.0", scenario.copy_version_id,
+            is_default, claims,
+        )
+        for scenario, name, is_default, claims in (
+            (standard, "Standard", True, 1), (other, "Other", False, 0),
+        )
+    ]  # fmt: skip
+    async with house.work() as work:
+        current = await load_current(work.tx, work.merchant_id, other.workflow_id)
+    assert current is not None
+    assert (current.version_id, current.name, current.definition) == (
+        other.copy_version_id, "v1.0", OTHER,
+    )  # fmt: skip
+
+
+async def test_the_merchant_is_switched_as_a_new_revision_with_an_audit_row(house: House) -> None:
+    async with house.work() as work:
+        before = work.merchant
+    await house.switch()
+    async with house.work() as work:
+        assert work.merchant.switched_to_workflows
+        assert work.merchant.revision == before.revision + 1
+    [audited] = await house.rows(
+        "SELECT subject, details FROM audit_log"
+        " WHERE merchant_id = $1 AND action = 'merchant.switch_to_workflows'"
+    )
+    assert tuple(audited) == (f"merchant:{house.merchant.merchant_id}", {"scenarios": 2})
+
+
+async def test_rules_point_to_the_copies(house: House) -> None:
+    async with house.work() as work:
+        standard, other = [
+            each.workflow_id for each in await load_scenarios(work.tx, work.merchant_id)
+        ]
+        rules = RuleSet(standard, (Rule("Split", (Share(standard, 50), Share(other, 50))),))
+        await publish_rules(work, rules)
+    await house.switch()
+    async with house.work() as work:
+        assert await load_rules(work.tx, work.merchant_id) == rules
+    created = await house.create(*(f"INV-{n}" for n in range(20)))
+    rows = await house.rows("SELECT workflow_id, workflow_major FROM claims WHERE merchant_id = $1")
+    assert len(created) == 20
+    assert {tuple(row) for row in rows} == {(standard, 1), (other, 1)}
+
+
+async def test_what_was_switched_never_changes_again(house: House, resources: Resources) -> None:
+    await house.switch()
+    with pytest.raises(asyncpg.RaiseError, match="published and cannot be changed"):
+        async with resources.database.transaction() as tx:
+            await tx.execute("UPDATE workflow_versions SET definition = '{}'")
+
+
+async def test_a_second_switch_is_refused_and_changes_nothing(house: House) -> None:
+    await house.switch()
+    before = await house.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1")
+    with pytest.raises(InvalidState) as refusal:
+        await house.switch()
+    assert refusal.value.details == {"state": "SWITCHED"}
+    assert '"nordwind" works with workflows already' in refusal.value.message
+    assert await house.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1") == before
+
+
+async def switch_and_stop(house: House) -> None:
+    async with house.work() as work:
+        await switch_to_workflows(work)
+        raise RuntimeError("the machine stops")
+
+
+async def test_a_switch_that_is_undone_leaves_everything_as_it_was(house: House) -> None:
+    tables = ("merchants", "workflow_versions", "audit_log", "scenarios")
+    statements = [f"SELECT * FROM {table} WHERE merchant_id = $1" for table in tables]
+    before = [await house.rows(statement) for statement in statements]
+    with pytest.raises(RuntimeError):
+        await switch_and_stop(house)
+    assert [await house.rows(statement) for statement in statements] == before
+    await house.run()
+
+
+async def test_claims_can_be_assigned_and_versions_published_from_then_on(
+    house: House, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+    await house.switch()
+    async with house.work() as work:
+        _, other = await load_scenarios(work.tx, work.merchant_id)
+        outcome = await assign_to_workflow(work, other.workflow_id, [claim_id])
+        assert [each.claim_id for each in outcome.assigned] == [claim_id]
+        await save_draft(work, "New", a_definition())
+    clock.advance(timedelta(hours=1))
+    version = await house.publish(OTHER, "Standard")
+    assert version.name == "v1.1"
+
+
+async def test_a_workflow_that_a_scenario_leads_to_is_not_deleted(house: House) -> None:
+    await house.switch()
+    async with house.work() as work:
+        _, other = await load_scenarios(work.tx, work.merchant_id)
+    with pytest.raises(InvalidState, match=f"scenario {other.scenario_id} is mapped to it"):
+        async with house.work() as work:
+            await delete_workflow(work, other.workflow_id)
+
+
+async def test_another_merchant_stays_on_its_scenarios(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_house(
+        resources, clock, a_definition(), key="hansen", switched_to_workflows=False
+    )
+    await house.switch()
+    async with other.work() as work:
+        assert not work.merchant.switched_to_workflows
+    rows = await other.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
+    assert [row["state"] for row in rows] == ["SCENARIO"]
+
+
+async def test_a_merchant_without_scenarios_is_switched_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, switched_to_workflows=False)
+    assert (await house.switch()).scenarios == []
+    assert (await house.publish(a_definition())).name == "v1.0"

@@ -1,0 +1,161 @@
+"""Contacts, their messages and the ledger must tell the same; what contradicts it is named."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from asyncpg import UniqueViolationError
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.messages.seal_ledger import seal_ledger
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.ledgers import COLUMNS, faults, seal_and_verify, tamper, verify
+
+_INDEX = """
+CREATE UNIQUE INDEX contact_ledger_once ON contact_ledger
+    (merchant_id, claim_id, run, step_id, place) WHERE outcome IN ('ACCEPTED', 'SETTLED_SENT')
+"""
+_COPY = f"""
+INSERT INTO contact_ledger (merchant_id, entry_id, {COLUMNS})
+SELECT merchant_id, gen_random_uuid(), {COLUMNS} FROM contact_ledger WHERE merchant_id = $1
+"""
+_SENT = "'SETTLED_SENT'"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """One person contacted; the row is sealed."""
+    house = await a_house(resources, clock, a_definition())
+    await house.create()
+    await house.run()
+    assert (await seal_and_verify(house)).findings == ()
+    return house
+
+
+@pytest.fixture
+async def no_index(database: Database) -> AsyncIterator[None]:
+    """As somebody who wants to hide a second contact would leave the table."""
+    async with database.connection() as connection:
+        await connection.execute("DROP INDEX contact_ledger_once")
+    yield
+    async with database.transaction() as tx:
+        await tx.execute("DELETE FROM contact_ledger")
+        await tx.execute(_INDEX)
+
+
+def reference(house: House) -> str:
+    return str(house.channels[0].sent[0].communication_id)
+
+
+@pytest.mark.usefixtures("no_index")
+async def test_a_copied_row_is_a_second_contact_whether_sealed_or_not(house: House) -> None:
+    await tamper(house, _COPY)
+    [finding] = (await verify(house)).findings
+    assert finding.fault == "CONTACTED_TWICE"
+    assert reference(house) in finding.message
+    assert finding.message.endswith("is ACCEPTED 2 times")
+    await seal_ledger(house.resources)
+    assert await faults(house) == ["CONTACTED_TWICE"]
+
+
+@pytest.mark.usefixtures("no_index")
+async def test_a_contact_settled_as_sent_and_accepted_too_was_made_twice(house: House) -> None:
+    head, _, tail = _COPY.partition("SELECT")
+    await tamper(house, f"{head}SELECT{tail.replace('outcome', _SENT)}")
+    assert await faults(house) == ["CONTACTED_TWICE"]
+
+
+async def test_the_database_refuses_a_second_accepted_row(house: House) -> None:
+    with pytest.raises(UniqueViolationError):
+        await tamper(house, _COPY)
+
+
+@pytest.mark.parametrize("state", ["PLANNED", "FAILED", "UNKNOWN", "CANCELLED"])
+async def test_a_contact_whose_state_was_altered_contradicts_the_ledger(
+    house: House, state: str
+) -> None:
+    await tamper(house, "UPDATE communications SET state = $2 WHERE merchant_id = $1", state)
+    [finding] = (await verify(house)).findings
+    assert finding.fault == "CONTACT_CONTRADICTS"
+    assert f"communication {reference(house)} of claim" in finding.message
+    assert finding.message.endswith(f"is {state}, but the ledger tells ACCEPTED")
+
+
+async def test_a_contact_removed_beside_its_claim_is_missed(house: House) -> None:
+    await tamper(house, "DELETE FROM communications WHERE merchant_id = $1")
+    [finding] = (await verify(house)).findings
+    assert finding.fault == "CONTACT_MISSING"
+    assert reference(house) in finding.message
+
+
+@pytest.mark.parametrize(
+    ("column", "fault"),
+    [
+        ("body_text", "CONTENT_ALTERED"),
+        ("subject", "CONTENT_ALTERED"),
+        ("language", "CONTENT_ALTERED"),
+        ("recipient", "RECIPIENT_ALTERED"),
+    ],
+)
+async def test_an_altered_message_is_named(house: House, column: str, fault: str) -> None:
+    await tamper(
+        house,
+        f"UPDATE communication_contents SET {column} = {column} || '.' WHERE merchant_id = $1",
+    )
+    [finding] = (await verify(house)).findings
+    assert finding.fault == fault
+    assert reference(house) in finding.message
+
+
+async def test_a_message_altered_with_its_digest_differs_from_the_ledgers(house: House) -> None:
+    await tamper(
+        house, "UPDATE communications SET content_digest = recipient_digest WHERE merchant_id = $1"
+    )
+    assert await faults(house) == ["CONTENT_ALTERED", "CONTENT_ALTERED"]
+
+
+async def test_an_erased_claim_leaves_a_sound_ledger(house: House) -> None:
+    await tamper(house, "DELETE FROM claims WHERE merchant_id = $1")
+    verdict = await verify(house)
+    assert verdict.findings == ()
+    [row] = await house.rows("SELECT count(*) FROM contact_ledger WHERE merchant_id = $1")
+    assert row["count"] == 1
+
+
+async def test_the_ledger_holds_no_personal_data(house: House) -> None:
+    rows = await house.rows(
+        "SELECT to_jsonb(l)::text AS row FROM contact_ledger l WHERE merchant_id = $1"
+        " UNION ALL SELECT to_jsonb(a)::text FROM audit_log a WHERE merchant_id = $1"
+    )
+    text = "".join(row["row"] for row in rows)
+    assert len(rows) > 3
+    assert [word for word in ("Erika", "Mustermann", "erika@", "INV-1001") if word in text] == []
+
+
+async def test_a_contact_made_before_there_was_a_ledger_is_no_fault(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    await house.create()
+    await house.run()
+    await tamper(house, "DELETE FROM contact_ledger WHERE merchant_id = $1")
+    assert await faults(house) == ["CONTACT_CONTRADICTS"]
+    await tamper(
+        house,
+        "UPDATE communications SET content_digest = NULL, recipient_digest = NULL"
+        " WHERE merchant_id = $1",
+    )
+    assert await faults(house) == []
+
+
+async def test_one_merchants_fault_is_not_the_others(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_house(resources, clock, a_definition(), key="hansen")
+    await other.create()
+    await other.run()
+    await tamper(house, "UPDATE contact_ledger SET tries = 9 WHERE merchant_id = $1")
+    assert await faults(house) == ["ROW_ALTERED"]
+    assert (await seal_and_verify(other)).findings == ()

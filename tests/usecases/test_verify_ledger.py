@@ -1,0 +1,190 @@
+"""Every way of tampering with sealed rows and with the seals themselves is found, and named."""
+
+import dataclasses
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.resources import Resources
+from dunwell.messages.ledger_store import Head
+from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.messages.verify_ledger import verify_ledger
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.ledgers import COLUMNS, faults, seal_and_verify, tamper, verify
+
+_FIRST_ENTRY = "(SELECT min(entry_id::text)::uuid FROM contact_ledger WHERE merchant_id = $1)"
+_CLAIMS_OF_SEAL_2 = "(SELECT claim_id FROM contact_ledger WHERE merchant_id = $1 AND seal = 2)"
+_FIRST_AUDIT = "(SELECT min(audit_id::text)::uuid FROM audit_log WHERE merchant_id = $1)"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """Three persons contacted, in two seals."""
+    house = await a_house(resources, clock, a_definition())
+    for name in ("anna", "bert", "carl"):
+        await house.create(name, email=f"{name}@example.org")
+        if name != "bert":
+            await house.run()
+            await seal_ledger(resources)
+    return house
+
+
+async def first_entry(house: House) -> str:
+    [row] = await house.rows(f"SELECT {_FIRST_ENTRY} AS entry_id")
+    return str(row["entry_id"])
+
+
+async def test_a_clean_ledger_is_sound_and_names_its_head(house: House) -> None:
+    verdict = await verify(house)
+    assert verdict.findings == ()
+    assert verdict.head is not None
+    assert (verdict.head.seal, len(verdict.head.digest)) == (2, 32)
+    assert verdict.unsealed_rows == 0
+    [row] = await house.rows(
+        "SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1),"
+        " (SELECT count(*) FROM audit_log WHERE merchant_id = $1)"
+    )
+    assert row[0] == 3
+    assert verdict.sealed_rows == row[0] + row[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "outcome = 'REFUSED'",
+        "at = at + interval '1 second'",
+        "recipient_digest = content_digest",
+        "tries = tries + 1",
+        "digest = content_digest",
+        "seal = 2",
+    ],
+)
+async def test_an_altered_row_is_named(house: House, change: str) -> None:
+    entry = await first_entry(house)
+    await tamper(
+        house,
+        f"UPDATE contact_ledger SET {change} WHERE merchant_id = $1 AND entry_id = {_FIRST_ENTRY}",
+    )
+    altered = [f for f in (await verify(house)).findings if f.fault == "ROW_ALTERED"]
+    assert [entry in finding.message for finding in altered] == [True]
+
+
+@pytest.mark.parametrize(
+    "change", ["details = details || '{\"x\": 1}'", "actor_id = 'erp2'", "action = 'hold.open'"]
+)
+async def test_an_altered_audit_row_is_named(house: House, change: str) -> None:
+    await tamper(
+        house, f"UPDATE audit_log SET {change} WHERE merchant_id = $1 AND audit_id = {_FIRST_AUDIT}"
+    )
+    [audit] = await house.rows(f"SELECT {_FIRST_AUDIT} AS audit_id")
+    [finding] = (await verify(house)).findings
+    assert (finding.fault, finding.seal) == ("ROW_ALTERED", 1)
+    assert f"audit_log {audit['audit_id']}" in finding.message
+
+
+async def test_a_deleted_contact_row_is_missed_in_its_seal_and_by_its_contact(
+    house: House,
+) -> None:
+    await tamper(
+        house, f"DELETE FROM contact_ledger WHERE merchant_id = $1 AND entry_id = {_FIRST_ENTRY}"
+    )
+    rows, contact = (await verify(house)).findings
+    assert (rows.fault, rows.seal) == ("ROWS_MISSING", 1)
+    assert rows.message == "seal 1 covers 1 rows of contact_ledger; 1 of them missing"
+    assert contact.fault == "CONTACT_CONTRADICTS"
+    assert contact.message.endswith("is ACCEPTED, but the ledger does not tell of it")
+
+
+async def test_a_deleted_audit_row_is_missed_in_its_seal(house: House) -> None:
+    await tamper(
+        house, f"DELETE FROM audit_log WHERE merchant_id = $1 AND audit_id = {_FIRST_AUDIT}"
+    )
+    [finding] = (await verify(house)).findings
+    assert (finding.fault, finding.seal) == ("ROWS_MISSING", 1)
+
+
+async def test_a_row_added_to_a_seal_is_named(house: House) -> None:
+    columns = COLUMNS.replace("outcome", "'UNKNOWN'")
+    await tamper(
+        house,
+        f"INSERT INTO contact_ledger (merchant_id, entry_id, seal, digest, {COLUMNS})"
+        f" SELECT merchant_id, gen_random_uuid(), seal, digest, {columns}"
+        f" FROM contact_ledger WHERE merchant_id = $1 AND entry_id = {_FIRST_ENTRY}",
+    )
+    kinds = await faults(house)
+    assert kinds == ["ROW_ALTERED", "ROWS_ADDED", "CONTACT_CONTRADICTS"]
+
+
+@pytest.mark.parametrize(
+    "change", ["digest = decode(repeat('00', 32), 'hex')", "contacts = 0", "audits = audits + 1"]
+)
+async def test_an_altered_seal_is_named(house: House, change: str) -> None:
+    await tamper(house, f"UPDATE ledger_seals SET {change} WHERE merchant_id = $1 AND seal = 1")
+    findings = (await verify(house)).findings
+    assert findings[0].seal == 1
+    assert {finding.fault for finding in findings} <= {"SEAL_ALTERED", "ROWS_MISSING", "ROWS_ADDED"}
+    # What follows an altered digest does not follow any more.
+    assert (2 in [finding.seal for finding in findings]) is change.startswith("digest")
+
+
+async def test_a_seal_taken_out_of_the_chain_is_named(house: House) -> None:
+    await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1")
+    findings = (await verify(house)).findings
+    assert (findings[0].fault, findings[0].seal) == ("SEAL_MISSING", 1)
+    assert "SEAL_ALTERED" in [finding.fault for finding in findings if finding.seal == 2]
+
+
+async def test_a_tail_cut_off_with_its_claims_is_found_by_a_head_kept_elsewhere(
+    house: House,
+) -> None:
+    kept = (await verify(house)).head
+    for statement in (
+        f"DELETE FROM claims WHERE merchant_id = $1 AND claim_id IN {_CLAIMS_OF_SEAL_2}",
+        "DELETE FROM contact_ledger WHERE merchant_id = $1 AND seal = 2",
+        "DELETE FROM audit_log WHERE merchant_id = $1 AND seal = 2",
+        "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2",
+    ):
+        await tamper(house, statement)
+    assert await faults(house) == []
+    verdict = await verify_ledger(house.resources, house.merchant.merchant_id, kept)
+    [finding] = verdict.findings
+    assert (finding.fault, finding.seal) == ("HEAD_MISSING", 2)
+    assert finding.message.endswith("the chain ends with seal 1: its tail was cut off")
+
+
+async def test_a_cut_tail_alone_is_found_by_its_contacts_and_rows(house: House) -> None:
+    await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2")
+    assert set(await faults(house)) == {"SEAL_MISSING"}
+    await tamper(house, "DELETE FROM contact_ledger WHERE merchant_id = $1 AND seal = 2")
+    assert "CONTACT_CONTRADICTS" in await faults(house)
+
+
+async def test_a_chain_made_anew_has_lost_its_head(house: House) -> None:
+    kept = (await verify(house)).head
+    assert kept is not None
+    for table in ("contact_ledger", "audit_log"):
+        await tamper(house, f"UPDATE {table} SET seal = NULL, digest = NULL WHERE merchant_id = $1")
+    await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1")
+    assert (await seal_and_verify(house)).findings == ()
+    for expected in (kept, Head(1, kept.digest)):
+        verdict = await verify_ledger(house.resources, house.merchant.merchant_id, expected)
+        assert [finding.fault for finding in verdict.findings] == ["HEAD_MISSING"]
+
+
+async def test_an_older_head_stands_while_the_chain_grows(house: House) -> None:
+    kept = (await verify(house)).head
+    await house.create("dora", email="dora@example.org")
+    await house.run()
+    await seal_ledger(house.resources)
+    verdict = await verify_ledger(house.resources, house.merchant.merchant_id, kept)
+    assert verdict.findings == ()
+    assert verdict.head is not None
+    assert verdict.head.seal == 3
+
+
+async def test_another_key_makes_no_digest_of_the_ledger(house: House) -> None:
+    other = dataclasses.replace(house.resources, keys=KeyRing(b"another key, which is long enough"))
+    verdict = await verify_ledger(other, house.merchant.merchant_id)
+    assert verdict.fault_count >= verdict.sealed_rows

@@ -1,0 +1,339 @@
+"""What operators do to workflows: drafts, versions, names, deletion; each refusal in words."""
+
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import Rule, RuleSet, Share
+from dunwell.assignment.store import save_draft as save_rules_draft
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.rollout.delete_workflow import delete_workflow
+from dunwell.rollout.drop_draft import drop_draft
+from dunwell.rollout.plan_publication import describe_reach, plan_publication
+from dunwell.rollout.publish_workflow import publish_workflow
+from dunwell.rollout.read_workflows import compare_versions, list_workflows, show_version
+from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.new_draft import new_draft
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.rename import rename_workflow
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_current, load_draft
+from dunwell.workflows.versions import Version
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+FIRST = a_definition()
+MINOR = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
+MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
+FAULTY = a_definition(snippets={"signature": {"de": "Gruß", "en": "{{ nonsense }}"}})
+
+
+async def audits(house: House) -> list[str]:
+    rows = await house.rows(
+        "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'workflow.%'"
+        " ORDER BY audit_id"
+    )
+    return [row["action"] for row in rows]
+
+
+async def save(house: House, definition: Definition, name: str = "Standard") -> UUID:
+    async with house.work() as work:
+        return (await save_draft(work, name, definition)).workflow_id
+
+
+async def publish(house: House, definition: Definition, name: str = "Standard") -> Version:
+    workflow_id = await save(house, definition, name)
+    async with house.work() as work:
+        return await publish_workflow(work, workflow_id)
+
+
+async def test_a_draft_another_editor_changed_is_not_overwritten_unseen(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    version = await publish(house, FIRST)
+    async with house.work() as work:
+        mine = await save_draft(work, "Standard", MINOR, expected_id=version.version_id)
+    async with house.work() as work:
+        with pytest.raises(InvalidState, match=f"it is {mine.version_id} now") as refusal:
+            await save_draft(work, "Standard", MAJOR, expected_id=version.version_id)
+        assert refusal.value.details == {"state": "DRAFT"}
+        draft = await load_draft(work.tx, work.merchant_id, mine.workflow_id)
+        assert draft is not None
+        assert draft.definition == MINOR
+        again = await save_draft(work, "Standard", MAJOR, expected_id=mine.version_id)
+        assert again.workflow_id == mine.workflow_id
+
+
+async def test_a_draft_that_was_published_meanwhile_is_a_conflict_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    first = await publish(house, FIRST)
+    await publish(house, MINOR)
+    async with house.work() as work:
+        with pytest.raises(InvalidState) as refusal:
+            await save_draft(work, "Standard", MAJOR, expected_id=first.version_id)
+        assert refusal.value.details == {"state": "PUBLISHED"}
+        assert await load_draft(work.tx, work.merchant_id, first.workflow_id) is None
+
+
+async def test_the_same_draft_saved_twice_stays_the_same_version(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    async with house.work() as work:
+        once = await save_draft(work, "Standard", FIRST)
+        assert await save_draft(work, "Standard", FIRST) == once
+    assert await audits(house) == ["workflow.save_draft"]
+
+
+async def test_a_new_draft_is_made_from_the_latest_and_only_one(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = (await publish(house, FIRST)).workflow_id
+    await publish(house, MINOR)
+    async with house.work() as work:
+        draft = await new_draft(work, workflow_id)
+        assert draft.definition == MINOR
+        with pytest.raises(InvalidState, match=str(draft.version_id)):
+            await new_draft(work, workflow_id)
+        with pytest.raises(InvalidState, match="does not differ"):
+            await publish_workflow(work, workflow_id)
+        with pytest.raises(NotFound):
+            await new_draft(work, uuid4())
+
+
+async def test_a_draft_may_have_faults_and_a_version_may_not(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await save(house, FAULTY)
+    async with house.work() as work:
+        plan = await plan_publication(work, workflow_id)
+        with pytest.raises(ValidationError) as refusal:
+            await publish_workflow(work, workflow_id)
+        assert refusal.value.faults == plan.faults
+        assert [fault.path for fault in plan.faults] == ["/snippets/signature/en"]
+        assert await load_current(work.tx, work.merchant_id, workflow_id) is None
+
+
+async def test_a_definition_that_breaks_its_rules_is_never_published(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await save(house, a_definition(templates={}))
+    async with house.work() as work:
+        with pytest.raises(ValidationError) as refusal:
+            await publish_draft(work, workflow_id)
+        assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_TEMPLATE"]
+        assert await load_current(work.tx, work.merchant_id, workflow_id) is None
+
+
+async def test_a_draft_nobody_looked_at_is_not_published(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = await save(house, FIRST)
+    async with house.work() as work:
+        seen = (await plan_publication(work, workflow_id)).draft_id
+    await save(house, MAJOR)
+    async with house.work() as work:
+        with pytest.raises(InvalidState, match="Look at it again"):
+            await publish_workflow(work, workflow_id, expected_id=seen)
+        assert await load_current(work.tx, work.merchant_id, workflow_id) is None
+
+
+async def test_a_step_id_does_not_come_back_as_another_kind(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    await publish(house, FIRST)
+    await publish(house, MAJOR)
+    fee = {"id": 5, "name": "Fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "1"}
+    workflow_id = await save(house, a_definition(steps=[*DOCUMENT["steps"][:2], fee]))
+    async with house.work() as work:
+        with pytest.raises(ValidationError) as refusal:
+            await publish_workflow(work, workflow_id)
+    [fault] = refusal.value.faults
+    assert (fault.path, fault.code) == ("/steps/2/id", "ID_REUSED")
+    assert '"Last wait" (WAIT, v1.0)' in fault.message
+    assert "such as 6" in fault.message
+    restored = await publish(house, FIRST)
+    assert restored.name == "v3.0"
+
+
+async def test_the_plan_counts_whom_a_minor_reaches_and_a_major_does_not(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    await house.create("A", "B")
+    await house.publish(MAJOR)
+    await house.create("C")
+    workflow_id = await save(house, FIRST)
+    async with house.work() as work:
+        major = await plan_publication(work, workflow_id)
+    assert (major.before, major.after, major.verdict) == ("v2.0", "v3.0", "MAJOR")
+    assert (major.reached, major.staying) == (0, 3)
+    await save(house, a_definition(steps=DOCUMENT["steps"][:2], snippets={}))
+    async with house.work() as work:
+        minor = await plan_publication(work, workflow_id)
+    assert (minor.before, minor.after, minor.verdict) == ("v2.0", "v2.1", "MINOR")
+    assert minor.differences == ["snippets.signature removed"]
+    assert describe_reach(minor) == (
+        "1 claim in process takes it over, 2 claims stay on the version of before"
+    )
+
+
+async def test_discarding_the_only_draft_removes_the_workflow(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    only = await save(house, FIRST, "Never published")
+    published = (await publish(house, FIRST)).workflow_id
+    await save(house, MAJOR)
+    async with house.work() as work:
+        assert await drop_draft(work, only) is True
+        assert await drop_draft(work, published) is False
+        assert [each.name for each in await list_workflows(work)] == ["Standard"]
+        with pytest.raises(InvalidState):
+            await drop_draft(work, published)
+        with pytest.raises(NotFound):
+            await drop_draft(work, only)
+
+
+async def test_deactivating_and_activating_are_told_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    workflow_id = (await publish(house, FIRST)).workflow_id
+    async with house.work() as work:
+        told = [await deactivate_workflow(work, workflow_id) for _ in range(2)]
+        assert [each.assignment_enabled for each in await list_workflows(work)] == [False]
+        told += [await activate_workflow(work, workflow_id) for _ in range(2)]
+        assert [each.assignment_enabled for each in await list_workflows(work)] == [True]
+    assert told == [True, False, True, False]
+    assert (await audits(house))[2:] == ["workflow.deactivate", "workflow.activate"]
+
+
+async def test_a_name_is_one_workflows_until_it_is_deleted(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    one = (await publish(house, FIRST, "One")).workflow_id
+    other = (await publish(house, FIRST, "Other")).workflow_id
+    async with house.work() as work:
+        with pytest.raises(ValidationError) as refusal:
+            await rename_workflow(work, other, "One")
+        assert [fault.code for fault in refusal.value.faults] == ["NAME_TAKEN"]
+        assert [each.name for each in await list_workflows(work)] == ["One", "Other"]
+        await delete_workflow(work, one)
+        await rename_workflow(work, other, "One")
+        assert [each.id for each in await list_workflows(work)] == [other]
+
+
+async def test_what_uses_a_workflow_is_listed_and_keeps_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    await house.create()
+    async with house.work() as work:
+        [view] = await list_workflows(work)
+        split = Rule("Large", (Share(view.id, 50), Share(view.id, 50)))
+        await save_rules_draft(work.tx, work.merchant_id, RuleSet(None, (split,)), work.now)
+        await work.tx.execute(
+            "INSERT INTO scenarios (merchant_id, scenario_id, workflow_id, copy_version_id,"
+            " created_at) VALUES ($1, 7, $2, $3, $4)",
+            work.merchant_id, view.id, view.version_id, work.now,
+        )  # fmt: skip
+        with pytest.raises(InvalidState) as refusal:
+            await delete_workflow(work, view.id)
+        assert refusal.value.details == {"state": "IN_USE"}
+        assert refusal.value.message == (
+            "The workflow is in use: 1 claim is in process on v1; it is the default of the "
+            'assignment rules (published); the assignment rule "Large" (draft) points at it; '
+            "scenario 7 is mapped to it."
+        )
+        assert len(await list_workflows(work)) == 1
+
+
+async def test_a_deleted_workflow_is_gone_for_everybody_but_history(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    [claim_id] = await house.create()
+    await house.pay(claim_id, 10240)
+    await save(house, MAJOR)
+    async with house.work() as work:
+        [view] = await list_workflows(work)
+        await publish_rules(work, RuleSet())
+        await delete_workflow(work, view.id)
+        assert await list_workflows(work) == []
+        with pytest.raises(ValidationError):
+            await publish_rules(work, RuleSet(default=view.id))
+        for change in (delete_workflow, deactivate_workflow, publish_workflow, drop_draft):
+            with pytest.raises(NotFound):
+                await change(work, view.id)
+        states = await work.tx.fetch("SELECT state FROM workflow_versions")
+    assert [row["state"] for row in states] == ["PUBLISHED"]
+    assert (await publish(house, FIRST)).workflow_id != view.id
+
+
+async def test_a_version_is_shown_with_all_others_and_two_are_compared(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, FIRST)
+    await house.create("A", "B")
+    await publish(house, MINOR)
+    await save(house, MAJOR)
+    async with house.work() as work:
+        view = await show_version(work, "Standard", "v1.0")
+        assert [(v.version, v.active_claims) for v in view.versions] == [
+            ("v1.0", 0), ("v1.1", 2), ("draft", 0),
+        ]  # fmt: skip
+        comparison = await compare_versions(work, "Standard", "v1.0", "v1.1")
+        assert (comparison.before, comparison.after) == ("v1.0", "v1.1")
+        assert comparison.verdict == "MINOR"
+        assert len(comparison.differences) == 2
+        with pytest.raises(NotFound, match=r"There are: v1\.0, v1\.1, draft, latest"):
+            await show_version(work, "Standard", "v9.9")
+        with pytest.raises(NotFound, match='Did you mean "Standard"'):
+            await show_version(work, "Standart")
+
+
+async def test_a_merchant_on_scenarios_has_no_workflows_to_work_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, switched_to_workflows=False)
+    async with house.work() as work:
+        with pytest.raises(InvalidState) as refusal:
+            await save_draft(work, "Standard", FIRST)
+        assert refusal.value.details == {"state": "NOT_SWITCHED"}
+        with pytest.raises(InvalidState):
+            await list_workflows(work)
+    assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
+
+
+async def test_a_draft_of_whose_hours_quiet_hours_leave_nothing_is_not_published(
+    resources: Resources, clock: MovableClock
+) -> None:
+    guards = Guards(quiet_hours=QuietHours("08:00", "19:00"))
+    configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
+    house = await a_house(resources, clock, configuration=configuration)
+    workflow_id = await save(house, FIRST)
+    async with house.work() as work:
+        with pytest.raises(ValidationError) as refusal:
+            await publish_workflow(work, workflow_id)
+    found = [(fault.path, fault.code) for fault in refusal.value.faults]
+    assert found == [("/settings/contactHours", "EMPTY_HOURS")]
+    assert (
+        await house.rows("SELECT 1 FROM workflow_versions WHERE state <> 'DRAFT' AND $1 > 0") == []
+    )

@@ -1,0 +1,178 @@
+"""Draws the tables of docs/operator/workflows.md from the code; writes workflow-schema.json.
+
+What stands between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by
+hand. A test holds both files against what is drawn.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import NODEFAULT
+
+from dunwell.claims.states import TRANSITIONS
+from dunwell.escalation import schedule
+from dunwell.workflows.checking import definition_schema
+from dunwell.workflows.definition import (
+    Bounds,
+    CheckpointStep,
+    CommunicationStep,
+    Condition,
+    ContactHours,
+    Definition,
+    EmailTemplate,
+    FeeStep,
+    Holidays,
+    LatePolicy,
+    LetterTemplate,
+    ProcessSettings,
+    SmsTemplate,
+    Template,
+    TextTest,
+    WaitStep,
+)
+from dunwell.workflows.document import default_of
+from dunwell.workflows.reference import FIELD_WORDS
+from dunwell.workflows.versions import FIELD_VERDICTS, Verdict
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "operator" / "workflows.md"
+SCHEMA = DOCS / "workflow-schema.json"
+
+# Part -> what its table is called, in the order of the page.
+PARTS: Mapping[type[msgspec.Struct], str] = {
+    Definition: "The definition",
+    ProcessSettings: "`settings`",
+    ContactHours: "`settings.contactHours`",
+    Holidays: "`settings.holidays`",
+    LatePolicy: "`settings.latePolicy`",
+    CommunicationStep: "A step of kind COMMUNICATION",
+    WaitStep: "A step of kind WAIT",
+    FeeStep: "A step of kind FEE",
+    CheckpointStep: "A step of kind CHECKPOINT",
+    Condition: "`when`: all tests that it names must hold",
+    Bounds: "Bounds, in a guard",
+    TextTest: "A test of a text, in a guard",
+    Template: "A template",
+    EmailTemplate: "`EMAIL`, in a template",
+    SmsTemplate: "`SMS`, in a template",
+    LetterTemplate: "`LETTER`, in a template",
+}
+_SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def draw_page(page: str) -> str:
+    """The page with every drawn section as the code has it now."""
+    return _SECTION.sub(lambda found: found[1] + DRAWN[found[2]]() + "\n" + found[3], page)
+
+
+def draw_schema() -> str:
+    return json.dumps(definition_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def draw_fields() -> str:
+    """One table for each part of a definition."""
+    schema = definition_schema()["$defs"]
+    return "\n\n".join(
+        f"**{title}**\n\n{_table(('key', 'value', 'default', 'what it says'), rows)}"
+        for part, title in PARTS.items()
+        if (rows := list(_list_fields(part, schema[part.__name__]["properties"])))
+    )
+
+
+def _list_fields(
+    part: type[msgspec.Struct], properties: Mapping[str, Any]
+) -> Iterator[Sequence[str]]:
+    for field in msgspec.structs.fields(part):
+        value = _describe_value(properties[field.encode_name])
+        words = FIELD_WORDS[part][field.name]
+        yield f"`{field.encode_name}`", value, _describe_default(default_of(field)), words
+
+
+def _describe_default(default: Any) -> str:
+    if default is NODEFAULT:
+        return "required"
+    return "none" if default is None else f"`{json.dumps(default)}`"
+
+
+def _describe_value(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return "an object, below"
+    if "enum" in schema:
+        return " ".join(f"`{value}`" for value in schema["enum"])
+    if "anyOf" in schema:
+        choices = [_describe_value(each) for each in schema["anyOf"] if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(choices))
+    if schema["type"] == "array":
+        return f"a list: {_describe_value(schema['items'])}"
+    if schema["type"] == "integer" and "maximum" in schema:
+        return f"a number, {schema['minimum']} to {schema['maximum']}"
+    plain = {"string": "text", "integer": "a number", "boolean": "`true` `false`"}
+    return plain.get(schema["type"], "an object")
+
+
+def draw_kinds() -> str:
+    """The table that the schedule's module opens with."""
+    assert schedule.__doc__ is not None
+    lines = [line for line in schedule.__doc__.splitlines() if line.startswith("    ")]
+    starts = [lines[0].index(head) for head in lines[0].split()]
+    rows: list[list[str]] = []
+    for line in lines:
+        cells = [line[a:b].strip() for a, b in pairwise([*starts, len(line) + 1])]
+        if cells[0]:
+            rows.append(cells)
+        else:  # a row that goes on
+            rows[-1] = [" ".join(filter(None, pair)) for pair in zip(rows[-1], cells, strict=True)]
+    return _table(rows[0], rows[1:])
+
+
+def draw_states() -> str:
+    """The states of a claim, as a diagram; what changes no state is left out."""
+    moves = [
+        f"    {before} --> {after}: {happening.replace('_', ' ').lower()}"
+        for (before, happening), after in TRANSITIONS.items()
+        if before is not after
+    ]
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> CREATED", *moves, "```"])
+
+
+def draw_verdicts() -> str:
+    """What a change of each field amounts to."""
+    rows = []
+    for part, verdicts in FIELD_VERDICTS.items():
+        names = {field.name: field.encode_name for field in msgspec.structs.fields(part)}
+        by_verdict = {
+            wanted: " ".join(
+                f"`{names[n]}`" for n, verdict in verdicts.items() if verdict is wanted
+            )
+            for wanted in (Verdict.MINOR, Verdict.MAJOR)
+        }
+        rows.append((PARTS[part], by_verdict[Verdict.MINOR], by_verdict[Verdict.MAJOR]))
+    return _table(("part", "minor", "major"), rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+DRAWN: Mapping[str, Callable[[], str]] = {
+    "fields": draw_fields,
+    "kinds": draw_kinds,
+    "states": draw_states,
+    "verdicts": draw_verdicts,
+}
+
+
+def main() -> None:
+    PAGE.write_text(draw_page(PAGE.read_text()))
+    SCHEMA.write_text(draw_schema())
+    print(f"wrote {PAGE} and {SCHEMA}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Draws the tables of docs/operator/assignment-rules.md from the code.
+
+What stands between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by
+hand. A test holds the page against what is drawn.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from dunwell.assignment.matching import RuleOutcome, RuleVerdict
+from dunwell.assignment.wording import describe_verdict
+from dunwell.claims.conditions import PROPERTIES
+
+PAGE = Path(__file__).parents[1] / "docs" / "operator" / "assignment-rules.md"
+_SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def draw_page(page: str) -> str:
+    """The page with every drawn section as the code has it now."""
+    return _SECTION.sub(lambda found: found[1] + DRAWN[found[2]]() + "\n" + found[3], page)
+
+
+def draw_properties() -> str:
+    """The grammar of conditions, a row for each property."""
+    rows = [(f"`{each.name}`", each.takes, each.meaning) for each in PROPERTIES]
+    return _table(("property", "test", "holds when"), rows)
+
+
+def draw_outcomes() -> str:
+    """What can become of a rule, for programs and for people."""
+    rows = [(f"`{each}`", describe_verdict(RuleVerdict("", each))) for each in RuleOutcome]
+    return _table(("outcome", "in words"), rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+DRAWN: Mapping[str, Callable[[], str]] = {
+    "properties": draw_properties,
+    "outcomes": draw_outcomes,
+}
+
+
+def main() -> None:
+    PAGE.write_text(draw_page(PAGE.read_text()))
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
