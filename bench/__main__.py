@@ -11,7 +11,16 @@ from pathlib import Path
 
 import uvloop
 
-from bench import claim_page, contacts, create_many, create_one, deliveries, engine_steps, letters
+from bench import (
+    claim_page,
+    contacts,
+    create_many,
+    create_one,
+    deliveries,
+    engine_steps,
+    letters,
+    preview,
+)
 from bench.ground import Ground, open_ground
 from bench.line import Line
 from bench.machine import describe_machine
@@ -27,6 +36,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "deliveries": deliveries.measure,
     "claim-page": claim_page.measure,
     "letters": letters.measure,
+    "preview": preview.measure,
 }
 
 

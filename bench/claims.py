@@ -1,4 +1,4 @@
-"""The claims that are created, all alike but for their reference numbers of equal length. Pure."""
+"""The claims that are created, all alike but for what numbers them, of equal length. Pure."""
 
 from typing import Any
 
@@ -14,17 +14,18 @@ def reference_of(number: int) -> str:
 
 
 def make_document(number: int) -> dict[str, Any]:
-    """A claim as JSON data: a debtor with contacts and address, one item."""
+    """A claim as JSON data: a debtor with contacts and address, one item. Each has a debtor of its
+    own: one person is not contacted for many claims in a day."""
     reference = reference_of(number)
     return {
         "referenceNumber": reference,
         "currency": "EUR",
         "debtorName": "Erika",
         "debtorLastName": "Mustermann",
-        "email": "erika.mustermann@example.org",
-        "mobileNumber": "+4915112345678",
+        "email": f"erika.{number:08d}@example.org",
+        "mobileNumber": f"+49151{number:08d}",
         "language": "de",
-        "customerNumber": "K-4711",
+        "customerNumber": f"K-{number:08d}",
         "address": {
             "street": "Heidestraße 17",
             "postalCode": "51147",

@@ -45,10 +45,12 @@ class Ground:
         return self.url_of(name)
 
     async def clear_claims(self) -> None:
-        """No claims and nothing that belongs to any; nothing left drawn of the minute's requests
-        by web processes that have ended."""
+        """No claims, nothing that belongs to any, nobody contacted yet; nothing left drawn of the
+        minute's requests by web processes that have ended."""
         async with self.database.connection() as connection:
-            await connection.execute("TRUNCATE claims, audit_log, request_quotas CASCADE")
+            await connection.execute(
+                "TRUNCATE claims, contact_guards, contact_ledger, audit_log, request_quotas CASCADE"
+            )
 
     async def settle(self, url: str | None = None) -> None:
         """Statistics fresh, and no checkpoint left that would fall into the next measurement."""

@@ -1,0 +1,120 @@
+"""The preview of a minor version over running claims: `dunwell workflow preview` as a process."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from bench.ground import Ground
+from bench.line import Line
+from bench.merchant import BenchMerchant, make_merchant, submit_claims
+from bench.rounds import Scale, alternate
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.open_workflow import find_workflow
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+
+_FEW, _MANY = 10_000, 100_000
+# A day's claims begin at as many instants as claims that come in one by one.
+_SPREAD = "UPDATE claims SET due_at = due_at - claim_id % 864000 * interval '0.1 s'"
+_BODY = (
+    "{de: '{{ merchant.legalName }}, {{ merchant.email }}: zu {{ claim.referenceNumber }} "
+    "sind {{ outstanding }} offen. {{ landing.url }}'}"
+)
+_DEFINITION = f"""
+settings:
+  languages: [de]
+  contactHours: {{weekdays: [MON, TUE, WED, THU, FRI], from: "09:00", to: "18:00"}}
+  holidays: {{country: DE, subdivision: HH}}
+templates:
+  reminder: {{EMAIL: {{subject: {{de: Erinnerung}}, body: {_BODY}}}, SMS: {{body: {_BODY}}}}}
+steps:
+  - {{id: 1, name: First, kind: COMMUNICATION, channel: EMAIL, template: reminder}}
+  - {{id: 2, name: Wait, kind: WAIT, days: 7}}
+  - {{id: 3, name: Fee, kind: FEE, type: DUNNING_FEE, value: "250"}}
+  - {{id: 4, name: Second, kind: COMMUNICATION, channel: EMAIL, template: reminder}}
+  - {{id: 5, name: Days, kind: WAIT, businessDays: 5}}
+  - {{id: 6, name: Third, kind: COMMUNICATION, channel: EMAIL, template: reminder}}
+  - {{id: 7, name: Last, kind: WAIT, days: 14}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Took:
+    seconds: float
+    peak_mb: float
+
+
+async def measure(ground: Ground, scale: Scale) -> list[Line]:
+    bench = await make_merchant(ground, None, is_live=True)
+    await _prepare_workflow(bench)
+    few, many = await alternate(
+        scale,
+        [partial(_preview, ground, bench, scale.rows(count)) for count in (_FEW, _MANY)],
+    )
+    return [
+        Line(
+            work=f"preview of a draft over {scale.rows(_MANY):,} running claims, 30 days", unit="s",
+            ours=[each.seconds for each in many], at_most=120,
+            beside=f"over {scale.rows(_FEW):,}", reference=[each.seconds for each in few],
+        ),
+        Line(
+            work="preview: highest memory of the command", unit="MB",
+            ours=[each.peak_mb for each in many], beside=f"over {scale.rows(_FEW):,}",
+            reference=[each.peak_mb for each in few],
+            at_most=1.15 * max(each.peak_mb for each in few),
+        ),
+    ]  # fmt: skip
+
+
+async def _prepare_workflow(bench: BenchMerchant) -> None:
+    """A version that new claims get, and a draft whose first contact is sent at any hour."""
+    document = parse_yaml(_DEFINITION)
+    async with bench.resources.database.transaction() as tx:
+        work = bench.work(tx)
+        await save_draft(work, "Preview", msgspec.convert(document, Definition))
+        workflow = await find_workflow(tx, work.merchant_id, "Preview")
+        version = await publish_draft(work, workflow.workflow_id)
+        await publish_rules(work, RuleSet(default=version.workflow_id))
+        document["steps"][0] |= {"send": "IMMEDIATE", "fallbacks": ["SMS"]}
+        await save_draft(work, "Preview", msgspec.convert(document, Definition))
+
+
+async def _preview(ground: Ground, bench: BenchMerchant, count: int) -> _Took:
+    await ground.clear_claims()
+    await submit_claims(bench, count)
+    async with ground.database.connection() as connection:
+        await connection.execute(_SPREAD)
+    await ground.settle()
+    return await asyncio.to_thread(_run_command, ground, bench.merchant.key, count)
+
+
+def _run_command(ground: Ground, key: str, count: int) -> _Took:
+    """The command line's own start counts; its highest memory is what the system tells of it."""
+    settings = {
+        "DUNWELL_DATA_DIR": str(ground.settings.data_dir),
+        "DUNWELL_DATABASE_URL": str(ground.settings.database_url),
+    }
+    words = ["workflow", "preview", key, "Preview", "--json"]
+    answer = ground.folder / "preview.json"
+    started = time.perf_counter()
+    with answer.open("wb") as file:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "dunwell", *words], env={**os.environ, **settings}, stdout=file
+        )
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - started
+    assert child.returncode == 0
+    told = msgspec.json.decode(answer.read_bytes())
+    assert told["nextContacts"]["claims"] == count
+    assert told["outlook"]["claims"] == count
+    return _Took(seconds, used.ru_maxrss / 1024)
