@@ -4,10 +4,9 @@ Every address answers every method with a page: a HEAD is answered as its GET, a
 does not take gets a page that leads on.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from litestar import HttpMethod
@@ -18,6 +17,7 @@ from dunwell.errors import NotFound, Unavailable
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
+from dunwell.landing.in_session import Run
 from dunwell.landing.pages import Pages
 from dunwell.landing.problems import (
     Problem,
@@ -30,8 +30,6 @@ from dunwell.landing.routes import assets, claim, entry, paying
 from dunwell.landing.visit import Visit
 from dunwell.landing.wording import CATALOGUES, load_languages
 from dunwell.payments.provider import Providers
-
-Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
 
 
 async def _refuse_unknown(_desk: Desk, _visit: Visit) -> Answer:

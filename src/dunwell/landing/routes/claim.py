@@ -6,6 +6,7 @@ from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
 from dunwell.landing.end_session import end_session
 from dunwell.landing.extend_session import extend_session
+from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import list_methods
 from dunwell.landing.view import (
@@ -16,13 +17,11 @@ from dunwell.landing.view import (
     is_awaited,
     render_initials,
 )
-from dunwell.landing.visit import Visit
+from dunwell.landing.visit import Form, Visit
 
 
-async def show_claim(desk: Desk, visit: Visit) -> Answer:
-    opened = await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
+@in_session
+async def show_claim(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     frame = desk.frame_opened(visit, opened)
     return answer_page(desk.pages.render("claim.html", frame, **_describe(desk, opened)))
 
@@ -52,11 +51,8 @@ def _describe(desk: Desk, opened: OpenedClaim) -> dict[str, Any]:
     }
 
 
-async def extend(desk: Desk, visit: Visit) -> Answer:
-    form, opened = await visit.read_form(), await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
-    desk.check_token(opened.session, form)
+@takes_form
+async def extend(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     async with desk.resources.database.transaction() as tx:
@@ -65,11 +61,8 @@ async def extend(desk: Desk, visit: Visit) -> Answer:
     return desk.redirect(desk.frame_opened(visit, opened), "/claim", cookie=value)
 
 
-async def end(desk: Desk, visit: Visit) -> Answer:
-    form, opened = await visit.read_form(), await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
-    desk.check_token(opened.session, form)
+@takes_form
+async def end(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session, desk.now())

@@ -9,10 +9,11 @@ from uuid import UUID
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
 from dunwell.landing.desk import Desk
+from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import label_provider, list_methods
 from dunwell.landing.view import decide_outcome, decide_state, is_payable
-from dunwell.landing.visit import Visit
+from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.payments.find_request import Receipt, load_receipt
 from dunwell.payments.provider import ProviderAway
@@ -21,18 +22,13 @@ from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
 
 
-async def check_payment(desk: Desk, visit: Visit) -> Answer:
-    opened = await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
+@in_session
+async def check_payment(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return _answer_check(desk, visit, opened)
 
 
-async def hand_off(desk: Desk, visit: Visit) -> Answer:
-    form, opened = await visit.read_form(), await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
-    desk.check_token(opened.session, form)
+@takes_form
+async def hand_off(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
     amount_cents = opened.facts.outstanding_cents
     if form.get("shown") != str(amount_cents):
         return _answer_check(desk, visit, opened, "CHANGED")
@@ -58,10 +54,8 @@ async def hand_off(desk: Desk, visit: Visit) -> Answer:
     return answer_redirect(started.url)
 
 
-async def come_back(desk: Desk, visit: Visit) -> Answer:
-    opened = await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
+@in_session
+async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     receipt = await _load_receipt(desk, visit, opened)
     if receipt.state is not RequestState.COMPLETED:
         await _settle(desk, opened, receipt.request_id)
@@ -76,10 +70,8 @@ async def come_back(desk: Desk, visit: Visit) -> Answer:
     return answer_page(body)
 
 
-async def show_receipt(desk: Desk, visit: Visit) -> Answer:
-    opened = await desk.find_opened(visit)
-    if opened is None or not desk.is_live(opened):
-        return desk.answer_ended(visit, opened)
+@in_session
+async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     receipt = await _load_receipt(desk, visit, opened)
     if receipt.payment is None:
         raise NotFound("Nothing was paid by this request.")
