@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import signal
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -49,6 +50,8 @@ def main() -> int:
     arguments.add_argument("--data-dir", type=Path, default=Path("var/demo"))
     given = arguments.parse_args()
     stage = Stage(given.data_dir.resolve(), given.port)
+    # Asked to end, it ends as by Ctrl-C, and Dunwell with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     server = start_dunwell(stage)
     try:
         asyncio.run(tell(stage, stay=not given.once))

@@ -1,17 +1,17 @@
 """The guides: pages made of docs/merchant, and what they say of errors and of the first steps."""
 
+import json
 import re
-import shlex
-from pathlib import Path
 
 import pytest
 
+from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.failures import KINDS, kind_of
 from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.errors import Refusal
 from tests.support.api import Api, form_of
+from tests.support.guides import FOLDER, GUIDES, read_blocks, read_commands
 
-FOLDER = Path(__file__).parents[2] / "docs" / "merchant"
 ERRORS = " ".join((FOLDER / "errors.md").read_text().split())
 POLICY = "default-src 'none'; style-src 'self'"
 
@@ -37,6 +37,24 @@ def test_every_fault_code_is_in_the_guide_and_no_other() -> None:
     assert dict(rows) == FAULT_CODES
 
 
+def test_every_operation_is_named_in_a_guide() -> None:
+    text = "".join((FOLDER / f"{guide}.md").read_text() for guide in GUIDES)
+    for operation in OPERATIONS:
+        words = [each for each in operation.path.split("/") if each and "{" not in each]
+        assert re.search(rf"/{words[-1]}\b", text), operation.path
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_guide_leads_to_others_and_is_led_to(guide: str) -> None:
+    led_to = {other: read_links(other) - {other} for other in GUIDES}
+    assert len(led_to[guide]) >= 2
+    assert any(guide in names for other, names in led_to.items() if other != guide)
+
+
+def read_links(guide: str) -> set[str]:
+    return set(re.findall(r"\]\(([\w-]+)\.md", (FOLDER / f"{guide}.md").read_text()))
+
+
 async def test_every_guide_is_a_page_and_every_link_leads_somewhere(api: Api) -> None:
     get = api.nordwind.http.get
     index = (await get("/docs/guides")).text
@@ -54,21 +72,21 @@ async def test_every_guide_is_a_page_and_every_link_leads_somewhere(api: Api) ->
         assert anchors <= set(re.findall(r'id="([^"]+)"', page.text)), path
 
 
+async def test_the_quick_start_asks_for_a_token_as_the_endpoint_takes_it(sandbox: Api) -> None:
+    [text] = [each for each in read_blocks("quick-start", "sh") if each.startswith("TOKEN=")]
+    fields = dict(each.split("=", 1) for each in re.findall(r'-d (\w+=[\w"$]+)', text))
+    assert fields.keys() == form_of(sandbox.nordwind.credential).keys()
+    assert fields["grant_type"] == "client_credentials"
+
+
 async def test_the_commands_of_the_quick_start_do_what_they_say(sandbox: Api) -> None:
-    client, merchant_id = sandbox.nordwind, str(sandbox.nordwind.merchant_id)
-    text = (FOLDER / "quick-start.md").read_text()
-    token, *commands = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    fields = dict(each.split("=", 1) for each in re.findall(r'-d (\w+=[\w"$]+)', token))
-    assert fields.keys() == form_of(client.credential).keys()
-    assert len(commands) == 4
+    *commands, mistaken = read_commands("quick-start")
+    assert len(commands) == 5
     for command in commands:
-        address, *options = shlex.split(command)[2:]
-        path = address.replace("$BASE", "").replace("$MERCHANT", merchant_id)
-        body = options[options.index("-d") + 1] if "-d" in options else None
-        answer = await client.send(
-            "POST" if body else "GET", path,
-            content=body, headers={"Content-Type": "application/json"} if body else {},
-        )  # fmt: skip
+        answer = await command.send(sandbox.nordwind)
         assert answer.status_code == 200
         assert answer.json()["error"] is None
+    [result] = (await mistaken.send(sandbox.nordwind)).json()["result"]
+    [sample] = read_blocks("quick-start", "json")
+    assert result["error"]["details"]["errors"] == [json.loads(sample)]
     assert await sandbox.count("claims") == 1

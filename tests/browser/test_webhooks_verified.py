@@ -18,6 +18,7 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.kit.clock import SystemClock
 from dunwell.kit.resources import Resources
 from tests.support.receiver import Received, a_receiver, answers
+from tests.support.shown_receiver import check_shown_receiver
 from tests.support.webhooks import Outbox, an_outbox
 
 _ROOT = Path(__file__).parents[2]
@@ -140,3 +141,11 @@ async def test_while_a_secret_is_rotated_both_libraries_take_either(
     shown = [show(key, each) for key in (old.secret, new.secret) for each in receiver.received]
 
     assert await verify(shown) == ([True] * 18, [True] * 18)
+
+
+async def test_the_javascript_receiver_of_the_guide_takes_each_event_once_and_refuses_the_rest(
+    resources: Resources, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    (tmp_path / "node_modules").symlink_to(_LIBRARY.parents[2])
+    program = tmp_path / "receiver.mjs"
+    await check_shown_receiver(resources, "js", program, ["node"], unused_tcp_port)

@@ -149,7 +149,7 @@ def form_of(credential: NewCredential) -> dict[str, str]:
 def check_answer(method: str, path: str, answer: httpx.Response) -> None:
     """Fail unless the answer is one that the OpenAPI document promises for this request."""
     assert answer.headers["X-Request-Id"]
-    operation = _find_operation(method, path)
+    operation = find_operation(method, path)
     if operation is not None and answer.status_code == 200 and _is_file(operation):
         assert answer.headers["Content-Type"] in operation["responses"]["200"]["content"]
         assert answer.headers["Content-Disposition"].startswith("attachment; ")
@@ -184,7 +184,7 @@ def _close(part: Any) -> Any:
     return closed
 
 
-def _find_operation(method: str, path: str) -> Answer | None:
+def find_operation(method: str, path: str) -> Answer | None:
     for template, operations in _document()["paths"].items():
         pattern = re.sub(r"\{[^}]*\}", "[^/]+", template)
         if re.fullmatch(pattern, path.partition("?")[0]) and method.lower() in operations:

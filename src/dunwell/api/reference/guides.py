@@ -20,9 +20,9 @@ GUIDES_STYLE_PATH = "/docs/guides.css"
 
 # In the order of the index; a guide that is not named comes behind these, by its name.
 _ORDER = (
-    "quick-start", "claims", "attachments", "payments", "disputes", "payment-modalities",
-    "communications", "events", "webhooks", "sandbox", "debtor-page", "errors",
-    "migration-to-workflows",
+    "quick-start", "claims", "workflows", "attachments", "payments", "disputes",
+    "payment-modalities", "communications", "events", "webhooks", "sandbox", "debtor-page",
+    "errors", "migration-to-workflows", "deprecations",
 )  # fmt: skip
 _REFERENCE = {"../openapi.json": "/api/openapi.json"}
 

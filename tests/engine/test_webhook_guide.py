@@ -1,0 +1,14 @@
+"""The receiver in Python of the webhook guide does what the guide says of it."""
+
+import sys
+from pathlib import Path
+
+from dunwell.kit.resources import Resources
+from tests.support.shown_receiver import check_shown_receiver
+
+
+async def test_the_shown_python_receiver_takes_each_event_once_and_refuses_the_rest(
+    resources: Resources, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    program = tmp_path / "receiver.py"
+    await check_shown_receiver(resources, "python", program, [sys.executable], unused_tcp_port)
