@@ -19,6 +19,7 @@ from bench import (
     deliveries,
     engine_steps,
     letters,
+    lists,
     preview,
 )
 from bench.ground import Ground, open_ground
@@ -37,6 +38,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "claim-page": claim_page.measure,
     "letters": letters.measure,
     "preview": preview.measure,
+    "lists": lists.measure,
 }
 
 

@@ -1,38 +1,25 @@
 """How events are found among very many: by indexes, never by reading or sorting them all."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from dunwell.events.store import EventFilter, load_events_page
-from dunwell.kit.db import Connection
+from dunwell.events.store_spans import save_spans
 from dunwell.kit.resources import Resources
+from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox
 
-COUNT = 100_000
-# A second apart, one in a thousand of a rare type.
+COUNT, PAGE = 100_000, 50
+# A second apart, a thousand a transaction, one in a thousand of a rare type, one of each claim.
 _FILL = f"""
-INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
+INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, written_by, body)
 SELECT $1, gen_random_uuid(), claim_id, n,
     CASE WHEN n % 1000 = 0 THEN 'DISPUTED' ELSE 'ESCALATED' END,
-    $2::timestamptz + n * interval '1 second', '{{}}'
+    $2::timestamptz + n * interval '1 second', (10 + n / 1000)::text::xid8, '{{}}'
 FROM claims, generate_series(1, {COUNT}) n
 WHERE merchant_id = $1
 """
-
-
-class Explaining:
-    """A connection that asks for the plan of what it is asked for, and keeps it."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
-        self.plan = ""
-
-    async def fetch(self, statement: str, *values: Any) -> list[Any]:
-        rows = await self._tx.fetch(f"EXPLAIN (ANALYZE, TIMING OFF) {statement}", *values)
-        self.plan = "\n".join(row[0] for row in rows)
-        return []
 
 
 @pytest.fixture
@@ -40,33 +27,51 @@ async def outbox(resources: Resources) -> Outbox:
     made = await an_outbox(resources)
     await made.rows(_FILL, made.now)
     async with resources.database.connection() as connection:
-        await connection.execute("ANALYZE events")
+        while await save_spans(connection):
+            pass
+        await connection.execute("ANALYZE events, event_spans")
     return made
 
 
-async def explain(outbox: Outbox, wanted: EventFilter) -> str:
+async def explain(outbox: Outbox, wanted: EventFilter, cursor: str | None = None) -> Explaining:
     async with outbox.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await load_events_page(
-            explaining,
-            outbox.merchant.merchant_id,
-            limit=50,
-            wanted=wanted,
+            explaining, outbox.merchant.merchant_id, limit=PAGE, cursor=cursor, wanted=wanted
         )
-    return explaining.plan
+    return explaining
 
 
-async def test_pages_by_type_and_by_time_ride_on_indexes(outbox: Outbox) -> None:
-    late = outbox.now + timedelta(seconds=COUNT - 400)
+async def cursor_at(outbox: Outbox, limit: int) -> str | None:
+    async with outbox.resources.database.connection() as connection:
+        merchant_id = outbox.merchant.merchant_id
+        return (await load_events_page(connection, merchant_id, limit=limit)).next_cursor
+
+
+async def test_pages_by_type_and_of_a_claim_ride_on_indexes(outbox: Outbox) -> None:
     asked = {
         "events_list": EventFilter(),
         "events_by_type": EventFilter(type="DISPUTED"),
-        "events_by_time": EventFilter(since=late),
+        "events_merchant_id_claim_id_sequence_key": EventFilter(claim_id=outbox.claim_id + 1),
     }
     for index, wanted in asked.items():
-        plan = await explain(outbox, wanted)
-        assert index in plan, plan
-        assert "Seq Scan" not in plan, plan
-    early = await explain(outbox, EventFilter(since=outbox.now))
-    assert "events_list" in early
-    assert "Sort" not in early
+        explaining = await explain(outbox, wanted)
+        assert explaining.indexes == {index}, explaining.plans
+        assert explaining.rows_read <= PAGE + 1, explaining.plans
+
+
+async def test_pages_by_time_read_the_spans_and_little_more(outbox: Outbox) -> None:
+    early, middle, late = (
+        outbox.now + timedelta(seconds=seconds) for seconds in (1, COUNT / 2, COUNT - 100)
+    )
+    cursors = [None, await cursor_at(outbox, COUNT // 4), await cursor_at(outbox, COUNT - 200)]
+    times = [(early, None), (middle, None), (late, None), (None, middle), (early, late),
+             (middle, middle + timedelta(hours=1))]  # fmt: skip
+    for since, until in times:
+        for event_type in (None, "ESCALATED", "DISPUTED"):
+            for cursor in cursors:
+                wanted = EventFilter(since=since, until=until, type=event_type)
+                explaining = await explain(outbox, wanted, cursor)
+                # Of the first and the last span events of another time are read too.
+                assert explaining.rows_read <= 2_500, (wanted, cursor, explaining.plans)
+                assert "events" not in explaining.tables_read_whole, explaining.plans

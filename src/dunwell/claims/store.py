@@ -56,6 +56,11 @@ async def lock_claim(tx: Connection, merchant_id: int, claim_id: int) -> Row | N
     return await tx.fetchrow(_LOCK_CLAIM, merchant_id, claim_id)
 
 
+async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
+    return found
+
+
 async def load_claim_row(tx: Connection, merchant_id: int, claim_id: int) -> Row | None:
     """The claim, its debtor and the version its next step would use."""
     return await tx.fetchrow(_LOAD_CLAIM, merchant_id, claim_id)
@@ -99,6 +104,8 @@ def read_hold(row: Row) -> Hold:
 
 # The holds table and the claim's `held`, which is derived from it, change together. A claim goes
 # on, if its last hold falls, from the instant of that: what came due under it runs after it.
+# By primary key.
+_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 _OPEN_HOLD = """
 WITH opened AS (
     INSERT INTO holds

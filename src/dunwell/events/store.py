@@ -5,15 +5,18 @@ that does, may yet add rows, so whatever is not older than all of them is held b
 appears behind a cursor that was handed out.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from itertools import chain
 from uuid import UUID
 
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
-from dunwell.kit.db import Connection
+from dunwell.events.store_spans import find_stretch
+from dunwell.kit.db import Connection, Row
 
-# events_list; of a type events_by_type, of a short time events_by_time, of a claim the unique key
-# on its sequence. Sorted by the column, not by its text of the same name.
+# events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
+# column, not by its text of the same name.
 _LOAD = """
 SELECT event_id, written_by::text AS written_by, body
 FROM events
@@ -24,8 +27,33 @@ WHERE merchant_id = $1
 ORDER BY events.written_by, events.event_id
 LIMIT $4
 """
+# The same, of a time: in the stretch that the spans leave, and behind the last span. Of dates no
+# index is asked: from that on all of a history may be wanted, and would be sorted for a page.
+_LOAD_TIMED = """
+SELECT event_id, written_by::text AS written_by, body
+FROM (
+    (SELECT event_id, written_by, body
+     FROM events
+     WHERE merchant_id = $1
+        AND (written_by, event_id) > ($2::text::xid8, $3)
+        AND (written_by, event_id) <= ($5::text::xid8, $6)
+        {filters}
+     ORDER BY events.written_by, events.event_id
+     LIMIT $4)
+    UNION ALL
+    (SELECT event_id, written_by, body
+     FROM events
+     WHERE merchant_id = $1
+        AND (written_by, event_id) > ($7::text::xid8, $8)
+        AND written_by < pg_snapshot_xmin(pg_current_snapshot())
+        {filters}
+     ORDER BY events.written_by, events.event_id
+     LIMIT $4)
+) found
+ORDER BY found.written_by, found.event_id
+LIMIT $4
+"""
 _BEGINNING = Position(0, UUID(int=0))
-_EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +64,10 @@ class EventFilter:
     until: datetime | None = None
     type: str | None = None
     claim_id: int | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        return self.since is not None or self.until is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +91,7 @@ async def load_events_page(
 ) -> EventPage:
     """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
     position = _BEGINNING if cursor is None else decode_cursor(merchant_id, cursor)
-    conditions, values = _render_filters(wanted)
-    rows = await tx.fetch(
-        _LOAD.format(filters=conditions),
-        merchant_id, str(position.written_by), position.event_id, limit + 1, *values,
-    )  # fmt: skip
+    rows = await _load_rows(tx, merchant_id, limit + 1, position, wanted)
     page = rows[:limit]
     if len(rows) <= limit:
         return EventPage([row["body"] for row in page], None)
@@ -71,19 +99,31 @@ async def load_events_page(
     return EventPage([row["body"] for row in page], encode_cursor(merchant_id, last))
 
 
-def _render_filters(wanted: EventFilter) -> tuple[str, list[object]]:
-    """One condition for each filter given: each combination is a statement with its own plan.
+async def _load_rows(
+    tx: Connection, merchant_id: int, limit: int, position: Position, wanted: EventFilter
+) -> Sequence[Row]:
+    statement, places = _LOAD, [position]
+    if wanted.is_timed and wanted.claim_id is None:
+        stretch = await find_stretch(tx, merchant_id, position, wanted.since, wanted.until)
+        statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
+    first, *further = [(str(each.written_by), each.event_id) for each in places]
+    values = [merchant_id, *first, limit, *chain.from_iterable(further)]
+    conditions, tested = _render_filters(wanted, behind=len(values))
+    rows: Sequence[Row] = await tx.fetch(statement.format(filters=conditions), *values, *tested)
+    return rows
 
-    A time has both ends always: an open end would make PostgreSQL take a third of all events for
-    what is asked, and keep a plan that reads them.
-    """
-    is_timed = wanted.since is not None or wanted.until is not None
+
+def _render_filters(wanted: EventFilter, *, behind: int) -> tuple[str, list[object]]:
+    """One condition for each filter given: each combination is a statement with its own plan.
+    behind: so many parameters come before."""
     given = [
-        ("occurred_at >=", wanted.since or (_EARLIEST if is_timed else None)),
-        ("occurred_at <", wanted.until or (_LATEST if is_timed else None)),
+        ("occurred_at + interval '0' >=", wanted.since),
+        ("occurred_at + interval '0' <", wanted.until),
         ("type =", wanted.type),
         ("claim_id =", wanted.claim_id),
     ]
     present = [(test, value) for test, value in given if value is not None]
-    conditions = [f"AND {test} ${place}" for place, (test, _) in enumerate(present, start=5)]
+    conditions = [
+        f"AND {test} ${place}" for place, (test, _) in enumerate(present, start=behind + 1)
+    ]
     return "\n    ".join(conditions), [value for _, value in present]

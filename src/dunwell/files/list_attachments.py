@@ -1,10 +1,11 @@
-"""A claim's attachments, the newest first, page by page."""
+"""A claim's attachments, the newest first: page by page, or all."""
 
 from dataclasses import dataclass
 
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.files.attached import AttachedFile, no_claim
-from dunwell.files.store_attachments import has_claim, load_all_attached
+from dunwell.claims.store import has_claim
+from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_claim
+from dunwell.files.store_attachments import load_all_attached
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 
@@ -17,6 +18,11 @@ class AttachmentPage:
 
     attachments: list[AttachedFile]
     next_cursor: str | None
+
+
+async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
+    """In one statement; none of a claim that does not exist."""
+    return await load_all_attached(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
 
 
 async def list_attachments(

@@ -2,8 +2,9 @@
 
 from uuid import UUID
 
+from dunwell.claims.store import has_claim
 from dunwell.files.attached import AttachedFile, no_attachment, no_claim
-from dunwell.files.store_attachments import has_claim, load_attached
+from dunwell.files.store_attachments import load_attached
 from dunwell.merchants.account import Work
 
 

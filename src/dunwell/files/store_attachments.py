@@ -30,7 +30,6 @@ WHERE a.merchant_id = $1 AND a.claim_id = $2
 ORDER BY a.created_at DESC, a.attachment_id DESC
 LIMIT $5
 """  # noqa: S608 - the same
-_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 _SAVE = """
 WITH touched AS (
     UPDATE claims SET updated_at = $5 WHERE merchant_id = $1 AND claim_id = $2
@@ -79,11 +78,6 @@ async def load_all_attached(
     at, attachment_id = (None, None) if place is None else (place.at, place.part_id)
     rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, attachment_id, limit)
     return [_read(row) for row in rows]
-
-
-async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
-    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
-    return found
 
 
 async def save_attachment(

@@ -20,7 +20,7 @@ SELECT m.communication_id, m.claim_id, m.channel, m.state, m.held_by, m.step_id,
     v.major, v.minor, s.name AS step_name,
     t.recipient, t.language, t.subject, t.body_text, t.body_html,
     a.ids AS attachment_ids, a.names AS attachment_names
-FROM communications m
+FROM {found} m
 JOIN claims c ON c.merchant_id = m.merchant_id AND c.claim_id = m.claim_id
 LEFT JOIN communication_contents t
     ON t.merchant_id = m.merchant_id AND t.communication_id = m.communication_id
@@ -52,26 +52,22 @@ LEFT JOIN LATERAL (
         AND f.attachment_id = wanted.id
     LEFT JOIN uploads u ON u.merchant_id = m.merchant_id AND u.ticket_id = f.ticket_id
 ) a ON true
-WHERE m.merchant_id = $1
 """
-# Rides on the unique key (merchant_id, claim_id, run, step_id, place): a claim has few.
-_LIST = (
-    _READ
-    + """
-  AND m.claim_id = $2
-  AND ($3::timestamptz IS NULL OR (m.planned_at, m.communication_id) < ($3, $4))
-ORDER BY m.planned_at DESC, m.communication_id DESC
-LIMIT $5
-"""
-)
+# Rides on the unique key (merchant_id, claim_id, run, step_id, place): a claim has few. What lies
+# behind a communication is looked up for the page alone.
+_NEWEST = """(
+    SELECT *
+    FROM communications
+    WHERE merchant_id = $1 AND claim_id = $2
+        AND ($3::timestamptz IS NULL OR (planned_at, communication_id) < ($3, $4))
+    ORDER BY planned_at DESC, communication_id DESC
+    LIMIT $5
+)"""
+_LIST = _READ.format(found=_NEWEST) + "ORDER BY m.planned_at DESC, m.communication_id DESC"
 # By primary keys.
 _FIND = (
-    _READ
-    + """
-  AND m.communication_id = $2
-"""
+    _READ.format(found="communications") + "WHERE m.merchant_id = $1 AND m.communication_id = $2"
 )
-_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +110,6 @@ class Communication:
     failure: str | None
     # None: nothing was rendered yet, or it was erased.
     content: SentContent | None
-
-
-async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
-    return bool(await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id))
 
 
 async def load_communications(

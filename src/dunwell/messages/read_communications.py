@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.claims.store import has_claim
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.messages.communication_store import (
     Communication,
-    has_claim,
     load_communication,
     load_communications,
 )

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.claims.store import has_claim
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.modalities.modality import Modality
-from dunwell.modalities.store import has_claim, load_modalities
+from dunwell.modalities.store import load_modalities
 
 _MARK = b"mod1"
 

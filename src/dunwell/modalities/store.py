@@ -60,7 +60,6 @@ _LOAD_PAGE = f"""{_SELECT} AND p.claim_id = $2
 ORDER BY p.requested_at DESC, p.modality_id DESC
 LIMIT $5
 """
-_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 _SAVE = """
 WITH modality AS (
     INSERT INTO payment_modalities
@@ -122,11 +121,6 @@ async def load_live_modalities(
     """Those of the claims that have not ended, each with its claim's status."""
     rows = await tx.fetch(_LOAD_LIVE, merchant_id, list(claim_ids))
     return [(_read(row), Status(row["claim_status"])) for row in rows]
-
-
-async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
-    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
-    return found
 
 
 async def save_modality(

@@ -1,10 +1,12 @@
-"""Removes what has outlived its use, a limited number of rows at a time, in small transactions.
+"""Removes what has outlived its use and keeps lists short to read, a limited number of rows at a
+time, in small transactions.
 
 What counts as outlived is said by the folders whose rows they are.
 """
 
 from datetime import UTC, datetime
 
+from dunwell.events.store_spans import save_spans
 from dunwell.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
 from dunwell.files.storage import Storage
 from dunwell.kit.resources import Resources
@@ -21,8 +23,13 @@ class Housekeeping:
         self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
 
     async def run_once(self) -> int:
-        """One limited sweep of each kind; the rows removed, 0 when nothing was left."""
-        return await self._sweep_rows() + await self._sweep_uploads()
+        """One limited sweep of each kind; how many rows it was, 0 when nothing was left."""
+        spans = await self._save_spans()
+        return spans + await self._sweep_rows() + await self._sweep_uploads()
+
+    async def _save_spans(self) -> int:
+        async with self._resources.database.transaction() as tx:
+            return await save_spans(tx)
 
     async def _sweep_rows(self) -> int:
         async with self._resources.database.transaction() as tx:

@@ -1,0 +1,231 @@
+"""No operation sends more statements as rows grow: each is asked over few rows, and over many."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.api.catalogue import ENDPOINTS
+from dunwell.api.operation import Operation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.api import Api
+from tests.support.claims import a_claim
+from tests.support.crowds import Crowd, a_crowd, find_id
+from tests.support.disputes import dispute
+from tests.support.files import a_pdf
+from tests.support.modalities import OFFERING, Arrangement
+from tests.support.statements import Statements, a_counted_api
+
+FEW, MANY = 1, 30
+_ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
+_ATTACHMENT = "SELECT attachment_id FROM attachments WHERE merchant_id = $1 AND claim_id = $2"
+_SENT = "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2"
+_PAYMENT_OF_ALL = """
+WITH spread AS (SELECT item_id FROM items WHERE merchant_id = $1 AND claim_id = $2),
+paid AS (
+    INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
+                          transaction_id, paid_at, recorded_at)
+    SELECT $1, gen_random_uuid(), $2, count(*), 'EUR', 'all', now(), now() FROM spread
+    RETURNING payment_id
+),
+shared AS (
+    INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
+    SELECT $1, $2, payment_id, item_id, 1 FROM paid, spread
+)
+SELECT payment_id FROM paid
+"""
+_FEES = """
+WITH item AS (
+    INSERT INTO items (merchant_id, claim_id, position, type, value_cents)
+    VALUES ($1, $2, 500, 'PRIMARY', 500)
+    RETURNING item_id
+), fees AS (
+    INSERT INTO items (merchant_id, claim_id, position, type, value_cents, fee_of)
+    SELECT $1, $2, 500 + n, 'DUNNING_FEE', 5, item_id FROM item, generate_series(1, $3) n
+)
+SELECT item_id FROM item
+"""
+_UNASSIGN = """
+UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL, next_step_id = NULL,
+    status = 'CREATED'
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+"""
+
+# What is asked beside the claim's id: further ids in the path, and what the request carries.
+Asked = dict[str, Any]
+Case = Callable[[Api, Crowd], Awaitable[Asked]]
+
+
+def plain(**asked: Any) -> Case:
+    """The same of every claim."""
+
+    async def ask(_api: Api, _crowd: Crowd) -> Asked:
+        return asked
+
+    return ask
+
+
+def by_id(name: str, statement: str, **asked: Any) -> Case:
+    """Of a part of the claim, found by a statement."""
+
+    async def ask(api: Api, crowd: Crowd) -> Asked:
+        return {name: await find_id(api, statement, crowd.claim_id), **asked}
+
+    return ask
+
+
+async def create(_api: Api, crowd: Crowd) -> Asked:
+    numbers = range(crowd.size)
+    return {
+        "json": [
+            a_claim(f"n{crowd.claim_id}-{n}", items=[a_claim()["items"][0]] * crowd.size,
+                    email=f"n{n}@example.org", attachments=[crowd.ticket])
+            for n in numbers
+        ]
+    }  # fmt: skip
+
+
+async def attach(api: Api, _crowd: Crowd) -> Asked:
+    uploaded = await api.nordwind.upload("a.pdf", a_pdf())
+    ticket = {"sourceType": "TICKET", "source": uploaded.json()["result"]["ticketId"]}
+    return {"json": ticket}
+
+
+async def replace(api: Api, crowd: Crowd) -> Asked:
+    found = await find_id(api, _ATTACHMENT + " ORDER BY position LIMIT 1", crowd.claim_id)
+    return {"attachment_id": found, **await attach(api, crowd)}
+
+
+async def resume(api: Api, crowd: Crowd) -> Asked:
+    await api.nordwind.post(f"/claims/{crowd.claim_id}/pause")
+    return {}
+
+
+async def delete_item(api: Api, crowd: Crowd) -> Asked:
+    [row] = await api.house.rows(_FEES, crowd.claim_id, crowd.size)
+    return {"item_id": row["item_id"]}
+
+
+async def resolve(api: Api, crowd: Crowd) -> Asked:
+    opened = await dispute(api.house, crowd.claim_id)
+    return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
+
+
+async def answer_modality(api: Api, crowd: Crowd) -> Asked:
+    asked = await Arrangement(api.house, crowd.claim_id).ask()
+    return {"modality_id": asked.modality_id}
+
+
+async def assign(api: Api, crowd: Crowd) -> Asked:
+    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    workflow = "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND $2 > 0 LIMIT 1"
+    found = await find_id(api, workflow, crowd.claim_id)
+    return {"workflow_id": found, "json": crowd.claim_ids}
+
+
+async def unassigned(api: Api, crowd: Crowd) -> Asked:
+    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    return {}
+
+
+async def assign_to_scenario(api: Api, crowd: Crowd) -> Asked:
+    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    scenario = "SELECT min(scenario_id) FROM scenarios WHERE merchant_id = $1 AND $2 > 0"
+    found = await find_id(api, scenario, crowd.claim_id)
+    return {"scenario_id": found, "json": crowd.claim_ids}
+
+
+async def advance(api: Api, _crowd: Crowd) -> Asked:
+    """To where nothing falls due: what does is work of its own, a set of claims at a time."""
+    shown = (await api.nordwind.get("/test-clock")).json()["result"]["now"]
+    later = datetime.fromisoformat(shown) + timedelta(seconds=1)
+    return {"json": {"advanceTo": later.isoformat()}}
+
+
+CASES: dict[str, Case] = {
+    "uploadFile": plain(files={"friendlyName": (None, "A"), "fileName": ("a.pdf", a_pdf())}),
+    "createClaims": create,
+    "findClaims": plain(params={"limit": 200}),
+    "readClaim": plain(),
+    "changeClaim": plain(json={"email": "new@example.org", "customFields": {"a": "b"}}),
+    "withdrawClaim": plain(),
+    "archiveClaim": plain(),
+    "pauseClaim": plain(json={"reason": "In talks"}),
+    "resumeClaim": resume,
+    "addFee": plain(json={"type": "DUNNING_FEE", "value": "250"}),
+    "addItem": plain(json=_ITEM),
+    "deleteItem": delete_item,
+    "listAttachments": plain(),
+    "attachFile": attach,
+    "readAttachment": by_id("attachment_id", f"{_ATTACHMENT} LIMIT 1"),
+    "replaceAttachment": replace,
+    "deleteAttachment": by_id("attachment_id", f"{_ATTACHMENT} LIMIT 1"),
+    "downloadAttachment": by_id("attachment_id", f"{_ATTACHMENT} LIMIT 1"),
+    "explainClaim": plain(),
+    "listCommunications": plain(),
+    "readCommunication": by_id("reference", f"{_SENT} LIMIT 1"),
+    "recordPayment": plain(json={"amount": 20_000, "currency": "EUR", "transactionId": "t"}),
+    "reversePayment": by_id("payment_id", _PAYMENT_OF_ALL),
+    "listDisputes": plain(),
+    "openDispute": plain(json={"type": "DEFECTIVE"}),
+    "resolveDispute": resolve,
+    "listPaymentModalities": plain(),
+    "approvePaymentModality": answer_modality,
+    "rejectPaymentModality": answer_modality,
+    "listWorkflows": plain(),
+    "assignToWorkflow": assign,
+    "startAssignment": unassigned,
+    "listScenarios": plain(),
+    "assignToScenario": assign_to_scenario,
+    "listEvents": plain(params={"limit": 200, "since": "2026-03-01T00:00:00Z"}),
+    "replayEvents": plain(json={"since": "2026-03-01T00:00:00Z"}),
+    "readTestClock": plain(),
+    "advanceTestClock": advance,
+}
+OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
+
+
+@pytest.fixture
+async def counted(
+    resources: Resources, clock: MovableClock, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[Api, Statements]]:
+    """Nordwind is a sandbox merchant that offers plans; on scenarios where the test says so."""
+    operation: Operation = request.getfixturevalue("operation")
+    given = {
+        "sandbox": True,
+        "configuration": OFFERING,
+        "switched_to_workflows": operation.tag != "Scenarios",
+    }
+    async with a_counted_api(resources, clock, connections=4, **given) as counted:
+        yield counted
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
+async def test_many_rows_take_as_many_statements_as_few(
+    counted: tuple[Api, Statements], operation: Operation
+) -> None:
+    api, statements = counted
+    await count(api, statements, operation, FEW)  # connections learn the types they meet
+
+    few = await count(api, statements, operation, FEW)
+    many = await count(api, statements, operation, MANY)
+
+    assert len(few) == len(many), (few, many)
+
+
+async def count(api: Api, statements: Statements, operation: Operation, size: int) -> Sequence[str]:
+    """What the operation sends of a claim and a merchant with so many rows of everything."""
+    crowd = await a_crowd(api, size)
+    asked = await CASES[operation.operation_id](api, crowd)
+    ids = {name: asked.pop(name) for name in list(asked) if f"{{{name}}}" in operation.path}
+    ids |= {"merchant_id": api.nordwind.merchant_id, "claim_id": crowd.claim_id}
+    await statements.take()
+
+    answer = await api.nordwind.send(operation.method, operation.path.format(**ids), **asked)
+    sent = await statements.take()
+
+    assert answer.status_code == 200, answer.text
+    # Requests are drawn in blocks, by the minute and not by rows.
+    return [each for each in sent if "request_quotas" not in each]

@@ -1,0 +1,167 @@
+"""How lists are found among very many rows, and what is due: by indexes, reading a page or so."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.claims.find_claims import find_claims
+from dunwell.claims.read_claim import read_claim
+from dunwell.claims.states import Status
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.disputes.list_disputes import list_disputes
+from dunwell.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
+from dunwell.files.list_attachments import list_attachments
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.messages.read_communications import list_communications
+from dunwell.modalities.list_modalities import list_modalities
+from tests.support.crowds import PARTS
+from tests.support.plans import Explaining
+from tests.support.webhooks import Outbox, an_outbox
+
+COUNT, PARTS_OF_ONE, PAGE = 100_000, 3000, 50
+# A page's claims, each with its debtor and item, and a little more.
+MOST_READ = 10 * PAGE
+# A thousand a transaction, a minute apart, each changed some days later; a hundredth withdrawn;
+# five of each customer.
+_CLAIMS = """
+SET session_replication_role = replica;
+INSERT INTO claims (merchant_id, claim_id, reference_number, currency, status, created_at,
+                    updated_at, written_by)
+SELECT {merchant_id}, 1000000 + n, 'A-' || n, 'EUR',
+       CASE WHEN n % 100 = 0 THEN 'WITHDRAWN' ELSE 'IN_PROCESS' END,
+       timestamptz '{now}' + n * interval '1 minute',
+       timestamptz '{now}' + n * interval '1 minute' + n % 7 * interval '1 day',
+       (10 + n / 1000)::text::xid8
+FROM generate_series(1, 100000) n;
+INSERT INTO debtors (merchant_id, claim_id, last_name, customer_number)
+SELECT {merchant_id}, 1000000 + n, 'Muster', 'C-' || n / 5 FROM generate_series(1, 100000) n;
+INSERT INTO items (merchant_id, claim_id, position, type, value_cents)
+SELECT {merchant_id}, 1000000 + n, 0, 'PRIMARY', 100 FROM generate_series(1, 100000) n;
+RESET session_replication_role;
+ANALYZE claims, debtors, items
+"""
+_PARTS = f"""
+SET session_replication_role = replica;
+{PARTS};
+RESET session_replication_role;
+ANALYZE
+"""
+# Endpoints that everything is due to; a tenth of it is replayed.
+_DELIVERIES = """
+SET session_replication_role = replica;
+INSERT INTO webhook_endpoints (merchant_id, endpoint_id, url, types, secret_sealed, created_at)
+SELECT {merchant_id}, gen_random_uuid(), 'https://hooks.example.org/' || n, '{{*}}', '',
+       '{now}'
+FROM generate_series(1, 10) n;
+INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
+SELECT {merchant_id}, gen_random_uuid(), {claim_id}, n, 'ESCALATED', '{now}', '{{}}'
+FROM generate_series(1, 10000) n;
+INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, is_replay)
+SELECT {merchant_id}, endpoint_id, event_id, timestamptz '{now}' - interval '1 hour',
+       sequence % 10 = 0
+FROM webhook_endpoints, events;
+RESET session_replication_role;
+ANALYZE webhook_endpoints, events, deliveries
+"""
+
+
+async def fill(outbox: Outbox, script: str, **given: Any) -> None:
+    given |= {"merchant_id": outbox.merchant.merchant_id, "claim_id": outbox.claim_id}
+    async with outbox.resources.database.connection() as connection:
+        await connection.execute(script.format(now=outbox.now, **given))
+
+
+def explained(outbox: Outbox, tx: Connection) -> tuple[Work, Explaining]:
+    explaining = Explaining(tx)
+    return replace(outbox.work(tx), tx=explaining), explaining
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    return await an_outbox(resources)
+
+
+@pytest.fixture
+async def many_claims(outbox: Outbox) -> Outbox:
+    await fill(outbox, _CLAIMS)
+    return outbox
+
+
+def list_filters(outbox: Outbox) -> list[ClaimFilter]:
+    """Each filter, and every pair of them; of status and time a wide and a narrow one."""
+    half, end = (outbox.now + timedelta(minutes=COUNT * share) for share in (0.5, 1))
+    single: list[dict[str, Any]] = [
+        {"reference_number": "A-77"}, {"customer_number": "C-77"},
+        {"status": Status.IN_PROCESS}, {"status": Status.WITHDRAWN}, {"status": Status.ARCHIVED},
+        {"updated_since": half}, {"updated_since": end + timedelta(days=6) - timedelta(minutes=99)},
+    ]  # fmt: skip
+    pairs = [{**one, **other} for one, other in combinations(single, 2)]
+    return [ClaimFilter(**given) for given in ({}, *single, *pairs)]
+
+
+async def test_a_page_of_claims_reads_no_more_than_a_few_pages(many_claims: Outbox) -> None:
+    async with many_claims.resources.database.transaction() as tx:
+        middle = (await find_claims(many_claims.work(tx), limit=COUNT // 4)).next_cursor
+        for wanted in list_filters(many_claims):
+            for cursor in (None, middle):
+                work, explaining = explained(many_claims, tx)
+                await find_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
+                assert explaining.rows_read <= MOST_READ, (wanted, cursor, explaining.plans)
+                grown = {"claims", "debtors", "items"}
+                assert not explaining.tables_read_whole & grown, (wanted, explaining.plans)
+
+
+async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> None:
+    async with many_claims.resources.database.transaction() as tx:
+        work, explaining = explained(many_claims, tx)
+        await read_claim(work, 1_000_077)
+    assert explaining.rows_read <= 10
+    assert not explaining.tables_read_whole & {"claims", "debtors", "items"}
+
+
+@pytest.mark.parametrize(
+    ("read", "most_read"),
+    [
+        (list_disputes, MOST_READ),
+        # Each is summed from the claim's payments, of which there are few too.
+        (list_modalities, (PAGE + 2) * PARTS_OF_ONE + MOST_READ),
+        (list_attachments, MOST_READ),
+        # Its own are sorted, of which a claim has few; nothing is looked up for all of them.
+        (list_communications, PARTS_OF_ONE + MOST_READ),
+    ],
+)
+async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(
+    outbox: Outbox, read: Any, most_read: int
+) -> None:
+    await fill(outbox, _PARTS, size=PARTS_OF_ONE, ticket_id=UUID(int=1))
+    async with outbox.resources.database.transaction() as tx:
+        cursor = None
+        for _ in range(2):
+            work, explaining = explained(outbox, tx)
+            page = await read(work, outbox.claim_id, limit=PAGE, cursor=cursor)
+            cursor = page.next_cursor
+            assert explaining.rows_read <= most_read, explaining.plans
+            assert cursor is not None or read is list_attachments
+
+
+async def test_what_is_due_is_found_and_leased_by_its_index(outbox: Outbox) -> None:
+    await fill(outbox, _DELIVERIES)
+    async with outbox.resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        endpoints = await find_due_endpoints(explaining, outbox.now, (0, UUID(int=0)), 400)
+        assert len(endpoints) == 10
+        assert explaining.rows_read <= 3 * len(endpoints), explaining.plans
+
+        until = outbox.now + timedelta(minutes=1)
+        lease = Lease(UUID(int=1), outbox.now, until)
+        explaining = Explaining(tx)
+        leased = await lease_deliveries(explaining, endpoints[0], lease, now=outbox.now, size=PAGE)
+    assert len(leased) == PAGE
+    assert explaining.rows_read <= MOST_READ, explaining.plans
+    assert not explaining.tables_read_whole & {"deliveries", "events"}, explaining.plans

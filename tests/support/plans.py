@@ -1,0 +1,70 @@
+"""What the database does for a statement: its plan, and how many rows it reads."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dunwell.kit.db import Connection
+
+Plan = dict[str, Any]
+
+
+class Explaining:
+    """A connection that keeps the plans of what it is asked, run once and taken back, before it
+    asks it in earnest."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+        self.plans: list[Plan] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+    async def fetch(self, statement: str, *values: Any) -> Any:
+        await self._explain(statement, values)
+        return await self._tx.fetch(statement, *values)
+
+    async def fetchrow(self, statement: str, *values: Any) -> Any:
+        await self._explain(statement, values)
+        return await self._tx.fetchrow(statement, *values)
+
+    async def fetchval(self, statement: str, *values: Any) -> Any:
+        await self._explain(statement, values)
+        return await self._tx.fetchval(statement, *values)
+
+    async def _explain(self, statement: str, values: tuple[Any, ...]) -> None:
+        attempt = self._tx.transaction()
+        await attempt.start()
+        explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}"
+        [explained] = await self._tx.fetchval(explain, *values)
+        await attempt.rollback()
+        self.plans.append(explained["Plan"])
+
+    @property
+    def nodes(self) -> list[Plan]:
+        return [node for plan in self.plans for node in walk(plan)]
+
+    @property
+    def indexes(self) -> set[str]:
+        return {node["Index Name"] for node in self.nodes if "Index Name" in node}
+
+    @property
+    def tables_read_whole(self) -> set[str]:
+        return {node["Relation Name"] for node in self.nodes if node["Node Type"] == "Seq Scan"}
+
+    @property
+    def rows_read(self) -> int:
+        """By all scans together, those that a filter then threw away among them."""
+        return sum(_count_rows(node) for node in self.nodes if "Scan" in node["Node Type"])
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from walk(part)
+
+
+def _count_rows(node: Plan) -> int:
+    thrown_away = ("Rows Removed by Filter", "Rows Removed by Index Recheck")
+    rows: float = node["Actual Rows"] + sum(node.get(name, 0) for name in thrown_away)
+    loops: int = node["Actual Loops"]
+    return round(rows * loops)

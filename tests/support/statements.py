@@ -1,0 +1,51 @@
+"""The statements that an application sends to its database, as its connections tell of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from tests.support.api import Api, an_api
+
+
+class Statements:
+    """What was sent since the last look."""
+
+    def __init__(self) -> None:
+        self._sent: list[str] = []
+
+    def note(self, record: Any) -> None:
+        self._sent.append(record.query)
+
+    async def take(self) -> Sequence[str]:
+        """They are told a turn of the loop after they were sent."""
+        await asyncio.sleep(0)
+        taken, self._sent = self._sent, []
+        return taken
+
+
+@asynccontextmanager
+async def a_counted_api(
+    resources: Resources, clock: MovableClock, connections: int = 1, **given: Any
+) -> AsyncIterator[tuple[Api, Statements]]:
+    """The application over connections of its own, all of them listened to. given: what an_api
+    takes."""
+    settings = resources.settings
+    assert settings.database_url is not None
+    own = await Database.open(settings.database_url, size=connections)
+    statements = Statements()
+    try:
+        async with AsyncExitStack() as opened:
+            for _ in range(connections):
+                connection = await opened.enter_async_context(own.connection())
+                connection.add_query_logger(statements.note)
+        over = Resources(settings, own, clock, RandomIds(), KeyRing(settings.secret_key))
+        async with an_api(over, clock, **given) as api:
+            yield api, statements
+    finally:
+        await own.close()
