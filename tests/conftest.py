@@ -1,7 +1,7 @@
 """One embedded PostgreSQL per test process, migrated once; every test starts on empty tables."""
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from dunwell.kit.ids import RandomIds
 from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
 from dunwell.kit.resources import Resources
+from tests.support.web_processes import Web, two_webs
 
 # The first merchant id of each test.
 _FIRST_MERCHANT_IDS = itertools.count(100, 100)
@@ -42,6 +43,15 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostg
     yield embedded
     server.send_signal(3)  # SIGQUIT: nothing here is worth a checkpoint
     server.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def webs(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sequence[Web]]:
+    """Two web processes on the database, in real time."""
+    with two_webs(tmp_path_factory.mktemp("webs"), postgres.url) as webs:
+        yield webs
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from dunwell.kit.clock import MovableClock
@@ -12,6 +14,7 @@ from dunwell.merchants.kept_answers import try_lock_key
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.files import a_pdf, an_image
+from tests.support.web_processes import Web
 
 
 async def test_the_same_request_gets_the_same_bytes_and_has_one_effect(api: Api) -> None:
@@ -37,6 +40,30 @@ async def test_fifty_at_once_make_one_effect(api: Api) -> None:
     assert len({content for status, content in answers if status == 200}) == 1
     assert set(Counter(status for status, _ in answers)) <= {200, 409}
     assert (await post())[0] == 200
+
+
+async def test_fifty_at_once_over_two_processes_make_one_effect(
+    api: Api, webs: Sequence[Web]
+) -> None:
+    path = f"/api/merchants/{api.nordwind.merchant_id}/claims"
+    headers = {
+        "Authorization": f"Bearer {webs[0].token_of(api.nordwind.credential)}",
+        "Idempotency-Key": "k",
+    }
+    async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+        posts = [http.post(f"{web.origin}{path}", json=[a_claim()]) for web in [*webs] * 25]
+        answers = await asyncio.gather(*posts)
+        last = [await http.post(f"{web.origin}{path}", json=[a_claim()]) for web in webs]
+
+    assert [each.status_code for each in last] == [200, 200]
+    assert {each.status_code for each in answers} <= {200, 409}
+    refused = [each for each in answers if each.status_code == 409]
+    assert {each.headers["Retry-After"] for each in refused} <= {"1"}
+    done = [each.content for each in [*answers, *last] if each.status_code == 200]
+    assert set(done) == {last[0].content}
+    assert len(done) + len(refused) == 52
+    assert await api.count("claims") == 1
+    assert await api.count("idempotency_keys") == 1
 
 
 async def test_another_request_under_the_key_is_refused(api: Api) -> None:

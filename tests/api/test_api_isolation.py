@@ -1,183 +1,221 @@
-"""No merchant sees another's data: every route, with the other merchant's ids (PROMISES 16)."""
+"""No merchant sees another's data: every route, with the other merchant's ids in every position
+(PROMISES 16).
+"""
 
+import itertools
 import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
 from dunwell.kit.clock import MovableClock
-from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.allow_credential import allow_credential
-from tests.support.api import Api, Client
-from tests.support.claims import a_claim
-from tests.support.files import a_pdf
+from dunwell.kit.resources import Resources
+from tests.support.isolation import (
+    ABSENT,
+    FREE,
+    IDS,
+    PLAIN,
+    Side,
+    Things,
+    World,
+    a_world,
+    good_body,
+)
+from tests.support.positions import Position, positions_of, put_at
 
 OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
-WITH_CLAIM = [each for each in OPERATIONS if "{claim_id}" in each.path]
-ABSENT_CLAIM, ABSENT_WORKFLOW = 999_999, "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
-ABSENT_SCENARIO, ABSENT_ITEM = 888_888, 777_777
-ABSENT_MODALITY = "01955b00-7a10-7c44-9b1d-2e5f60718293"
-ABSENT_PAYMENT = "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33"
-ABSENT_COMMUNICATION = "0195547b-2b11-7c9a-a0b1-c2d3e4f50617"
-ABSENT_DISPUTE = "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2"
-ABSENT_ATTACHMENT = "01955c04-1180-7f02-a6de-31b2c3d4e5f6"
-TICKET = {"sourceType": "TICKET", "source": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d12"}
+WITH_NAMES = [each for each in OPERATIONS if each.takes_key or each.operation_id == "changeClaim"]
+# In an order in which none stands in the way of the next.
+OTHERS = sorted(
+    (each for each in OPERATIONS if each not in WITH_NAMES),
+    key=lambda each: ("GET", "PUT", "DELETE").index(each.method),
+)
+_VARYING = {"x-request-id", "content-length"}
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NUMBER = re.compile(r'("(?:id|claimId|itemId|scenarioId)":)\d+')
+_LINK = re.compile(r"/q/[\w-]+")
 
 
-async def send(
-    client: Client, operation: Operation, merchant_id: int, **ids: object
-) -> tuple[int, str]:
-    """The answer to a good request on these ids: status, and body with the ids masked."""
-    values: dict[str, object] = {
-        "claim_id": ABSENT_CLAIM,
-        "workflow_id": ABSENT_WORKFLOW,
-        "payment_id": ABSENT_PAYMENT,
-        "item_id": ABSENT_ITEM,
-        "dispute_id": ABSENT_DISPUTE,
-        "attachment_id": ABSENT_ATTACHMENT,
-        "modality_id": ABSENT_MODALITY,
-        "scenario_id": ABSENT_SCENARIO,
-        "reference": ABSENT_COMMUNICATION,
-        **ids,
-    }
-    path = operation.path.format(merchant_id=merchant_id, **values)
-    answer = await client.send(operation.method, path, **good_body(operation))
-    text = answer.text
-    for value in (merchant_id, *values.values()):
-        text = re.sub(rf"\b{value}\b", "ID", text)
-    return answer.status_code, text
+@dataclass(frozen=True)
+class Ask:
+    """A request that is good but for the ids at some positions, which are `named`'s."""
+
+    operation: Operation
+    given: Things
+    body: Any
+    # What answers may echo.
+    named: tuple[object, ...]
 
 
-def good_body(operation: Operation) -> dict[str, Any]:
-    bodies: dict[str, dict[str, Any]] = {
-        "uploadFile": {"files": {"friendlyName": (None, "A"), "fileName": ("a.pdf", b"%PDF-")}},
-        "createClaims": {"json": [a_claim()]},
-        "changeClaim": {"json": {"email": "new@example.org"}},
-        "addFee": {"json": {"type": "DUNNING_FEE", "value": "250"}},
-        "addItem": {"json": {"reference": "x", "type": "PRIMARY", "value": "1"}},
-        "recordPayment": {"json": {"amount": 1, "currency": "EUR", "transactionId": "t"}},
-        "attachFile": {"json": TICKET},
-        "replaceAttachment": {"json": TICKET},
-        "openDispute": {"json": {"type": "DEFECTIVE"}},
-        "resolveDispute": {"json": {"outcome": "ACCEPTED"}},
-        "assignToWorkflow": {"json": [1]},
-        "assignToScenario": {"json": [1]},
-        "replayEvents": {"json": {"since": "2026-03-01T00:00:00Z"}},
-        "advanceTestClock": {"json": {"advanceTo": "2026-03-10T09:00:00Z"}},
-    }
-    return bodies.get(operation.operation_id, {})
+@pytest.fixture
+async def world(
+    resources: Resources, clock: MovableClock, is_switched: bool
+) -> AsyncIterator[World]:
+    async with AsyncExitStack() as closing:
+        yield await a_world(closing, resources, clock, is_switched=is_switched)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
-async def test_another_merchant_is_absent_to_the_byte(api: Api, operation: Operation) -> None:
-    [claim_id] = await api.hansen.create("B-1")
-
-    theirs = await send(api.nordwind, operation, api.hansen.merchant_id, claim_id=claim_id)
-    absent = await send(api.nordwind, operation, 2_000_000)
-
-    assert theirs == absent
-    assert theirs[0] == 404
+def test_it_is_said_of_every_position_what_it_holds(operation: Operation) -> None:
+    for position in positions_of(operation.operation_id):
+        last = position.name.removesuffix("/*").rpartition("/")[2]
+        is_plain = last in PLAIN.get(position.place, ())
+        assert ((position.place, position.name) in IDS) != is_plain, position
 
 
-@pytest.mark.parametrize("operation", WITH_CLAIM, ids=lambda each: each.operation_id)
-async def test_another_merchants_claim_is_absent_to_the_byte(
-    api: Api, operation: Operation
-) -> None:
-    [claim_id] = await api.hansen.create("B-1")
+@pytest.mark.parametrize("is_switched", [True, False], ids=["workflows", "scenarios"])
+async def test_another_merchants_ids_are_absent_to_the_byte(world: World) -> None:
+    before = await world.digest(world.own), await world.digest(world.theirs)
 
-    theirs = await send(api.nordwind, operation, api.nordwind.merchant_id, claim_id=claim_id)
-    absent = await send(api.nordwind, operation, api.nordwind.merchant_id)
+    leaks = [leak for each in OPERATIONS async for leak in _find_leaks(world, each)]
 
-    assert theirs == absent
-    assert theirs[0] == 404
-    assert await api.count("payments") == 0
+    assert leaks == []
+    assert (await world.digest(world.own), await world.digest(world.theirs)) == before
 
 
-async def test_another_merchants_workflow_is_absent_to_the_byte(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-    [theirs] = [each for each in OPERATIONS if each.operation_id == "assignToWorkflow"]
-    listed = (await api.hansen.get("/workflows-meta")).json()["result"]
-
-    async def ask(workflow_id: str) -> tuple[int, str]:
-        return await send(api.nordwind, theirs, api.nordwind.merchant_id, workflow_id=workflow_id)
-
-    assert await ask(listed[0]["id"]) == await ask(ABSENT_WORKFLOW)
-    assert (await ask(ABSENT_WORKFLOW))[0] == 404
-    assert claim_id
+async def _find_leaks(world: World, operation: Operation) -> AsyncIterator[tuple[object, ...]]:
+    for theirs, absent in _wrong_asks(operation, world):
+        answer = await _send(world.own, theirs)
+        seen, expected = _strict(answer, theirs), _strict(await _send(world.own, absent), absent)
+        if seen != expected or not _is_empty(answer):
+            yield operation.operation_id, theirs.named, seen, expected
 
 
-async def test_another_merchants_dispute_is_absent_to_the_byte(api: Api) -> None:
-    [own], [theirs] = await api.nordwind.create(), await api.hansen.create("B-1")
-    answer = await api.hansen.post(f"/claims/{theirs}/disputes", {"type": "DEFECTIVE"})
-    opened = answer.json()["result"]
-    [resolving] = [each for each in OPERATIONS if each.operation_id == "resolveDispute"]
+@pytest.mark.parametrize("is_switched", [True])
+@pytest.mark.parametrize("operation", WITH_NAMES, ids=lambda each: each.operation_id)
+async def test_another_merchants_own_names_are_free(world: World, operation: Operation) -> None:
+    before = await world.digest(world.theirs)
 
-    async def ask(dispute_id: str) -> tuple[int, str]:
-        merchant_id = api.nordwind.merchant_id
-        return await send(api.nordwind, resolving, merchant_id, claim_id=own, dispute_id=dispute_id)
+    for theirs, absent in _free_asks(operation, world):
+        answer = await _send(world.own, theirs)
+        assert _is_good(answer), (answer.text, theirs)
+        assert _loose(answer, theirs) == _loose(await _send(world.twin, absent), absent)
 
-    assert await ask(opened["id"]) == await ask(ABSENT_DISPUTE)
-    assert (await ask(ABSENT_DISPUTE))[0] == 404
-    listed = (await api.hansen.get(f"/claims/{theirs}/disputes")).json()["result"]
-    assert listed["items"] == [opened]
+    assert await world.digest(world.theirs) == before
 
 
-@pytest.mark.parametrize(
-    "name", ["readAttachment", "replaceAttachment", "deleteAttachment", "downloadAttachment"]
-)
-async def test_another_merchants_attachment_is_absent_to_the_byte(api: Api, name: str) -> None:
-    uploaded = await api.hansen.upload("a.pdf", a_pdf())
-    given = {"sourceType": "TICKET", "source": uploaded.json()["result"]["ticketId"]}
-    [own], [theirs] = await api.nordwind.create(), await api.hansen.create(attachments=[given])
-    listed = (await api.hansen.get(f"/claims/{theirs}/attachments")).json()["result"]
-    [operation] = [each for each in OPERATIONS if each.operation_id == name]
-
-    async def ask(attachment_id: str) -> tuple[int, str]:
-        ids = {"claim_id": own, "attachment_id": attachment_id}
-        return await send(api.nordwind, operation, api.nordwind.merchant_id, **ids)
-
-    assert await ask(listed["items"][0]["id"]) == await ask(ABSENT_ATTACHMENT)
-    assert (await ask(ABSENT_ATTACHMENT))[0] == 404
-    after = (await api.hansen.get(f"/claims/{theirs}/attachments")).json()["result"]
-    assert after == listed
+@pytest.mark.parametrize("is_switched", [True])
+async def test_what_is_asked_is_good_but_for_the_ids(world: World) -> None:
+    given = {**world.own.things, "key": None}
+    for operation in OTHERS:
+        body = good_body(operation, world.own.things)
+        answer = await world.own.send(operation, given, body)
+        assert _is_good(answer), (operation.operation_id, answer.text)
 
 
-async def test_another_merchants_communication_is_absent_to_the_byte(api: Api) -> None:
-    [claim_id] = await api.hansen.create("B-1")
-    await api.house.run()
-    listed = await api.hansen.get(f"/claims/{claim_id}/communications")
-    [sent] = listed.json()["result"]["items"]
-    [reading] = [each for each in OPERATIONS if each.operation_id == "readCommunication"]
-
-    async def ask(reference: str) -> tuple[int, str]:
-        return await send(api.nordwind, reading, api.nordwind.merchant_id, reference=reference)
-
-    assert await ask(sent["reference"]) == await ask(ABSENT_COMMUNICATION)
-    assert (await ask(ABSENT_COMMUNICATION))[0] == 404
+async def _send(side: Side, ask: Ask) -> httpx.Response:
+    return await side.send(ask.operation, ask.given, ask.body)
 
 
-async def test_lists_hold_the_merchants_own_only(api: Api) -> None:
-    await api.hansen.create("B-1")
-    await api.house.run()
-
-    assert (await api.nordwind.get("/events")).json()["result"]["items"] == []
-    assert len((await api.hansen.get("/events")).json()["result"]["items"]) == 1
-    [own] = (await api.nordwind.get("/workflows-meta")).json()["result"]
-    [other] = (await api.hansen.get("/workflows-meta")).json()["result"]
-    assert own["id"] != other["id"]
+def _is_good(answer: httpx.Response) -> bool:
+    return answer.status_code == 200 and b'"error":{' not in answer.content
 
 
-async def test_a_credential_reaches_another_merchant_once_allowed(
-    api: Api, clock: MovableClock
-) -> None:
-    path = f"/merchants/{api.nordwind.merchant_id}/workflows-meta"
-    assert (await api.hansen.send("GET", path)).status_code == 404
+def _is_empty(answer: httpx.Response) -> bool:
+    """Refused, alone or as a claim among others; or a list of nothing."""
+    if answer.status_code in (404, 422):
+        return True
+    result = answer.json()["result"]
+    if isinstance(result, dict):
+        return bool(result == {"items": [], "nextCursor": None})
+    return [each["error"]["type"] for each in result] == ["UnknownTicket"]
 
-    async with api.house.work(Actor(ActorKind.OPERATOR, "cli")) as work:
-        await allow_credential(work, api.hansen.credential.client_id, now=clock.now())
 
-    assert (await api.hansen.send("GET", path)).status_code == 200
-    back = f"/merchants/{api.hansen.merchant_id}/workflows-meta"
-    assert (await api.nordwind.send("GET", back)).status_code == 404
+def _wrong_asks(operation: Operation, world: World) -> Iterator[tuple[Ask, Ask]]:
+    """Each with the other merchant's ids, and the same with ids of nothing."""
+    names = [each.name for each in positions_of(operation.operation_id) if each.place == "path"]
+    for chosen in itertools.product((False, True), repeat=len(names)):
+        changed = [name for name, is_changed in zip(names, chosen, strict=True) if is_changed]
+        if changed:
+            yield (
+                _ask_at_path(operation, world, changed, world.theirs.things),
+                _ask_at_path(operation, world, changed, ABSENT),
+            )
+    for position in _others_positions(operation, is_free=False):
+        yield (
+            _ask_at(operation, world.own, position, world.theirs.things),
+            _ask_at(operation, world.own, position, ABSENT),
+        )
+
+
+def _free_asks(operation: Operation, world: World) -> Iterator[tuple[Ask, Ask]]:
+    for position in _others_positions(operation, is_free=True):
+        yield (
+            _ask_at(operation, world.own, position, world.theirs.things),
+            _ask_at(operation, world.twin, position, ABSENT),
+        )
+
+
+def _others_positions(operation: Operation, *, is_free: bool) -> Iterator[Position]:
+    """Behind the path. A name of the merchant's own that is asked for is no free one."""
+    for position in positions_of(operation.operation_id):
+        kind = IDS.get((position.place, position.name))
+        if kind is None or position.place == "path":
+            continue
+        if (kind in FREE and position.place != "query") == is_free:
+            yield position
+
+
+def _ask_at_path(operation: Operation, world: World, names: list[str], other: Things) -> Ask:
+    changed = {name: other[name] for name in names}
+    given = {**world.own.things, **changed, "key": None}
+    return Ask(operation, given, good_body(operation, world.own.things), tuple(changed.values()))
+
+
+def _ask_at(operation: Operation, side: Side, position: Position, other: Things) -> Ask:
+    given = {**side.things, "key": None, "fresh": f"{side.things['fresh']} {position.name}"}
+    body = good_body(operation, given)
+    kind = IDS[position.place, position.name]
+    value = other[kind] if kind != "cursor" else _cursor_of(operation, other)
+    if position.place == "query":
+        given["query"] = {position.name: value}
+    elif position.place == "header":
+        given["key"] = value
+    else:
+        body = put_at(body, position.name, value)
+    return Ask(operation, given, body, (value,))
+
+
+def _cursor_of(operation: Operation, other: Things) -> str:
+    cursor: str = (
+        other["cursors"][operation.operation_id] if "cursors" in other else other["cursor"]
+    )
+    return cursor
+
+
+def _strict(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
+    """Status, headers and body, with what the request named masked."""
+    text = answer.text
+    for value in ask.named:
+        text = re.sub(rf"\b{re.escape(str(value))}\b", "ID", text)
+    headers = {name: value for name, value in answer.headers.items() if name not in _VARYING}
+    return answer.status_code, headers, text
+
+
+def _loose(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
+    """The same with every id masked, and the names merchants give."""
+    status, headers, text = _strict(answer, ask)
+    text = _LINK.sub("LINK", _NUMBER.sub(r"\1ID", _UUID.sub("ID", str(text))))
+    return status, headers, re.sub(r"\b(own|twin)-", "", text)
+
+
+@pytest.mark.parametrize("is_switched", [True])
+async def test_lists_hold_the_merchants_own_only(world: World) -> None:
+    seen = []
+    for side in (world.own, world.theirs):
+        claims = (await side.client.get("/claims")).json()["result"]["items"]
+        events = (await side.client.get("/events")).json()["result"]["items"]
+        workflows = (await side.client.get("/workflows-meta")).json()["result"]
+        scenarios = (await side.client.get("/scenarios")).json()["result"]
+        assert {each["claim"]["merchantId"] for each in events} == {side.client.merchant_id}
+        listed = (claims, workflows, scenarios)
+        seen.append([{each["id"] for each in part} for part in listed])
+
+    assert [len(ids) for ids in seen[0]] == [2, 1, 1]
+    assert all(own.isdisjoint(theirs) for own, theirs in zip(*seen, strict=True))

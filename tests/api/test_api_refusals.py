@@ -10,7 +10,6 @@ from litestar import get
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.api import Api, a_credential, an_api, form_of
-from tests.support.claims import a_claim
 
 JSON = {"Content-Type": "application/json"}
 
@@ -32,32 +31,6 @@ async def test_what_is_no_array_of_claims_is_refused_as_a_whole(api: Api, body: 
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
     assert [each["path"] for each in answer.json()["error"]["details"]["errors"]] == [""]
-
-
-async def test_a_thousand_and_one_claims_are_refused_as_a_whole(api: Api) -> None:
-    answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}") for n in range(1001)])
-
-    assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
-    assert "1001" in answer.json()["error"]["message"]
-    assert await api.count("claims") == 0
-
-
-async def test_a_thousand_claims_are_taken(api: Api) -> None:
-    answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}") for n in range(1000)])
-
-    assert answer.status_code == 200
-    assert await api.count("claims") == 1000
-
-
-async def test_ten_mebibytes_of_json_are_the_most(api: Api) -> None:
-    content = b'["' + b"x" * (10 * 1024 * 1024) + b'"]'
-
-    answer = await api.nordwind.post("/claims", content=content, headers=JSON)
-
-    error = answer.json()["error"]
-    assert (answer.status_code, error["type"]) == (413, "PayloadTooLarge")
-    assert error["details"] == {"limit": 10 * 1024 * 1024}
-    assert answer.headers["Connection"] == "close"
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/jsonx", "text/json"])

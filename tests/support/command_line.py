@@ -18,9 +18,10 @@ class CommandLine:
             "DUNWELL_DATABASE_URL": database_url,
         }
 
-    def run(self, *words: str, **environment: str) -> Done:
+    def run(self, *words: str, stdin: str = "", **environment: str) -> Done:
+        """environment: DUNWELL_ variables; stdin: what the command can read."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],
             env={**self._environment, **environment},
-            capture_output=True, text=True, timeout=60, check=False,
+            input=stdin, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip

@@ -3,8 +3,10 @@
 from datetime import UTC, datetime
 
 from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.merchants.issue_token import issue_token
 from dunwell.merchants.lookup import find_credential_by_secret
-from dunwell.merchants.secrets import hash_secret
+from dunwell.merchants.secrets import NewCredential, hash_secret
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine
 from tests.support.merchants import a_merchant
@@ -50,6 +52,30 @@ async def test_rotating_gives_a_new_secret_beside_the_old(
     assert new != old
     assert await is_live(database, client_id, old)
     assert await is_live(database, client_id, new)
+    ended = dunwell.run("credential", "end-old-secret", client_id)
+    assert ended.stdout == f"only the newest secret of {client_id} works\n"
+    assert not await is_live(database, client_id, old)
+    assert await is_live(database, client_id, new)
+
+
+async def test_a_token_is_revoked_from_standard_input(
+    dunwell: CommandLine, database: Database
+) -> None:
+    await a_shop(database, "nordwind")
+    given = NewCredential(
+        *read_secret(dunwell.run("credential", "create", "nordwind", "erp").stdout)
+    )
+    async with database.transaction() as tx:
+        issued = await issue_token(
+            tx, given, now=datetime.now(UTC), randomness=bytes(32), ids=RandomIds()
+        )
+    done = dunwell.run("credential", "revoke-token", stdin=f"{issued.access_token}\n")
+    assert (done.stdout, done.stderr) == (f"revoked a token of {given.client_id}\n", "")
+    again = dunwell.run("credential", "revoke-token", stdin=f"{issued.access_token}\n")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.startswith("dunwell: There is no such access token")
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM access_tokens") == 0
 
 
 async def test_allowing_lets_a_credential_reach_another_merchant(
@@ -62,6 +88,11 @@ async def test_allowing_lets_a_credential_reach_another_merchant(
     assert first.stdout == f"{client_id} now reaches hansen\n"
     second = dunwell.run("credential", "allow", client_id, "hansen")
     assert second.stdout == f"{client_id} reaches already hansen\n"
+    third = dunwell.run("credential", "disallow", client_id, "hansen")
+    assert third.stdout == f"{client_id} no longer reaches hansen\n"
+    own = dunwell.run("credential", "disallow", client_id, "nordwind")
+    assert (own.returncode, own.stdout) == (1, "")
+    assert own.stderr.endswith("of nordwind itself. Revoke it instead.\n")
 
 
 async def test_an_unknown_merchant_or_credential_is_one_line_and_changes_nothing(

@@ -1,6 +1,7 @@
 """`dunwell credential`: what merchants' programs identify themselves with (CONTRACT 2)."""
 
 import secrets
+import sys
 
 import click
 
@@ -12,19 +13,23 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.allow_credential import allow_credential
 from dunwell.merchants.create_credential import REQUESTS_PER_MINUTE, create_credential
-from dunwell.merchants.lookup import find_credential
+from dunwell.merchants.disallow_credential import disallow_credential
+from dunwell.merchants.end_old_secret import end_old_secret
+from dunwell.merchants.lookup import find_credential, find_token_owner
 from dunwell.merchants.revoke_credential import revoke_credential
+from dunwell.merchants.revoke_token import revoke_token
 from dunwell.merchants.rotate_credential import rotate_credential
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
+    hash_secret,
 )
 
 
 @click.group("credential", no_args_is_help=False)
 def command() -> None:
-    """Create, revoke and rotate API credentials, and let them reach merchants."""
+    """Create, rotate and revoke API credentials, and say which merchants they reach."""
 
 
 @command.command("create")
@@ -73,6 +78,32 @@ def rotate(data_dir: str | None, client_id: str) -> None:
     _show(run_change(data_dir, "credential", _owner_of_credential(client_id), change))
 
 
+@command.command("end-old-secret")
+@data_dir_option
+@click.argument("client_id")
+def end_old(data_dir: str | None, client_id: str) -> None:
+    """End the secret that rotating CLIENT_ID left alive, before its 24 hours are over."""
+
+    async def change(work: Work, resources: Resources) -> None:
+        await end_old_secret(work, client_id, now=resources.clock.now())
+
+    run_change(data_dir, "credential", _owner_of_credential(client_id), change)
+    click.echo(f"only the newest secret of {client_id} works")
+
+
+@command.command("revoke-token")
+@data_dir_option
+def revoke_one_token(data_dir: str | None) -> None:
+    """Revoke the access token read from standard input; its credential stays."""
+    token = sys.stdin.readline().strip()
+
+    async def change(work: Work, resources: Resources) -> str:
+        return await revoke_token(work, token, now=resources.clock.now())
+
+    client_id = run_change(data_dir, "credential", _owner_of_token(token), change)
+    click.echo(f"revoked a token of {client_id}")
+
+
 @command.command("allow")
 @data_dir_option
 @click.argument("client_id")
@@ -87,6 +118,20 @@ def allow(data_dir: str | None, client_id: str, merchant: str) -> None:
     click.echo(f"{client_id} {'now reaches' if is_new else 'reaches already'} {merchant}")
 
 
+@command.command("disallow")
+@data_dir_option
+@click.argument("client_id")
+@click.argument("merchant")
+def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
+    """Let the credential CLIENT_ID reach MERCHANT (its key) no more, at once."""
+
+    async def change(work: Work, _resources: Resources) -> bool:
+        return await disallow_credential(work, client_id)
+
+    was_reached = run_change(data_dir, "credential", merchant_of_key(merchant), change)
+    click.echo(f"{client_id} {'no longer reaches' if was_reached else 'did not reach'} {merchant}")
+
+
 def _show(credential: NewCredential) -> None:
     click.echo(f"client_id      {credential.client_id}")
     click.echo(f"client_secret  {credential.client_secret}")
@@ -99,5 +144,15 @@ def _owner_of_credential(client_id: str) -> Find:
         if credential is None:
             raise NotFound(f"There is no credential {client_id}. Check the client id.")
         return credential.owner_id
+
+    return find
+
+
+def _owner_of_token(token: str) -> Find:
+    async def find(tx: Connection) -> int:
+        merchant_id = await find_token_owner(tx, hash_secret(token))
+        if merchant_id is None:
+            raise NotFound("There is no such access token; it may have expired. Nothing changed.")
+        return merchant_id
 
     return find

@@ -43,6 +43,9 @@ WHERE credential.client_id = $1
 
 _FIND_CREDENTIAL = "SELECT merchant_id, credential_id FROM credentials WHERE client_id = $1"
 
+# Rides on access_tokens_token_hash_key.
+_FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
+
 _FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
 
 
@@ -78,6 +81,12 @@ async def find_credential(tx: Connection, client_id: str) -> CredentialKey | Non
     """The credential with this id, revoked ones included."""
     row = await tx.fetchrow(_FIND_CREDENTIAL, client_id)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
+
+
+async def find_token_owner(tx: Connection, token_hash: bytes) -> int | None:
+    """The merchant whose credential the token was issued to, expired ones included."""
+    merchant_id: int | None = await tx.fetchval(_FIND_ISSUER, token_hash)
+    return merchant_id
 
 
 async def find_merchant_id_by_key(tx: Connection, key: str) -> int | None:

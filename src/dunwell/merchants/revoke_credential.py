@@ -5,7 +5,7 @@ from datetime import datetime
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.merchants.store import save_revocation
+from dunwell.merchants.store_revocations import save_revocation
 
 
 async def revoke_credential(work: Work, client_id: str, *, now: datetime) -> None:

@@ -52,13 +52,6 @@ WHERE merchant_id = $1
 ORDER BY created_at, credential_id
 """
 
-_REVOKE_CREDENTIAL = """
-UPDATE credentials
-SET revoked_at = $3
-WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
-RETURNING credential_id
-"""
-
 # The secret so far ends at $5, one that was already ending ends now ($4): two live at most.
 _ROTATE = """
 WITH live AS (
@@ -138,14 +131,6 @@ async def save_credential(
 
 async def load_credentials(tx: Connection, merchant_id: int) -> Sequence[Credential]:
     return [Credential(**row) for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)]
-
-
-async def save_revocation(
-    tx: Connection, merchant_id: int, client_id: str, now: datetime
-) -> UUID | None:
-    """Revoke a live credential; None: there is none with this id."""
-    credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
-    return credential_id
 
 
 async def save_rotation(

@@ -1,0 +1,78 @@
+"""The SQL that ends access: of a credential, a token, an old secret, a reach. No rules.
+
+Tokens, secrets and reaches are read on each request, so what is ended here is ended everywhere.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+from dunwell.merchants.access import CredentialKey
+
+_REVOKE_CREDENTIAL = """
+UPDATE credentials
+SET revoked_at = $3
+WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+RETURNING credential_id
+"""
+
+# Rides on the primary key.
+_REMOVE_ISSUED = """
+DELETE FROM access_tokens AS token
+USING credentials AS credential
+WHERE token.merchant_id = $1
+    AND token.token_hash = $2
+    AND token.expires_at > $3
+    AND credential.merchant_id = token.merchant_id
+    AND credential.credential_id = token.credential_id
+RETURNING credential.client_id
+"""
+
+# The newest secret alone has no end.
+_END_ROTATED = """
+UPDATE credential_secrets AS secret
+SET expires_at = $3
+FROM credentials AS credential
+WHERE credential.merchant_id = $1
+    AND credential.client_id = $2
+    AND credential.revoked_at IS NULL
+    AND secret.merchant_id = credential.merchant_id
+    AND secret.credential_id = credential.credential_id
+    AND secret.expires_at > $3
+RETURNING secret.credential_id
+"""
+
+_REMOVE_REACH = """
+DELETE FROM credential_reach
+WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
+RETURNING credential_id
+"""
+
+
+async def save_revocation(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> UUID | None:
+    """Revoke a live credential; None: there is none with this id."""
+    credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
+    return credential_id
+
+
+async def remove_token(
+    tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
+) -> str | None:
+    """Remove a live token of the merchant's; answers its credential's client id. None: none is."""
+    client_id: str | None = await tx.fetchval(_REMOVE_ISSUED, merchant_id, token_hash, now)
+    return client_id
+
+
+async def save_old_secret_end(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> bool:
+    """End the secret that a rotation left alive; False: there is none."""
+    return await tx.fetchval(_END_ROTATED, merchant_id, client_id, now) is not None
+
+
+async def remove_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
+    """Let a credential reach the merchant no more; False: it does not."""
+    removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
+    return removed is not None

@@ -1,0 +1,185 @@
+"""Credentials over two web processes: what is ended anywhere, ends on both at once."""
+
+import math
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from dunwell.errors import InvalidState, NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.allow_credential import allow_credential
+from dunwell.merchants.create_credential import create_credential
+from dunwell.merchants.disallow_credential import disallow_credential
+from dunwell.merchants.end_old_secret import end_old_secret
+from dunwell.merchants.revoke_credential import revoke_credential
+from dunwell.merchants.revoke_token import revoke_token
+from dunwell.merchants.rotate_credential import rotate_credential
+from dunwell.merchants.secrets import (
+    CREDENTIAL_RANDOM_BYTES,
+    SECRET_RANDOM_BYTES,
+    NewCredential,
+)
+from tests.support.house import House, a_house
+from tests.support.web_processes import Web
+
+
+@dataclass(frozen=True)
+class Office:
+    """Two merchants, their operator, and the two processes that serve them. Real time."""
+
+    webs: Sequence[Web]
+    nordwind: House
+    hansen: House
+
+    @asynccontextmanager
+    async def work(self, house: House | None = None) -> AsyncIterator[Work]:
+        async with (house or self.nordwind).work(SYSTEM) as work:
+            yield work
+
+    async def create(self, name: str = "erp", per_minute: int = 600) -> NewCredential:
+        async with self.work() as work:
+            return await create_credential(
+                work, name, now=datetime.now(UTC),
+                randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
+                requests_per_minute=per_minute,
+            )  # fmt: skip
+
+    def ask(self, token: str, house: House | None = None) -> list[int]:
+        """How each process answers a request for one of the merchants."""
+        path = f"/merchants/{(house or self.nordwind).merchant.merchant_id}/events"
+        return [web.call("GET", path, token).status_code for web in self.webs]
+
+    def obtain(self, credential: NewCredential) -> list[int]:
+        return [web.obtain_token(credential).status_code for web in self.webs]
+
+
+@pytest.fixture
+async def office(webs: Sequence[Web], resources: Resources, clock: MovableClock) -> Office:
+    houses = [await a_house(resources, clock, key=key) for key in ("nordwind", "hansen")]
+    return Office(webs, *houses)
+
+
+async def test_a_revoked_credential_and_its_tokens_end_on_both_at_once(office: Office) -> None:
+    credential, other = await office.create(), await office.create("shop")
+    token, kept = office.webs[0].token_of(credential), office.webs[0].token_of(other)
+    assert office.ask(token) == [200, 200]
+
+    async with office.work() as work:
+        await revoke_credential(work, credential.client_id, now=datetime.now(UTC))
+
+    assert office.ask(token) == [401, 401]
+    assert office.obtain(credential) == [401, 401]
+    assert office.ask(kept) == [200, 200]
+    assert office.obtain(other) == [200, 200]
+
+
+async def test_a_revoked_token_ends_on_both_at_once_and_leaves_its_credential(
+    office: Office,
+) -> None:
+    credential = await office.create()
+    token, kept = (web.token_of(credential) for web in office.webs)
+    assert office.ask(token) == [200, 200]
+
+    async with office.work() as work:
+        assert await revoke_token(work, token, now=datetime.now(UTC)) == credential.client_id
+
+    assert office.ask(token) == [401, 401]
+    assert office.ask(kept) == [200, 200]
+    for house, given in ((office.nordwind, token), (office.hansen, kept)):
+        with pytest.raises(NotFound):
+            async with office.work(house) as work:
+                await revoke_token(work, given, now=datetime.now(UTC))
+    assert office.ask(kept) == [200, 200]
+
+
+async def test_both_secrets_live_while_rotating_until_the_old_one_is_ended(office: Office) -> None:
+    old = await office.create()
+    async with office.work() as work:
+        randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
+        new = await rotate_credential(
+            work, old.client_id, now=datetime.now(UTC), randomness=randomness
+        )
+    assert (office.obtain(old), office.obtain(new)) == ([200, 200], [200, 200])
+
+    async with office.work() as work:
+        await end_old_secret(work, old.client_id, now=datetime.now(UTC))
+
+    assert (office.obtain(old), office.obtain(new)) == ([401, 401], [200, 200])
+    with pytest.raises(NotFound):
+        async with office.work() as work:
+            await end_old_secret(work, old.client_id, now=datetime.now(UTC))
+    assert office.obtain(new) == [200, 200]
+
+
+async def test_a_shared_credential_reaches_the_other_merchant_while_it_is_allowed(
+    office: Office,
+) -> None:
+    credential = await office.create()
+    token = office.webs[0].token_of(credential)
+    assert office.ask(token, office.hansen) == [404, 404]
+
+    async with office.work(office.hansen) as work:
+        assert await allow_credential(work, credential.client_id, now=datetime.now(UTC))
+    assert office.ask(token, office.hansen) == [200, 200]
+
+    async with office.work(office.hansen) as work:
+        assert await disallow_credential(work, credential.client_id)
+        assert not await disallow_credential(work, credential.client_id)
+    assert office.ask(token, office.hansen) == [404, 404]
+    assert office.ask(token) == [200, 200]
+
+
+async def test_a_credential_always_reaches_its_own_merchant(office: Office) -> None:
+    credential = await office.create()
+    token = office.webs[0].token_of(credential)
+
+    with pytest.raises(InvalidState):
+        async with office.work() as work:
+            await disallow_credential(work, credential.client_id)
+
+    assert office.ask(token) == [200, 200]
+
+
+async def test_a_limit_is_one_credentials_over_both_processes_and_all_its_merchants(
+    office: Office,
+) -> None:
+    small, large = await office.create("small", per_minute=8), await office.create("large")
+    async with office.work(office.hansen) as work:
+        await allow_credential(work, small.client_id, now=datetime.now(UTC))
+    spent, free = office.webs[0].token_of(small), office.webs[0].token_of(large)
+
+    answers, refused = _spend_within_a_minute(office, spent)
+
+    assert answers == [200] * 8 + [429] * 4
+    assert refused.json()["error"]["type"] == "RateLimited"
+    assert "8 requests a minute" in refused.json()["error"]["message"]
+    assert abs(int(refused.headers["Retry-After"]) - _seconds_left()) <= 2
+    assert office.ask(free) == [200, 200]
+
+
+def _spend_within_a_minute(office: Office, token: str) -> tuple[list[int], httpx.Response]:
+    """Twelve answers and a last one; all anew if the minute of the clock ended meanwhile."""
+    while True:
+        minute = time.time() // 60
+        answers = [
+            status
+            for house in (office.nordwind, office.hansen) * 3
+            for status in office.ask(token, house)
+        ]
+        path = f"/merchants/{office.nordwind.merchant.merchant_id}/events"
+        refused = office.webs[1].call("GET", path, token)
+        if time.time() // 60 == minute:
+            return answers, refused
+
+
+def _seconds_left() -> int:
+    return 60 - math.floor(time.time() % 60)

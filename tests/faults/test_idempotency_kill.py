@@ -1,0 +1,106 @@
+"""A web process dies by kill -9 at the commit of a POST: under its Idempotency-Key the same request
+has one effect and one answer (PROMISES 11).
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from tests.faults.installation import ROUNDS
+from tests.support.api import a_credential
+from tests.support.claims import a_claim
+from tests.support.commit_gate import Point, a_commit_gate
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.web_processes import Web, a_web
+
+pytestmark = pytest.mark.faults
+
+# Path, body, and the table that shows the effect.
+EFFECTS: dict[str, tuple[str, Any, str]] = {
+    "claims": ("/claims", [a_claim("INV-2"), a_claim("INV-3")], "claims"),
+    "payment": (
+        "/claims/{}/payments",
+        {"amount": 100, "currency": "EUR", "transactionId": "t-1"},
+        "payments",
+    ),
+    "dispute": ("/claims/{}/disputes", {"type": "DEFECTIVE"}, "disputes"),
+}
+
+
+@dataclass
+class Shop:
+    """A merchant with a claim, and the process that stays alive."""
+
+    house: House
+    claim_id: int
+    survivor: Web
+    token: str
+
+    async def count(self, table: str) -> int:
+        rows = await self.house.rows(f"SELECT count(*) FROM {table} WHERE merchant_id = $1")
+        count: int = rows[0]["count"]
+        return count
+
+    async def post(self, web: Web, path: str, body: Any) -> httpx.Response:
+        whole = f"/merchants/{self.house.merchant.merchant_id}{path.format(self.claim_id)}"
+        return await asyncio.to_thread(web.call, "POST", whole, self.token, "k-1", json=body)
+
+    async def repeat(self, path: str, body: Any) -> httpx.Response:
+        """As a client does: again for as long as the first is said to be running."""
+        while True:
+            answer = await self.post(self.survivor, path, body)
+            if answer.status_code != 409:
+                return answer
+            assert answer.headers["Retry-After"] == "1"
+
+
+@pytest.fixture
+async def shop(webs: Sequence[Web], resources: Resources) -> Shop:
+    house = await a_house(resources, MovableClock(datetime.now(UTC)), a_definition())
+    [claim_id] = await house.create()
+    return Shop(house, claim_id, webs[0], webs[0].token_of(await a_credential(house)))
+
+
+@pytest.fixture
+async def folder() -> AsyncIterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+@pytest.mark.parametrize("point", Point)
+@pytest.mark.parametrize("effect", EFFECTS)
+async def test_killed_at_its_commit_a_post_has_one_effect_under_its_key(
+    shop: Shop, postgres: EmbeddedPostgres, folder: Path, effect: str, point: Point, _round: int
+) -> None:
+    path, body, table = EFFECTS[effect]
+    before = await shop.count(table)
+    async with a_commit_gate(postgres, folder, point) as gate:
+        with a_web(shop.survivor.data_dir, gate.url) as web:
+            gate.crash = web.process.kill
+            with pytest.raises(httpx.TransportError):
+                await shop.post(web, path, body)
+            assert gate.is_shut
+    is_done = point is Point.AFTER
+    created = len(body) if isinstance(body, list) else 1
+    assert await shop.count(table) == before + created * is_done
+    assert await shop.count("idempotency_keys") == int(is_done)
+
+    first = await shop.repeat(path, body)
+
+    assert first.status_code == 200
+    assert '"error":{' not in first.text
+    assert (await shop.repeat(path, body)).content == first.content
+    assert await shop.count(table) == before + created
+    assert await shop.count("idempotency_keys") == 1

@@ -1,0 +1,257 @@
+"""Three merchants that have one of everything: one who asks, its twin, and another.
+
+What a position holds is said here, for every position of every route: a new one has to be added.
+"""
+
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httpx
+import msgspec
+from litestar import Litestar
+
+from dunwell.api.app import build_app
+from dunwell.api.catalogue import ENDPOINTS
+from dunwell.api.operation import Operation
+from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Guards
+from tests.support.api import ORIGIN, Client, a_client
+from tests.support.claims import a_claim
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.files import a_pdf
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.modalities import OFFERING, Arrangement
+
+Things = dict[str, Any]
+
+# What belongs to one merchant, by where it is named.
+IDS = {
+    ("path", "merchant_id"): "merchant_id",
+    ("path", "claim_id"): "claim_id",
+    ("path", "item_id"): "item_id",
+    ("path", "payment_id"): "payment_id",
+    ("path", "modality_id"): "modality_id",
+    ("path", "dispute_id"): "dispute_id",
+    ("path", "attachment_id"): "attachment_id",
+    ("path", "workflow_id"): "workflow_id",
+    ("path", "scenario_id"): "scenario_id",
+    ("path", "reference"): "reference",
+    ("query", "claimId"): "claim_id",
+    ("query", "referenceNumber"): "reference_number",
+    ("query", "customerNumber"): "customer_number",
+    ("query", "cursor"): "cursor",
+    ("header", "Idempotency-Key"): "key",
+    ("body", "/*"): "claim_id",
+    ("body", "/*/claimId"): "claim_id",
+    ("body", "/claimIds/*"): "claim_id",
+    ("body", "/itemId"): "primary_item_id",
+    ("body", "/source"): "ticket",
+    ("body", "/*/attachments/*/source"): "ticket",
+    ("body", "/endpointId"): "endpoint_id",
+    ("body", "/transactionId"): "transaction_id",
+    ("body", "/*/referenceNumber"): "reference_number",
+    ("body", "/*/customerNumber"): "customer_number",
+    ("body", "/customerNumber"): "customer_number",
+}
+# Names a merchant gives: another's are as free as any.
+FREE = {"transaction_id", "reference_number", "customer_number", "key"}
+# What names nothing: facts, choices, instants, texts.
+_PLAIN_FIELDS = """
+address addressLine2 city country postalCode street advanceTo amount caseNumber companyName
+contractNumber currency customFields dateOfBirth debtorLastName debtorName dueDate email
+endClaim fileName friendlyName itemDate language maxDeferralDate message mobileNumber
+outcome paidAt providerName reason reference since sourceType type types until value
+"""
+PLAIN = {
+    "query": frozenset(("limit", "since", "status", "type", "until", "updatedSince")),
+    "body": frozenset(_PLAIN_FIELDS.split()),
+}
+ABSENT: Things = {
+    "merchant_id": 2_000_000,
+    "claim_id": 999_999,
+    "item_id": 777_777,
+    "primary_item_id": 777_777,
+    "scenario_id": 888_888,
+    "payment_id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+    "modality_id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
+    "dispute_id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+    "attachment_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
+    "workflow_id": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
+    "reference": "0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
+    "ticket": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d12",
+    "endpoint_id": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d13",
+    "reference_number": "nobody-1",
+    "customer_number": "nobody-c",
+    "transaction_id": "nobody-t",
+    "key": "nobody-k",
+    "cursor": "bm9ib2R5",
+}
+_CONFIGURATION = msgspec.structs.replace(
+    OFFERING, guards=Guards(max_contacts_per_day=9, max_contacts_per_week=9)
+)
+_REMINDER = {**DOCUMENT["steps"][0], "send": "IMMEDIATE"}
+_STEPS = [_REMINDER, {**_REMINDER, "id": 2}, {"id": 3, "name": "Wait", "kind": "WAIT", "days": 30}]
+_TABLES = """
+SELECT table_name FROM information_schema.columns
+WHERE table_schema = 'public' AND column_name = 'merchant_id' AND table_name <> 'request_quotas'
+ORDER BY table_name
+"""
+
+
+@dataclass
+class Side:
+    """A merchant, its client, and one of everything that is its own."""
+
+    house: House
+    client: Client
+    things: Things = field(default_factory=dict)
+
+    async def send(self, operation: Operation, given: Things, body: Any) -> httpx.Response:
+        """given: the path's ids; `query` and `key` when there are any."""
+        path = operation.path.format(**given)
+        files = {"files": body} if operation.operation_id == "uploadFile" else {}
+        sent = files or ({} if body is None else {"json": body})
+        return await self.client.send(
+            operation.method, path, key=given.get("key"), params=given.get("query"), **sent
+        )
+
+
+@dataclass
+class World:
+    app: Litestar
+    own: Side
+    twin: Side
+    theirs: Side
+
+    async def digest(self, side: Side) -> Things:
+        """Of every table the rows that are this merchant's, requests counted apart."""
+        resources, merchant_id = side.house.resources, side.client.merchant_id
+        async with resources.database.connection() as connection:
+            tables = [row["table_name"] for row in await connection.fetch(_TABLES)]
+            rows = await connection.fetch(
+                " UNION ALL ".join(
+                    f"SELECT '{each}' AS name, count(*) AS rows,"
+                    f" md5(string_agg(t::text, '' ORDER BY t::text)) AS digest"
+                    f" FROM {each} t WHERE merchant_id = $1"
+                    for each in tables
+                ),
+                merchant_id,
+            )
+        return {row["name"]: (row["rows"], row["digest"]) for row in rows}
+
+
+async def a_world(
+    closing: AsyncExitStack, resources: Resources, clock: MovableClock, *, is_switched: bool
+) -> World:
+    """Sandbox merchants with scenarios, which became workflows if they are switched."""
+    channels = [ScriptedChannel()]
+    app = build_app(resources, channels)
+    for close in app.on_shutdown:
+        closing.push_async_callback(cast(Any, close))
+    transport = httpx.ASGITransport(cast(Any, app))
+    http = await closing.enter_async_context(
+        httpx.AsyncClient(transport=transport, base_url=ORIGIN)
+    )
+    sides = []
+    for key in ("own", "twin", "theirs"):
+        house = await a_house(
+            resources, clock, a_definition(steps=_STEPS), key=key, channels=channels,
+            configuration=_CONFIGURATION, sandbox=True, switched_to_workflows=False,
+        )  # fmt: skip
+        side = Side(house, await a_client(http, house))
+        await _create(side, key)
+        sides.append(side)
+    await sides[0].house.run()
+    for side in sides:
+        await _furnish(side)
+        if is_switched:
+            await side.house.switch()
+    return World(app, *sides)
+
+
+async def _create(side: Side, key: str) -> None:
+    """Two claims, the first with two files, and the names that are the merchant's own."""
+    client, things = side.client, side.things
+    things |= {
+        "merchant_id": client.merchant_id, "key": f"{key}-k", "reference_number": f"{key}-1",
+        "customer_number": f"{key}-c", "transaction_id": f"{key}-t", "fresh": f"{key}-fresh",
+    }  # fmt: skip
+    tickets = [(await client.upload(name, a_pdf())).json()["result"]["ticketId"] for name in "ab"]
+    things["ticket"] = tickets[0]
+    attached = [{"sourceType": "TICKET", "source": each} for each in tickets]
+    claim = a_claim(f"{key}-1", customerNumber=f"{key}-c", attachments=attached)
+    answer = await client.post("/claims", [claim, a_claim(f"{key}-2")], key=things["key"])
+    things["claim_id"] = answer.json()["result"][0]["id"]
+
+
+async def _furnish(side: Side) -> None:
+    """Two of all that is listed, so that each list has a cursor."""
+    client, things, claim = side.client, side.things, f"/claims/{side.things['claim_id']}"
+    payment = {"amount": 1, "currency": "EUR", "transactionId": things["transaction_id"]}
+    paid = await client.post(f"{claim}/payments", payment)
+    things["payment_id"] = paid.json()["result"]["id"]
+    # Nothing of the payment is for the fee, which may be deleted therefore.
+    fee = await client.post(f"{claim}/fees", {"type": "DUNNING_FEE", "value": "250"})
+    things["item_id"] = fee.json()["result"]["item"]["id"]
+    things["primary_item_id"] = (await client.get(claim)).json()["result"]["items"][0]["id"]
+    arrangement = Arrangement(side.house, things["claim_id"])
+    await arrangement.reject((await arrangement.ask()).modality_id)
+    things["modality_id"] = str((await arrangement.ask()).modality_id)
+    for _ in range(2):
+        opened = await client.post(f"{claim}/disputes", {"type": "DEFECTIVE"})
+        things["dispute_id"] = opened.json()["result"]["id"]
+    listed = (await client.get(f"{claim}/attachments")).json()["result"]["items"]
+    things["attachment_id"] = listed[0]["id"]
+    sent = (await client.get(f"{claim}/communications")).json()["result"]["items"]
+    things["reference"] = sent[0]["reference"]
+    things["workflow_id"] = (await client.get("/workflows-meta")).json()["result"][0]["id"]
+    things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
+    async with side.house.work() as work:
+        wanted = WantedEndpoint("http://127.0.0.1:9/hook", ("*",), None)
+        keys = side.house.resources.keys
+        added = await add_endpoint(work, keys, wanted, is_development=True)
+    things["endpoint_id"] = str(added.endpoint_id)
+    things["cursors"] = {name: cursor async for name, cursor in _cursors(side)}
+
+
+async def _cursors(side: Side) -> Any:
+    for operation in _lists():
+        answer = await side.send(
+            operation, {**side.things, "key": None, "query": {"limit": 1}}, None
+        )
+        cursor = answer.json()["result"]["nextCursor"]
+        assert cursor is not None, operation.operation_id
+        yield operation.operation_id, cursor
+
+
+def _lists() -> Iterator[Operation]:
+    for endpoint in ENDPOINTS:
+        if any(each.name == "cursor" for each in endpoint.operation.parameters):
+            yield endpoint.operation
+
+
+def good_body(operation: Operation, things: Things) -> Any:
+    """A body that is accepted, naming the merchant's own things."""
+    ticket = {"sourceType": "TICKET", "source": things["ticket"]}
+    fresh = things["fresh"]
+    bodies: dict[str, Any] = {
+        "uploadFile": {"friendlyName": (None, "A"), "fileName": ("a.pdf", a_pdf())},
+        "createClaims": [a_claim(fresh, attachments=[ticket])],
+        "changeClaim": {"email": "new@example.org"},
+        "addFee": {"type": "DUNNING_FEE", "value": "250", "itemId": things["primary_item_id"]},
+        "addItem": {"reference": "x", "type": "PRIMARY", "value": "1"},
+        "recordPayment": {"amount": 1, "currency": "EUR", "transactionId": fresh},
+        "attachFile": ticket,
+        "replaceAttachment": ticket,
+        "openDispute": {"type": "DEFECTIVE"},
+        "resolveDispute": {"outcome": "ACCEPTED"},
+        "assignToWorkflow": {"claimIds": [things["claim_id"]]},
+        "assignToScenario": {"claimIds": [things["claim_id"]]},
+        "replayEvents": {"since": "2026-03-01T00:00:00Z", "endpointId": things["endpoint_id"]},
+        "advanceTestClock": {"advanceTo": "2026-03-03T09:00:00Z"},
+    }
+    return bodies.get(operation.operation_id)

@@ -1,0 +1,79 @@
+"""Web processes of the product on one database, each on a socket of its own, to be killed."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from dunwell.merchants.secrets import NewCredential
+from tests.support.api import form_of
+
+# A process on a busy machine takes its time to start.
+_PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Web:
+    """One `dunwell web`."""
+
+    process: subprocess.Popen[bytes]
+    origin: str
+    data_dir: Path
+
+    def call(
+        self, method: str, path: str, token: str = "", key: str | None = None, **given: object
+    ) -> httpx.Response:
+        """path: below /api. given: what httpx takes."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        return httpx.request(
+            method, f"{self.origin}/api{path}", headers=headers, timeout=_PATIENCE_SECONDS, **given  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def obtain_token(self, credential: NewCredential) -> httpx.Response:
+        return self.call("POST", "/token", data=form_of(credential))
+
+    def token_of(self, credential: NewCredential) -> str:
+        answer = self.obtain_token(credential)
+        assert answer.status_code == 200, answer.text
+        token: str = answer.json()["access_token"]
+        return token
+
+
+@contextmanager
+def a_web(data_dir: Path, database_url: str) -> Iterator[Web]:
+    """A web process; killed at the end at the latest. Its socket listens at once: who connects
+    before it is up waits for it."""
+    with socket.socket() as listening, ExitStack() as ending:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        number = listening.fileno()
+        environment = {
+            **{name: value for name, value in os.environ.items() if "DUNWELL" not in name},
+            "DUNWELL_DATA_DIR": str(data_dir),
+            "DUNWELL_DATABASE_URL": database_url,
+            "DUNWELL_LOG_LEVEL": "error",
+        }
+        command = [sys.executable, "-m", "dunwell", "web", "--listener", str(number)]
+        process = subprocess.Popen(command, env=environment, pass_fds=[number])
+        ending.callback(process.wait)
+        ending.callback(process.kill)
+        host, port = listening.getsockname()
+        listening.close()
+        yield Web(process, f"http://{host}:{port}", data_dir)
+
+
+@contextmanager
+def two_webs(data_dir: Path, database_url: str) -> Iterator[Sequence[Web]]:
+    """Two web processes, both up."""
+    with a_web(data_dir, database_url) as one, a_web(data_dir, database_url) as two:
+        for web in (one, two):
+            assert httpx.get(f"{web.origin}/readyz", timeout=_PATIENCE_SECONDS).status_code == 200
+        yield one, two
