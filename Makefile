@@ -2,6 +2,7 @@
 #   make setup    install            make demo     the life of a claim, told as it happens (ONCE=1: and end)
 #   make check    lint, types, ...   make test     the tests
 #   make faults   tests that kill    make e2e      the debtor's pages in a browser
+#   make contract the whole API, tried at each limit of what its document says
 #   make bench    figures beside their references
 #   make lock     the lock files anew
 PYTHON ?= python3
@@ -14,12 +15,13 @@ ARGS ?=
 VENV := .venv
 VNU := var/vnu/node_modules/vnu-jar/build/dist/vnu.jar
 STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/index.js
+OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: setup demo test check bench faults e2e lock clean
+.PHONY: setup demo test check contract bench faults e2e lock clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/installed
@@ -37,11 +39,15 @@ check: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_size.py
 
+# Schemathesis with 20 examples of each operation; make test takes two, and few of the limits.
+contract: $(VENV)/installed-dev
+	SCHEMATHESIS=full $(BIN)/python -m pytest -n 2 tests/api/test_api_schemathesis.py $(ARGS)
+
 faults: $(VENV)/installed-dev
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
 
 # Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
-e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS)
+e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)
 	$(BIN)/python -m pytest tests/browser $(ARGS)
 
 bench: $(VENV)/installed-bench
@@ -74,6 +80,11 @@ $(VNU):
 # What receivers written in JavaScript verify webhooks with.
 $(STANDARD_WEBHOOKS):
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/standardwebhooks standardwebhooks@1.1.1
+	@test -f $@ && touch $@
+
+# What merchants' programs written in JavaScript ask for tokens with, and what it needs itself.
+$(OPENID_CLIENT):
+	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/openid-client openid-client@6.8.9 oauth4webapi@3.8.8 jose@6.2.15
 	@test -f $@ && touch $@
 
 # Every version anew, within what the .in files ask for.

@@ -73,6 +73,19 @@ async def test_flow_2_a_file_is_attached_to_a_claim_that_is_there(api: Api) -> N
     assert await list_all(api, claim_id) == [second, first]
 
 
+async def test_a_claim_is_read_with_its_attachments_newest_first(api: Api) -> None:
+    ticket_id = await upload(api.nordwind)
+    bare, claim_id = await api.nordwind.create("A-1", "A-2")
+    await attached(api, claim_id)
+    await attach(api, claim_id, ticket_id)
+
+    claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]
+
+    assert len(claim["attachments"]) == 2
+    assert claim["attachments"] == await list_all(api, claim_id)
+    assert (await api.nordwind.get(f"/claims/{bare}")).json()["result"]["attachments"] == []
+
+
 async def test_flow_3_a_file_of_several_claims_lives_as_long_as_one_uses_it(api: Api) -> None:
     ticket_id = await upload(api.nordwind)
     one, two = await api.nordwind.create("A-1", "A-2", attachments=[naming(ticket_id)])

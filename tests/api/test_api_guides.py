@@ -32,6 +32,11 @@ def test_every_error_type_has_its_section_with_cause_and_remedy(kind: object) ->
     )
 
 
+def test_the_guide_has_a_section_of_every_error_type_and_of_no_other() -> None:
+    sections = re.findall(r"## (\w+) Status \d+\.", ERRORS)
+    assert sorted(sections) == sorted(each.name for each in KINDS)
+
+
 def test_every_fault_code_is_in_the_guide_and_no_other() -> None:
     rows = re.findall(r"\| `([A-Z_]+)` \| ([^|]+) \|", ERRORS)
     assert dict(rows) == FAULT_CODES

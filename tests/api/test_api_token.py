@@ -2,11 +2,13 @@
 
 import asyncio
 import base64
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from authlib.integrations.base_client import OAuthError as AuthlibError
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from oauthlib.oauth2 import BackendApplicationClient, InvalidClientError
 from requests.auth import HTTPBasicAuth
@@ -16,6 +18,9 @@ from dunwell.kit.clock import MovableClock
 from dunwell.merchants.secrets import NewCredential
 from tests.support.api import Api, form_of
 from tests.support.api_server import a_server
+
+# Origin, credential, "basic" or "form": the token's answer.
+Fetch = Callable[[str, NewCredential, str], dict[str, Any]]
 
 
 def basic(client_id: str, secret: str) -> dict[str, str]:
@@ -131,7 +136,7 @@ async def test_forged_and_malformed_tokens_are_refused_and_nothing_is_stored(api
     assert await api.count("claims") == 0
 
 
-def fetch_by_requests_oauthlib(origin: str, credential: NewCredential, way: str) -> dict[str, str]:
+def fetch_by_requests_oauthlib(origin: str, credential: NewCredential, way: str) -> dict[str, Any]:
     session = OAuth2Session(client=BackendApplicationClient(client_id=credential.client_id))
     given: dict[str, Any] = {
         "client_secret": credential.client_secret,
@@ -139,39 +144,52 @@ def fetch_by_requests_oauthlib(origin: str, credential: NewCredential, way: str)
     }
     if way == "basic":
         given = {"auth": HTTPBasicAuth(credential.client_id, credential.client_secret)}
-    token: dict[str, str] = session.fetch_token(f"{origin}/api/token", **given)
+    token: dict[str, Any] = session.fetch_token(f"{origin}/api/token", **given)
     return token
 
 
-def fetch_by_authlib(origin: str, credential: NewCredential, way: str) -> dict[str, str]:
+def fetch_by_authlib(origin: str, credential: NewCredential, way: str) -> dict[str, Any]:
     method = "client_secret_basic" if way == "basic" else "client_secret_post"
     session = AuthlibSession(
         credential.client_id, credential.client_secret, token_endpoint_auth_method=method
     )
-    token: dict[str, str] = session.fetch_token(
+    token: dict[str, Any] = session.fetch_token(
         f"{origin}/api/token", grant_type="client_credentials"
     )
     return token
 
 
+STOCK_CLIENTS = [fetch_by_requests_oauthlib, fetch_by_authlib]
+
+
 @pytest.mark.parametrize("way", ["basic", "form"])
-@pytest.mark.parametrize("fetch", [fetch_by_requests_oauthlib, fetch_by_authlib])
-async def test_stock_clients_get_a_token_that_works(
-    api: Api, monkeypatch: pytest.MonkeyPatch, fetch: object, way: str
+@pytest.mark.parametrize("fetch", STOCK_CLIENTS)
+async def test_stock_clients_get_a_token_that_works_for_an_hour(
+    api: Api, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, fetch: Fetch, way: str
 ) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
-    assert callable(fetch)
     async with a_server(api.app) as origin:
         token = await asyncio.to_thread(fetch, origin, api.nordwind.credential, way)
+        session = OAuth2Session(token=token)
+        url = f"{origin}/api/merchants/{api.nordwind.merchant_id}/workflows-meta"
+        fresh = await asyncio.to_thread(session.get, url)
+        clock.advance(timedelta(seconds=3600))
+        expired = await asyncio.to_thread(session.get, url)
 
-    assert token["token_type"] == "bearer"
-    answer = await api.nordwind.get("/workflows-meta", token=token["access_token"])
-    assert answer.status_code == 200
+    assert (token["token_type"], token["expires_in"]) == ("bearer", 3600)
+    assert (fresh.status_code, expired.status_code) == (200, 401)
+    assert expired.headers["WWW-Authenticate"] == "Bearer"
 
 
-async def test_a_stock_client_reads_the_refusal(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["basic", "form"])
+@pytest.mark.parametrize("fetch", STOCK_CLIENTS)
+async def test_stock_clients_read_the_refusal_of_a_wrong_secret(
+    api: Api, monkeypatch: pytest.MonkeyPatch, fetch: Fetch, way: str
+) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
     wrong = NewCredential(api.nordwind.credential.client_id, "dws_wrong")
     async with a_server(api.app) as origin:
-        with pytest.raises(InvalidClientError):
-            await asyncio.to_thread(fetch_by_requests_oauthlib, origin, wrong, "form")
+        with pytest.raises((InvalidClientError, AuthlibError)) as refusal:
+            await asyncio.to_thread(fetch, origin, wrong, way)
+
+    assert refusal.value.error == "invalid_client"

@@ -6,7 +6,8 @@ are told.
 
 import asyncio
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import schemathesis
@@ -14,38 +15,82 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.engine.recorder import CheckNode
 
+from tests.support.example_world import Scene
+
 Document = dict[str, Any]
 
 
-def with_ids(document: Document, ids: Mapping[str, Any]) -> Document:
-    """The document, its path parameters narrowed to things that exist: a made-up id only shows
-    how absent things are refused. ids: the value by the parameter's name."""
+@dataclass
+class ContractRun:
+    # In words.
+    findings: list[str] = field(default_factory=list)
+    # As "GET /path": what did what it is for at least once.
+    reached: set[str] = field(default_factory=set)
+
+
+def with_ids(document: Document, scenes: Mapping[str, Scene]) -> Document:
+    """The document of the paths that have scenes alone, path parameters and examples narrowed to
+    things that exist: a made-up id only shows how absent things are refused. scenes: by
+    operationId, of every operation of a path or of none."""
     narrowed = copy.deepcopy(document)
-    for operations in narrowed["paths"].values():
-        for operation in operations.values():
-            for parameter in operation.get("parameters", ()):
-                if parameter["in"] == "path" and parameter["name"] in ids:
-                    parameter["schema"] = {**parameter["schema"], "enum": [ids[parameter["name"]]]}
-                    parameter["example"] = ids[parameter["name"]]
+    for path, operations in document["paths"].items():
+        for method, described in operations.items():
+            if described["operationId"] in scenes:
+                _narrow(narrowed["paths"][path][method], scenes[described["operationId"]])
+            else:
+                narrowed["paths"].pop(path, None)
     return narrowed
 
 
-async def run_contract(origin: str, document: Document, settings: dict[str, Any]) -> list[str]:
-    """What was found, in words. settings: as in a schemathesis.toml."""
-    return await asyncio.to_thread(lambda: list(_run(origin, document, settings)))
+def _narrow(operation: Document, scene: Scene) -> None:
+    ids = scene.list_ids()
+    given = operation.get("parameters", [])
+    if "requestBody" in operation:
+        # Under a key, every further body is an IdempotencyConflict: nothing of it would be tried.
+        given[:] = [each for each in given if each["name"] != "Idempotency-Key"]
+    for parameter in given:
+        if parameter["in"] == "path" and parameter["name"] in ids:
+            parameter["schema"] = {**parameter["schema"], "enum": [ids[parameter["name"]]]}
+            parameter["example"] = ids[parameter["name"]]
+        elif parameter["name"] == "Idempotency-Key":
+            parameter["example"] = operation["operationId"]
+        elif parameter["name"] == "cursor":
+            parameter.pop("example", None)
+        elif "example" in parameter:
+            parameter["example"] = scene.translate(parameter["example"])
+    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+        content["example"] = scene.translate(content["example"])
+        if media_type.startswith("multipart"):
+            # The example names a file that schemathesis does not have.
+            del content["example"]
 
 
-def _run(origin: str, document: Document, settings: dict[str, Any]) -> Iterator[str]:
+async def run_contract(origin: str, document: Document, settings: dict[str, Any]) -> ContractRun:
+    """settings: as in a schemathesis.toml."""
+    return await asyncio.to_thread(_run, origin, document, settings)
+
+
+def _run(origin: str, document: Document, settings: dict[str, Any]) -> ContractRun:
     config = SchemathesisConfig.from_dict({**settings, "base-url": f"{origin}/api"})
     schema = schemathesis.openapi.from_dict(document, config=config)
+    run = ContractRun()
     for event in from_schema(schema).execute():
         if isinstance(event, events.ScenarioFinished):
-            for checks in event.recorder.checks.values():
-                yield from (_describe(event, check) for check in checks if check.failure_info)
+            _note(run, event)
         elif isinstance(event, events.NonFatalError):
-            yield f"{event.label}: {event.value!r}"
+            run.findings.append(f"{event.label}: {event.value!r}")
         elif isinstance(event, events.FatalError):
             raise event.exception
+    return run
+
+
+def _note(run: ContractRun, event: events.ScenarioFinished) -> None:
+    recorder = event.recorder
+    for checks in recorder.checks.values():
+        run.findings += [_describe(event, check) for check in checks if check.failure_info]
+    for case_id, interaction in recorder.interactions.items():
+        if interaction.response is not None and interaction.response.status_code == 200:
+            run.reached.add(recorder.cases[case_id].value.operation.label)
 
 
 def _describe(event: events.ScenarioFinished, check: CheckNode) -> str:

@@ -3,10 +3,12 @@
 from typing import Any
 
 from dunwell.api.catalogue import OPERATIONS, TAGS
-from dunwell.api.failures import FailureKind
+from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.operation import Operation, Parameter
 from dunwell.api.reference.components import Components, Schema, refer_to
+from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
 from dunwell.api.reference.refusals import list_statuses
+from dunwell.api.routes.events import LIST_EVENTS
 from dunwell.api.routes.parameters import IDEMPOTENCY_KEY
 
 _TOKEN_STATUSES = {
@@ -66,6 +68,7 @@ def build_document() -> dict[str, Any]:
                 }
             },
             "headers": _HEADERS,
+            "examples": {kind.name: {"value": show_failure(kind.name)} for kind in KINDS},
             "schemas": dict(sorted(components.named.items())),
         },
     }
@@ -127,13 +130,19 @@ def _describe_responses(operation: Operation, components: Components) -> dict[st
         responses["200"] = _describe_file(operation)
     if not operation.has_envelope:
         for status, words in _TOKEN_STATUSES.items():
-            responses[str(status)] = _describe_response(status, words, refer_to("TokenFailure"))
+            responses[str(status)] = _describe_response(
+                status, words, refer_to("TokenFailure"), TOKEN_FAILURES[status]
+            )
         return responses
     for status, kinds in list_statuses(operation).items():
         errors = [refer_to(kind.name) for kind in kinds]
         error = errors[0] if len(errors) == 1 else {"oneOf": errors}
         failure = _wrap(error, {"type": "null"})
-        responses[str(status)] = _describe_response(status, _describe_kinds(kinds), failure)
+        described = _describe_response(status, _describe_kinds(kinds), failure)
+        described["content"]["application/json"]["examples"] = {
+            kind.name: {"$ref": f"#/components/examples/{kind.name}"} for kind in kinds
+        }
+        responses[str(status)] = described
     return responses
 
 
@@ -181,7 +190,12 @@ def _describe_webhook() -> dict[str, Any]:
         "description": _WEBHOOK,
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": refer_to("Event")}},
+            "content": {
+                "application/json": {
+                    "schema": refer_to("Event"),
+                    "example": LIST_EVENTS.example["items"][0],
+                }
+            },
         },
         "responses": {"2XX": {"description": "Taken."}},
         "security": [],

@@ -14,6 +14,7 @@ from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
 from dunwell.api.reference.document import build_document
+from dunwell.api.reference.failure_examples import show_failure
 from dunwell.api.reference.fields import Field, describe_kind, list_fields
 from dunwell.api.reference.refusals import list_kinds
 from dunwell.api.reference.samples import render_curl, render_json
@@ -64,18 +65,8 @@ def render_page(public_url: str) -> str:
         kinds=KINDS,
         fault_codes=FAULT_CODES,
         fields_of=partial(_list_detail_fields, named),
-        sample_error=render_json(_SAMPLE_ERROR),
+        sample_error=render_json(show_failure("NotFound")),
     )
-
-
-_SAMPLE_ERROR = {
-    "error": {
-        "type": "NotFound",
-        "message": "There is no claim 4711.",
-        "details": {},
-    },
-    "result": None,
-}
 
 
 def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:

@@ -7,14 +7,14 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_attachment_id, read_claim_id
-from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID
+from dunwell.api.routes.claim_showing import show_attachment
+from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas.attachments import Attachment, AttachmentList
 from dunwell.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
 from dunwell.escalation.attach_file import attach_file
 from dunwell.escalation.replace_attachment import replace_attachment
-from dunwell.files.attached import AttachedFile, unknown_ticket
+from dunwell.files.attached import unknown_ticket
 from dunwell.files.detach_file import detach_file
 from dunwell.files.list_attachments import list_attachments
 from dunwell.files.read_attachment import read_attachment
@@ -22,7 +22,7 @@ from dunwell.intake.submission import AttachmentSubmission
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
 ONE_PATH = _PATH + "/{attachment_id}"
-_EXAMPLE: dict[str, Any] = {
+ATTACHMENT_EXAMPLE: dict[str, Any] = {
     "id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
     "friendlyName": "Invoice 0815",
     "fileName": "invoice-0815.pdf",
@@ -34,7 +34,7 @@ _EXAMPLE: dict[str, Any] = {
 _BODY = Body(
     media_type="application/json",
     shape=AttachmentSubmission,
-    example={"sourceType": "TICKET", "source": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"},
+    example={"sourceType": "TICKET", "source": TICKET_EXAMPLE},
 )
 
 LIST_ATTACHMENTS = Operation(
@@ -53,7 +53,7 @@ LIST_ATTACHMENTS = Operation(
         LIMIT,
     ),
     result=AttachmentList,
-    example={"items": [_EXAMPLE], "nextCursor": None},
+    example={"items": [ATTACHMENT_EXAMPLE], "nextCursor": None},
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
@@ -74,7 +74,7 @@ ATTACH_FILE = Operation(
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=_BODY,
     result=Attachment,
-    example=_EXAMPLE,
+    example=ATTACHMENT_EXAMPLE,
     refusals=(InvalidRequest, ValidationError, InvalidState, UnknownTicket),
     is_addition=True,
 )
@@ -88,7 +88,7 @@ READ_ATTACHMENT = Operation(
     description="What is known of the file; `/content` below it is the file itself.",
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=Attachment,
-    example=_EXAMPLE,
+    example=ATTACHMENT_EXAMPLE,
     is_addition=True,
 )
 
@@ -106,7 +106,7 @@ REPLACE_ATTACHMENT = Operation(
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     body=_BODY,
     result=Attachment,
-    example=_EXAMPLE,
+    example=ATTACHMENT_EXAMPLE,
     refusals=(InvalidRequest, ValidationError, InvalidState, UnknownTicket),
     is_addition=True,
 )
@@ -124,7 +124,7 @@ DELETE_ATTACHMENT = Operation(
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=Attachment,
-    example=_EXAMPLE,
+    example=ATTACHMENT_EXAMPLE,
     is_addition=True,
 )
 
@@ -134,26 +134,26 @@ async def _list(call: Call) -> AttachmentList:
     limit, cursor = read_page(call.query)
     call.query.check()
     page = await list_attachments(call.work, claim_id, limit=limit, cursor=cursor)
-    return AttachmentList([_show(each) for each in page.attachments], page.next_cursor)
+    return AttachmentList([show_attachment(each) for each in page.attachments], page.next_cursor)
 
 
 async def _attach(call: Call) -> Attachment:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    return _show(await attach_file(call.work, claim_id, _read_ticket(call)))
+    return show_attachment(await attach_file(call.work, claim_id, _read_ticket(call)))
 
 
 async def _read(call: Call) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    return _show(await read_attachment(call.work, claim_id, attachment_id))
+    return show_attachment(await read_attachment(call.work, claim_id, attachment_id))
 
 
 async def _replace(call: Call) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     ticket_id, real_now = _read_ticket(call), call.tools.resources.clock.now()
-    return _show(
+    return show_attachment(
         await replace_attachment(call.work, claim_id, attachment_id, ticket_id, real_now=real_now)
     )
 
@@ -162,7 +162,7 @@ async def _delete(call: Call) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     real_now = call.tools.resources.clock.now()
-    return _show(await detach_file(call.work, claim_id, attachment_id, real_now=real_now))
+    return show_attachment(await detach_file(call.work, claim_id, attachment_id, real_now=real_now))
 
 
 def _read_ids(call: Call) -> tuple[int, UUID]:
@@ -175,18 +175,6 @@ def _read_ticket(call: Call) -> UUID:
     if given.ticket_id is None:
         raise unknown_ticket(given.source)
     return given.ticket_id
-
-
-def _show(attached: AttachedFile) -> Attachment:
-    return Attachment(
-        id=str(attached.attachment_id),
-        friendly_name=attached.friendly_name,
-        file_name=attached.file_name,
-        content_type=attached.content_type,
-        size=attached.size_bytes,
-        created_at=write_instant(attached.created_at),
-        state="READY",
-    )
 
 
 ENDPOINTS = (

@@ -167,7 +167,7 @@ async def _pause(call: Call) -> Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, PauseRequest)
-    until = read_given_instant(given.until, "/until") if given.until else None
+    until = read_given_instant(given.until, "/until") if given.until is not None else None
     await pause_claim(call.work, claim_id, until=until, reason=given.reason)
     return await answer_claim(call, claim_id)
 

@@ -7,6 +7,7 @@ from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_claim_id
 from dunwell.api.query import write_instant
+from dunwell.api.routes.attachments import ATTACHMENT_EXAMPLE
 from dunwell.api.routes.claim_showing import show_claim, show_holds
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
 from dunwell.api.schemas import claims as wire
@@ -17,6 +18,7 @@ from dunwell.claims.read_claim import read_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
+from dunwell.files.list_attachments import list_all_attachments
 from dunwell.messages.claim_link import give_claim_token
 
 CLAIM_EXAMPLE: dict[str, Any] = {
@@ -28,10 +30,10 @@ CLAIM_EXAMPLE: dict[str, Any] = {
     "companyName": None,
     "email": "erika@example.org",
     "mobileNumber": "+4915112345678",
-    "language": None,
+    "language": "en",
     "dateOfBirth": None,
     "address": None,
-    "customerNumber": None,
+    "customerNumber": "C-7001",
     "contractNumber": None,
     "customFields": None,
     "maxDeferralDate": None,
@@ -53,7 +55,7 @@ CLAIM_EXAMPLE: dict[str, Any] = {
         },
         {
             "id": 9002,
-            "reference": None,
+            "reference": "Dunning fee",
             "type": "DUNNING_FEE",
             "value": "250",
             "outstanding": "250",
@@ -62,6 +64,7 @@ CLAIM_EXAMPLE: dict[str, Any] = {
             "itemId": None,
         },
     ],
+    "attachments": [ATTACHMENT_EXAMPLE],
     "assignment": {
         "workflowId": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
         "workflowVersion": "v1.0",
@@ -134,7 +137,7 @@ READ_CLAIM = Operation(
     summary="Read a claim",
     description=(
         "Everything that was submitted, the claim's `status`, what holds it, what is owed in all "
-        "and on each item, and which workflow version, or which scenario, runs it."
+        "and on each item, its attachments, and which workflow version, or which scenario, runs it."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=wire.Claim,
@@ -186,11 +189,12 @@ async def _read(call: Call) -> wire.Claim:
 async def answer_claim(call: Call, claim_id: int) -> wire.Claim:
     """The claim as it is read, after whatever was done to it. Raises NotFound."""
     view = await read_claim(call.work, claim_id)
+    attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.tools.resources, call.work
     token = await give_claim_token(
         work.tx, resources.keys, work.merchant_id, claim_id, resources.clock.now()
     )
-    return show_claim(view, f"{resources.settings.public_url}/q/{token}")
+    return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
 
 
 ENDPOINTS = (

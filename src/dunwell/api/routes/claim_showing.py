@@ -7,12 +7,16 @@ from msgspec import UNSET
 
 from dunwell.api.query import write_instant
 from dunwell.api.schemas import claims as wire
+from dunwell.api.schemas.attachments import Attachment
 from dunwell.claims.balance import Item
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import Assignment, ClaimView
+from dunwell.files.attached import AttachedFile
 
 
-def show_claim(view: ClaimView, landing_page_url: str) -> wire.Claim:
+def show_claim(
+    view: ClaimView, attached: Sequence[AttachedFile], landing_page_url: str
+) -> wire.Claim:
     debtor = view.debtor
     return wire.Claim(
         id=view.claim_id,
@@ -36,6 +40,7 @@ def show_claim(view: ClaimView, landing_page_url: str) -> wire.Claim:
         outstanding=str(view.balance.outstanding_cents),
         overpaid=str(view.balance.overpaid_cents),
         items=[show_item(item) for item in view.items],
+        attachments=[show_attachment(each) for each in attached],
         assignment=_show_assignment(view.assignment),
         next_step_at=write_instant(view.next_step_at) if view.next_step_at else None,
         created_at=write_instant(view.created_at),
@@ -73,6 +78,18 @@ def show_item(item: Item) -> wire.ClaimItem:
         item_date=show_day(item.item_on),
         due_date=show_day(item.due_on),
         item_id=item.fee_of,
+    )
+
+
+def show_attachment(attached: AttachedFile) -> Attachment:
+    return Attachment(
+        id=str(attached.attachment_id),
+        friendly_name=attached.friendly_name,
+        file_name=attached.file_name,
+        content_type=attached.content_type,
+        size=attached.size_bytes,
+        created_at=write_instant(attached.created_at),
+        state="READY",
     )
 
 

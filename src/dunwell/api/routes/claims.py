@@ -3,7 +3,7 @@
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.refusing import describe
-from dunwell.api.routes.parameters import MERCHANT_ID
+from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas import claims as wire
 from dunwell.errors import (
     DuplicateReferenceNumber,
@@ -17,6 +17,8 @@ from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
 
 _CLAIM_EXAMPLE = {
+    "customerNumber": "C-7001",
+    "language": "en",
     "debtorName": "Erika",
     "debtorLastName": "Mustermann",
     "email": "erika@example.org",
@@ -32,7 +34,22 @@ _CLAIM_EXAMPLE = {
             "dueDate": "2026-01-29",
         }
     ],
-    "attachments": [{"sourceType": "TICKET", "source": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"}],
+    "attachments": [{"sourceType": "TICKET", "source": TICKET_EXAMPLE}],
+}
+# Fails alone.
+_FAULTY_EXAMPLE = {
+    "companyName": "Muster GmbH",
+    "referenceNumber": "INV-2026-0816",
+    "currency": "EUR",
+    "items": [
+        {
+            "reference": "INV-2026-0816",
+            "type": "PRIMARY",
+            "value": "4990",
+            "itemDate": "2026-02-15",
+            "dueDate": "2026-02-01",
+        }
+    ],
 }
 
 CREATE_CLAIMS = Operation(
@@ -51,7 +68,11 @@ CREATE_CLAIMS = Operation(
         "rules at once."
     ),
     parameters=(MERCHANT_ID,),
-    body=Body(media_type="application/json", shape=list[ClaimSubmission], example=[_CLAIM_EXAMPLE]),
+    body=Body(
+        media_type="application/json",
+        shape=list[ClaimSubmission],
+        example=[_CLAIM_EXAMPLE, _FAULTY_EXAMPLE],
+    ),
     result=list[wire.ClaimCreationResult],
     example=[
         {"id": 4711, "referenceNumber": "INV-2026-0815", "error": None, "result": None},
@@ -64,9 +85,9 @@ CREATE_CLAIMS = Operation(
                 "details": {
                     "errors": [
                         {
-                            "path": "/items/0/value",
-                            "message": "Expected a string, not a number.",
-                            "code": "WRONG_TYPE",
+                            "path": "/items/0/dueDate",
+                            "message": "dueDate is before itemDate; swap them?",
+                            "code": "WRONG_ORDER",
                         }
                     ]
                 },

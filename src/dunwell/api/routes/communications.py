@@ -21,7 +21,7 @@ from dunwell.messages.read_communications import list_communications, read_commu
 _SENT: dict[str, Any] = {
     "reference": "0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
     "claimId": 4711,
-    "channel": "SMS",
+    "channel": "EMAIL",
     "state": "ACCEPTED",
     "heldBy": None,
     "failure": None,
@@ -31,11 +31,17 @@ _SENT: dict[str, Any] = {
     "notBefore": "2026-03-02T09:00:00.000Z",
     "handedOverAt": "2026-03-02T09:00:00.400Z",
     "settledAt": "2026-03-02T09:00:00.900Z",
-    "recipient": "+4915123456789",
+    "recipient": "erika@example.org",
     "language": "en",
-    "subject": None,
-    "text": "Invoice INV-2026-0815 of 102.40 EUR is open: https://pay.example.com/q/***",
-    "html": None,
+    "subject": "Reminder INV-2026-0815",
+    "text": (
+        "Dear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "https://claims.example.com/q/__masked__link_token__\n\n--\nThis message is from:\n"
+        "Nordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\nE-mail: hilfe@nordwind.example\n"
+        "Phone: +49 40 1234560\n"
+    ),
+    # Cut short.
+    "html": '<!DOCTYPE html>\n<html lang="en" dir="ltr">...</html>',
     "attachments": [],
 }
 

@@ -65,6 +65,7 @@ LIST_EVENTS = Operation(
                     "referenceNumber": "INV-2026-0815",
                     "action": "ESCALATED",
                     "executedAt": "2026-03-02T09:00:01Z",
+                    "customerNumber": "C-7001",
                     "communication": {
                         "channel": "EMAIL",
                         "reference": "0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
@@ -103,7 +104,7 @@ REPLAY_EVENTS = Operation(
         },
     ),
     result=Replayed,
-    example={"replayed": 214},
+    example={"replayed": 2},
     refusals=(InvalidRequest, ValidationError),
     is_addition=True,
 )

@@ -13,6 +13,19 @@ from dunwell.api.schemas import explanation as wire
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import AssignmentView, HeldContactView, NextStepView, RulesView
 
+
+def _show_done(step_id: int, name: str, at: str, reason: str) -> dict[str, Any]:
+    """A step that is done, for the example."""
+    return {
+        "stepId": step_id,
+        "name": name,
+        "outcome": "DONE",
+        "at": at,
+        "version": "v1.0",
+        "reason": reason,
+    }
+
+
 EXPLAIN_CLAIM = Operation(
     operation_id="explainClaim",
     method="GET",
@@ -32,7 +45,7 @@ EXPLAIN_CLAIM = Operation(
         "status": "IN_PROCESS",
         "assignment": {
             "name": "Standard dunning",
-            "version": "v1.2",
+            "version": "v1.0",
             "rulesVersion": 3,
             "workflowId": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
         },
@@ -50,23 +63,20 @@ EXPLAIN_CLAIM = Operation(
             "chosen": "Standard dunning",
         },
         "history": [
-            {
-                "stepId": 1,
-                "name": "First reminder",
-                "outcome": "DONE",
-                "at": "2026-03-02T09:00:01.000Z",
-                "version": "v1.2",
-                "reason": "sent by EMAIL",
-            }
+            _show_done(1, "First reminder", "2026-03-02T09:00:00.000Z", "sent by EMAIL"),
+            _show_done(2, "Wait a week", "2026-03-02T09:00:00.000Z", "done"),
+            _show_done(3, "Dunning fee", "2026-03-09T09:00:00.000Z", "done"),
+            _show_done(4, "Ask the ERP", "2026-03-09T09:00:00.000Z", "done"),
+            _show_done(5, "Last wait", "2026-03-09T09:00:00.000Z", "done"),
         ],
         "nextStep": {
-            "stepId": 3,
-            "name": "Dunning fee",
-            "kind": "FEE",
-            "at": "2026-03-09T09:00:01.000Z",
+            "stepId": 6,
+            "name": "Last reminder",
+            "kind": "COMMUNICATION",
+            "at": "2026-03-23T09:00:00.000Z",
             "outcome": "RUN",
             "unmet": [],
-            "reason": 'The wait "Wait a week" ends then.',
+            "reason": 'The wait "Last wait" ends then.',
         },
         "reason": "",
         "holds": [],
@@ -74,9 +84,9 @@ EXPLAIN_CLAIM = Operation(
         "nextContacts": [
             {
                 "at": "2026-03-23T09:00:01.000Z",
-                "channel": "LETTER",
-                "stepId": 5,
-                "name": "Letter for large claims",
+                "channel": "EMAIL",
+                "stepId": 6,
+                "name": "Last reminder",
             }
         ],
     },

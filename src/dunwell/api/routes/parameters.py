@@ -82,12 +82,20 @@ SCENARIO_ID = Parameter(
     is_required=True,
     example=12,
 )
+# What examples call an upload.
+TICKET_EXAMPLE = "01955479-8c10-7d20-8f3e-7a6b5c4d3e2f"
 IDEMPOTENCY_KEY = Parameter(
     name="Idempotency-Key",
     place="header",
     description="Makes the request safe to repeat: the same key with the same request has one "
-    "effect and one answer for 30 days. A new UUID per request does.",
-    schema={"type": "string", "minLength": 1, "maxLength": 255},
+    "effect and one answer for 30 days. Printable ASCII; a new UUID per request does.",
+    # Printable ASCII; a header's outer spaces are none of its value.
+    schema={
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": "^[!-~]([ -~]*[!-~])?$",
+    },
     example="5f0c6f0e-1c1b-4a57-9d0e-0f6a2f0f7a11",
     is_addition=True,
 )

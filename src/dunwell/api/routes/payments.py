@@ -90,7 +90,7 @@ async def _record(call: Call) -> Payment:
         currency=given.currency,
         transaction_id=given.transaction_id,
         provider_name=given.provider_name,
-        paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at else None,
+        paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
     )
     return _show(await record_payment(call.work, claim_id, new))
 

@@ -54,12 +54,19 @@ LIST_WORKFLOWS = Operation(
     result=list[WorkflowMetadata],
     example=[
         {
+            "id": "01955478-0a00-7b6e-9c3d-4e5f60718293",
+            "name": "Standard",
+            "version": "01955478-0a01-7c8f-8d4e-5f6071829304",
+            "assignmentEnabled": True,
+            "createdAt": "2026-03-01T09:00:00.000Z",
+        },
+        {
             "id": _WORKFLOW,
             "name": "Standard dunning",
             "version": "0195547a-1f41-7aa2-8d07-52d3f0a1c0de",
             "assignmentEnabled": True,
             "createdAt": "2026-03-02T09:00:00.000Z",
-        }
+        },
     ],
 )
 

@@ -41,10 +41,10 @@ ADVANCE_TEST_CLOCK = Operation(
     body=Body(
         media_type="application/json",
         shape=TestClockAdvance,
-        example={"advanceTo": "2026-03-09T09:00:00Z"},
+        example={"advanceTo": "2026-03-24T09:00:00Z"},
     ),
     result=TestClockAdvanced,
-    example={"now": "2026-03-09T09:00:00.000Z", "stepsRun": 3, "eventsRaised": 2},
+    example={"now": "2026-03-24T09:00:00.000Z", "stepsRun": 4, "eventsRaised": 4},
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
 )

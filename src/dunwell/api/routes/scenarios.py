@@ -44,7 +44,7 @@ LIST_SCENARIOS = Operation(
     example=[
         {
             "id": 12,
-            "name": "Standard dunning",
+            "name": "Standard",
             "description": "One reminder, then a fee.",
             "merchantId": 1,
             "isDefault": True,
@@ -65,6 +65,8 @@ LIST_SCENARIOS = Operation(
                 {"id": 1, "name": "First reminder", "kind": "COMMUNICATION"},
                 {"id": 2, "name": "Wait a week", "kind": "WAIT"},
                 {"id": 3, "name": "Dunning fee", "kind": "FEE"},
+                {"id": 4, "name": "Ask the ERP", "kind": "CHECKPOINT"},
+                {"id": 5, "name": "Last wait", "kind": "WAIT"},
             ],
         }
     ],

@@ -4,7 +4,7 @@ from dunwell.api.call import Call
 from dunwell.api.multipart import MEDIA_TYPE
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.reading import Part
-from dunwell.api.routes.parameters import MERCHANT_ID
+from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas.uploads import FILE_NAME, FORM, FRIENDLY_NAME, UploadTicket
 from dunwell.errors import (
     Fault,
@@ -41,7 +41,7 @@ UPLOAD_FILE = Operation(
         encoding={FILE_NAME: {"contentType": "application/pdf, image/jpeg, image/png, image/webp"}},
     ),
     result=UploadTicket,
-    example={"ticketId": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"},
+    example={"ticketId": TICKET_EXAMPLE},
     refusals=(InvalidRequest, ValidationError, PayloadTooLarge, UnsupportedMediaType),
 )
 

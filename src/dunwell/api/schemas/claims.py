@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from dunwell.api.schemas.attachments import Attachment
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
 
@@ -161,6 +162,7 @@ class Claim(Wire, frozen=True):
     outstanding: Cents
     overpaid: Cents
     items: list[ClaimItem]
+    attachments: Annotated[list[Attachment], Meta(description="Its files, newest first.")]
     assignment: Annotated[ClaimAssignment | None, Meta(description="Null: no process runs.")]
     next_step_at: Annotated[
         Instant | None,

@@ -1,0 +1,135 @@
+"""Every example of the reference is what the service answers to the example of a request."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Collection
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.api.catalogue import OPERATIONS
+from dunwell.api.failures import KINDS, FailureKind
+from dunwell.api.operation import Operation
+from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.config import Settings
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from tests.support.api import Api, an_api
+from tests.support.example_world import CONFIGURATION, REFERENCE_NUMBER, Scene, World, a_world
+from tests.support.failures import PROVOCATIONS, TOKEN_PROVOCATIONS, read_error
+
+# Those that tell of all claims, and what happened to them.
+_OF_ALL_CLAIMS = ("replayEvents", "advanceTestClock")
+_OF_SCENARIOS = ("listScenarios", "assignToScenario")
+_OF_ONE_CLAIM = {each.operation_id for each in OPERATIONS} - {*_OF_ALL_CLAIMS, *_OF_SCENARIOS}
+# What no two answers have in common.
+_CHANGING = {
+    r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}": "UUID",
+    r"https?://[^/\s]+/q/[\w-]{22}": "LINK",
+    r"dwt_[\w-]{43}": "TOKEN",
+    r"^[0-9A-Z]{4}-[0-9A-Z]{4}$": "CASE",
+    r"(?s)<!DOCTYPE html>.*</html>": "PAGE",
+    r"(?<=claim )\d+|(?<=/merchants/)\d+|\d+(?= requests)": "NUMBER",
+}
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+
+
+@pytest.fixture
+async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
+    async with an_api(resources, clock, configuration=CONFIGURATION, sandbox=True) as api:
+        yield api
+
+
+def level(value: Any, name: str = "") -> Any:
+    """The value with ids, instants, sizes and secrets told by their kind alone."""
+    if isinstance(value, dict):
+        return {key: level(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [level(each, name) for each in value]
+    if isinstance(value, int) and re.search(r"^id$|Ids?$|^size$", name):
+        return "NUMBER"
+    if isinstance(value, str):
+        for pattern, kind in _CHANGING.items():
+            value = re.sub(pattern, kind, value)
+        return _INSTANT.sub(lambda found: re.sub(r"\d", "0", found[0]), value)
+    return value
+
+
+def read_answer(operation: Operation, scene: Scene, answer: httpx.Response) -> Any:
+    """What the example is to be; a file by how it begins."""
+    assert answer.status_code == 200, (operation.operation_id, answer.text)
+    if operation.file_types:
+        return f"{answer.text[:5]}"
+    body = json.loads(answer.text.replace(scene.real[REFERENCE_NUMBER], REFERENCE_NUMBER))
+    return body["result"] if operation.has_envelope else body
+
+
+async def find_untrue(world: World, operation_ids: Collection[str]) -> dict[str, Any]:
+    """By operation, what was answered and the example, where they differ."""
+    untrue = {}
+    for operation in OPERATIONS:
+        if operation.operation_id not in operation_ids:
+            continue
+        scene = await world.set_scene(operation.operation_id)
+        if operation.operation_id == "createClaims":
+            scene.real[REFERENCE_NUMBER] = "INV-NEW"
+        answer = level(read_answer(operation, scene, await scene.send(operation)))
+        example = level(operation.example)
+        if answer != (example[:5] if operation.file_types else example):
+            untrue[operation.operation_id] = (answer, example)
+    return untrue
+
+
+async def test_every_example_of_an_answer_is_true(sandbox: Api) -> None:
+    world = await a_world(sandbox, claims=2 * len(_OF_ONE_CLAIM))
+
+    assert await find_untrue(world, _OF_ONE_CLAIM) == {}
+
+
+@pytest.mark.parametrize("operation_id", _OF_ALL_CLAIMS)
+async def test_those_that_tell_of_all_claims_are_true_of_two(
+    sandbox: Api, operation_id: str
+) -> None:
+    assert await find_untrue(await a_world(sandbox), [operation_id]) == {}
+
+
+async def test_those_of_scenarios_are_true_before_the_switch(
+    resources: Resources, clock: MovableClock
+) -> None:
+    given: dict[str, Any] = {"configuration": CONFIGURATION, "sandbox": True}
+    async with an_api(resources, clock, switched_to_workflows=False, **given) as api:
+        world = await a_world(api, claims=2 * len(_OF_SCENARIOS))
+
+        assert await find_untrue(world, _OF_SCENARIOS) == {}
+
+
+@pytest.fixture
+async def own(settings: Settings, database: Database, clock: MovableClock) -> AsyncIterator[Api]:
+    """The application over a pool of its own, which may be closed."""
+    assert settings.database_url is not None
+    pool = await Database.open(settings.database_url, size=2)
+    keys = KeyRing(settings.secret_key)
+    async with an_api(Resources(settings, pool, clock, RandomIds(), keys), clock) as api:
+        yield api
+    await pool.close()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.name)
+async def test_every_example_of_an_error_is_true(own: Api, kind: FailureKind) -> None:
+    answer = await PROVOCATIONS[kind.name](own)
+
+    # One claim fails within an answer of 200.
+    is_of_one_claim = kind.name == "DuplicateReferenceNumber"
+    assert answer.status_code == (200 if is_of_one_claim else kind.status)
+    assert level(read_error(answer)) == level(show_failure(kind.name)["error"])
+
+
+@pytest.mark.parametrize("status", TOKEN_FAILURES)
+async def test_every_example_of_an_error_without_an_envelope_is_true(own: Api, status: int) -> None:
+    answer = await TOKEN_PROVOCATIONS[status](own)
+
+    assert (answer.status_code, answer.json()) == (status, TOKEN_FAILURES[status])

@@ -1,0 +1,223 @@
+"""What the reference's examples tell of: claims a week and a half old, each with a fee, a file and
+a message. Every operation gets a claim of its own, so that none sees what another did.
+
+Examples name things by ids of their own; `Scene.real` has what they are called here.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import httpx
+import msgspec
+
+from dunwell.api.operation import Body, Operation
+from dunwell.api.routes import parameters
+from dunwell.api.routes.claim_changes import PAUSE_CLAIM
+from dunwell.api.routes.claims import CREATE_CLAIMS
+from dunwell.api.routes.disputes import OPEN_DISPUTE
+from dunwell.api.routes.payments import RECORD_PAYMENT
+from dunwell.api.routes.token import OBTAIN_TOKEN
+from dunwell.api.routes.uploads import UPLOAD_FILE
+from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.rules import RuleSet
+from dunwell.events.endpoints import WantedEndpoint
+from dunwell.events.endpoints import add_endpoint as save_endpoint
+from dunwell.merchants.configuration import Guards
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.modality import Modality
+from dunwell.rollout.save_scenario import save_scenario
+from tests.support.api import Api, Client, form_of
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.files import a_pdf
+from tests.support.modalities import OFFERING, Arrangement
+from tests.support.rules import a_rule
+
+# All these claims are of one debtor, who may be written to about each.
+CONFIGURATION = msgspec.structs.replace(
+    OFFERING, guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000)
+)
+REFERENCE_NUMBER = "INV-2026-0815"
+_FILE = a_pdf()
+_PROCESS = a_definition(
+    steps=[*DOCUMENT["steps"], {**DOCUMENT["steps"][0], "id": 6, "name": "Last reminder"}]
+)
+_NOW = "2026-03-13T09:00:00Z"
+_OTHER_CLAIM_ID = 4712
+_FIRST_ITEM_ID = 9001
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One operation's claim."""
+
+    api: Api
+    # By the value an example gives.
+    real: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def client(self) -> Client:
+        return self.api.nordwind
+
+    @property
+    def claim_id(self) -> int:
+        found: int = self.real[parameters.CLAIM_ID.example]
+        return found
+
+    def list_ids(self) -> dict[str, Any]:
+        """The value of each path parameter, by name."""
+        shared = [each for each in vars(parameters).values() if hasattr(each, "place")]
+        found = {each.name: self.real[each.example] for each in shared if each.example in self.real}
+        return {**found, "merchant_id": self.client.merchant_id}
+
+    async def send(self, operation: Operation) -> httpx.Response:
+        """The operation's example, as it stands in the reference."""
+        path = operation.path
+        for name, value in self.list_ids().items():
+            path = path.replace(f"{{{name}}}", str(value))
+        query = {
+            each.name: self.translate(each.example)
+            for each in operation.parameters
+            if each.place == "query" and each.example is not None and each.name != "cursor"
+        }
+        given = self._send_body(operation.body) if operation.body else {}
+        token = None if operation.needs_token else ""
+        return await self.client.send(operation.method, path, token=token, params=query, **given)
+
+    def translate(self, value: Any) -> Any:
+        """An example's value with what its things are called here."""
+        if isinstance(value, dict):
+            return {name: self.translate(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self.translate(each) for each in value]
+        return self.real.get(value, value)
+
+    def _send_body(self, body: Body) -> dict[str, Any]:
+        example = self.translate(body.example)
+        if body.media_type == "application/json":
+            return {"json": example}
+        if not body.media_type.startswith("multipart"):
+            return {"data": example}
+        name = example.pop("fileName").removeprefix("@")
+        parts = {each: (None, value) for each, value in example.items()}
+        return {"files": {**parts, "fileName": (name, _FILE)}}
+
+
+@dataclass
+class World:
+    scene: Scene
+    # Claims nobody has yet: id and reference, newest last.
+    unused: list[tuple[int, str]] = field(default_factory=list)
+
+    async def set_scene(self, operation_id: str) -> Scene:
+        """A scene with two claims of its own and what this operation's example needs."""
+        (claim_id, reference), (other_id, _) = self.unused.pop(0), self.unused.pop(0)
+        own = {
+            REFERENCE_NUMBER: reference,
+            parameters.CLAIM_ID.example: claim_id,
+            _OTHER_CLAIM_ID: other_id,
+        }
+        scene = Scene(self.scene.api, {**self.scene.real, **own})
+        await _look_at_claim(scene)
+        if operation_id in _BEFORE:
+            await _BEFORE[operation_id](scene)
+        return scene
+
+
+async def a_world(api: Api, *, claims: int = 2) -> World:
+    """api: of a sandbox merchant with this module's configuration."""
+    credential = form_of(api.nordwind.credential)
+    assert OBTAIN_TOKEN.body is not None
+    shown = OBTAIN_TOKEN.body.example
+    scene = Scene(api, {shown[name]: credential[name] for name in ("client_id", "client_secret")})
+    uploaded = await scene.send(UPLOAD_FILE)
+    scene.real[parameters.TICKET_EXAMPLE] = uploaded.json()["result"]["ticketId"]
+    if api.house.merchant.switched_to_workflows:
+        await _publish(scene)
+    else:
+        async with api.house.work() as work:
+            await save_scenario(work, "Standard", a_definition(), "One reminder, then a fee.")
+    return World(scene, await _add_claims(scene, claims))
+
+
+async def _publish(scene: Scene) -> None:
+    """The process, and a rule that the claims do not meet."""
+    house = scene.api.house
+    version = await house.publish(_PROCESS, "Standard dunning")
+    large = a_rule("Large claims", scene.api.version.workflow_id, outstanding={"min": "100000"})
+    async with house.work() as work:
+        await publish_rules(work, RuleSet(default=version.workflow_id, rules=(large,)))
+    scene.real[parameters.WORKFLOW_ID.example] = str(version.workflow_id)
+
+
+async def _add_claims(scene: Scene, count: int) -> list[tuple[int, str]]:
+    """Copies of the example's claim; the clock is moved to _NOW."""
+    assert CREATE_CLAIMS.body is not None
+    references = [f"INV-{number:04}" for number in range(count)]
+    claims = [
+        Scene(scene.api, {**scene.real, REFERENCE_NUMBER: each}).translate(
+            CREATE_CLAIMS.body.example[0]
+        )
+        for each in references
+    ]
+    created = (await scene.client.post("/claims", claims)).json()["result"]
+    await scene.client.post("/test-clock", {"advanceTo": _NOW})
+    return [(each["id"], each["referenceNumber"]) for each in created]
+
+
+async def _look_at_claim(scene: Scene) -> None:
+    path = f"/claims/{scene.claim_id}"
+    claim = (await scene.client.get(path)).json()["result"]
+    sent = (await scene.client.get(f"{path}/communications")).json()["result"]["items"]
+    scene.real[_FIRST_ITEM_ID] = claim["items"][0]["id"]
+    scene.real[parameters.ITEM_ID.example] = claim["items"][-1]["id"]
+    scene.real[parameters.ATTACHMENT_ID.example] = claim["attachments"][0]["id"]
+    scene.real[parameters.REFERENCE.example] = sent[0]["reference"]
+    if "scenarioId" in claim["assignment"]:
+        scene.real[parameters.SCENARIO_ID.example] = claim["assignment"]["scenarioId"]
+
+
+async def _open_dispute(scene: Scene) -> None:
+    answer = await scene.send(OPEN_DISPUTE)
+    scene.real[parameters.DISPUTE_ID.example] = answer.json()["result"]["id"]
+
+
+async def _ask_for_plan(scene: Scene) -> Modality:
+    asked = await Arrangement(scene.api.house, scene.claim_id).ask(PlanTerms(3, date(2026, 3, 16)))
+    scene.real[parameters.MODALITY_ID.example] = str(asked.modality_id)
+    return asked
+
+
+async def _agree_on_plan(scene: Scene) -> None:
+    asked = await _ask_for_plan(scene)
+    await Arrangement(scene.api.house, scene.claim_id).approve(asked.modality_id)
+
+
+async def _record_payment(scene: Scene) -> None:
+    answer = await scene.send(RECORD_PAYMENT)
+    scene.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
+
+
+async def _pause(scene: Scene) -> None:
+    await scene.send(PAUSE_CLAIM)
+
+
+async def _add_endpoint(scene: Scene) -> None:
+    house = scene.api.house
+    wanted = WantedEndpoint("http://127.0.0.1:8099/webhooks", ("*",), None)
+    async with house.work() as work:
+        await save_endpoint(work, house.resources.keys, wanted, is_development=True)
+
+
+# What an operation's example needs besides the claim.
+_BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
+    "resumeClaim": _pause,
+    "reversePayment": _record_payment,
+    "listDisputes": _open_dispute,
+    "resolveDispute": _open_dispute,
+    "listPaymentModalities": _agree_on_plan,
+    "approvePaymentModality": _ask_for_plan,
+    "rejectPaymentModality": _ask_for_plan,
+    "replayEvents": _add_endpoint,
+}
