@@ -24,6 +24,7 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
+from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.clock import SystemClock
 from dunwell.kit.crypto import KeyRing
@@ -32,10 +33,16 @@ from dunwell.kit.ids import RandomIds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
+from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.landing.tell_answers import ANSWER_SECONDS, tell_answers
+from dunwell.landing.wording import load_languages
 from dunwell.messages.channel import ChannelAdapter
+from dunwell.messages.letters.press import Press
 from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
+from dunwell.notices.sender import NoticeSender
+from dunwell.notices.sweep_notices import sweep_notices
 from dunwell.payments.provider import Providers
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
@@ -82,13 +89,16 @@ def build_web(resources: Resources) -> Litestar:
     """The application one web process serves."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
+    inspector, press = Inspector(), Press(1)
     routes = [
         *outbox_routes(resources),
         *callback_routes(resources, providers),
         *sandbox_provider_routes(resources),
-        *build_landing_routes(resources, providers),
+        *build_landing_routes(resources, providers, inspector=inspector, press=press),
     ]
-    return build_app(resources, channels, routes)
+    app = build_app(resources, channels, routes, inspector)
+    app.on_shutdown.append(press.close)
+    return app
 
 
 @asynccontextmanager
@@ -99,24 +109,33 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         sender = await closing.enter_async_context(
             open_webhook_sender(allow_loopback=settings.is_development)
         )
-        notices = await closing.enter_async_context(open_notice_sender(resources))
+        provider_notices = await closing.enter_async_context(open_notice_sender(resources))
         providers = choose_providers(settings, resources)
         messages = MessageDispatcher(resources, choose_channels(settings))
+        notices = NoticeSender(resources, choose_channels(settings))
+        writer = NoticeWriter(load_languages(), settings.public_url)
         housekeeping = Housekeeping(resources, Storage.open(settings.files_url))
         yield [
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
+            Loop("notices", notices.run_once, finish=notices.close),
             Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
+            Loop("answers", lambda: tell_answers(resources, writer), idle_seconds=ANSWER_SECONDS),
             Loop(
                 "payments",
                 lambda: sweep_requests(resources, providers),
                 idle_seconds=SWEEP_SECONDS,
             ),
-            Loop("sandbox notices", notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
+            Loop(
+                "notice contents",
+                lambda: sweep_notices(resources),
+                idle_seconds=HOUSEKEEPING_SECONDS,
+            ),
             Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
             Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
         ]

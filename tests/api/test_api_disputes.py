@@ -1,10 +1,12 @@
 """Disputes over HTTP."""
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
 
+from dunwell.disputes.case_number import render_case_number
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import DisputeReason, Disputes
@@ -45,8 +47,9 @@ async def test_a_merchants_dispute_holds_the_claim_and_raises_the_event(api: Api
 
     assert opened == {
         "id": opened["id"], "claimId": claim_id, "type": "AMOUNT_WRONG", "reason": None,
-        "label": None, "message": "ten too much", "answers": {}, "state": "OPEN",
-        "openedBy": "MERCHANT", "openedAt": "2026-03-02T09:00:00.000Z", "resolvedAt": None,
+        "label": None, "message": "ten too much", "answers": {}, "files": [], "state": "OPEN",
+        "caseNumber": render_case_number(UUID(opened["id"])), "openedBy": "MERCHANT",
+        "openedAt": "2026-03-02T09:00:00.000Z", "resolvedAt": None,
         "resolution": None, "claimEnded": None,
     }  # fmt: skip
     assert await list_all(api, claim_id) == [opened]

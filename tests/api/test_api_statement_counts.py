@@ -13,7 +13,7 @@ from dunwell.kit.resources import Resources
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.crowds import Crowd, a_crowd, find_id
-from tests.support.disputes import dispute
+from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.statements import Statements, a_counted_api
@@ -113,6 +113,13 @@ async def resolve(api: Api, crowd: Crowd) -> Asked:
     return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
 
 
+async def download_evidence(api: Api, crowd: Crowd) -> Asked:
+    opened = await dispute(api.house, crowd.claim_id)
+    for _ in range(min(crowd.size, 5)):
+        file_id = await give_evidence(api.house, opened)
+    return {"dispute_id": opened.dispute_id, "file_id": file_id}
+
+
 async def answer_modality(api: Api, crowd: Crowd) -> Asked:
     asked = await Arrangement(api.house, crowd.claim_id).ask()
     return {"modality_id": asked.modality_id}
@@ -171,6 +178,7 @@ CASES: dict[str, Case] = {
     "listDisputes": plain(),
     "openDispute": plain(json={"type": "DEFECTIVE"}),
     "resolveDispute": resolve,
+    "downloadDisputeFile": download_evidence,
     "listPaymentModalities": plain(),
     "approvePaymentModality": answer_modality,
     "rejectPaymentModality": answer_modality,

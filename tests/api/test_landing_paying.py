@@ -24,7 +24,10 @@ async def test_the_check_page_says_who_is_paid_how_much_and_where_one_goes(
 
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
-    assert "Zum Bezahlen gehen Sie zu Sandbox . Danach kommen Sie hierher zurück." in text
+    assert (
+        "Sie gehen zu Sandbox . Sie zahlen 102,40 € an Nordwind für INV-1001."
+        " Danach kommen Sie hierher zurück." in text
+    )
     assert doorstep.till.provider.started == []
 
 
@@ -33,7 +36,7 @@ async def test_the_hand_off_leads_to_the_provider_and_tells_the_merchant(
 ) -> None:
     await _look_at_payment(doorstep)
 
-    answer = await doorstep.browser.submit("/claim/pay")
+    answer = await doorstep.browser.submit("/claim/pay/method")
 
     [asked] = doorstep.till.provider.started
     assert answer.status_code == 303
@@ -47,7 +50,7 @@ async def test_the_way_back_keeps_the_readers_language(doorstep: Doorstep) -> No
     await doorstep.open()
     await doorstep.browser.get("/claim/pay?lang=en")
 
-    await doorstep.browser.submit("/claim/pay?lang=en")
+    await doorstep.browser.submit("/claim/pay/method?lang=en")
 
     [asked] = doorstep.till.provider.started
     assert asked.return_url.endswith(f"{asked.request_id}?lang=en")
@@ -56,10 +59,13 @@ async def test_the_way_back_keeps_the_readers_language(doorstep: Doorstep) -> No
 
 async def test_a_double_submit_makes_one_request(doorstep: Doorstep) -> None:
     page = await _look_at_payment(doorstep)
-    fields = read_hidden(page.text, "/claim/pay")
+    fields = read_hidden(page.text, "/claim/pay/method")
 
     answers = await asyncio.gather(
-        *(doorstep.browser.http.post("/claim/pay", data=fields, headers=OWN_FORM) for _ in range(8))
+        *(
+            doorstep.browser.http.post("/claim/pay/method", data=fields, headers=OWN_FORM)
+            for _ in range(8)
+        )
     )
 
     assert {answer.status_code for answer in answers} == {303}
@@ -72,7 +78,7 @@ async def test_a_double_submit_makes_one_request(doorstep: Doorstep) -> None:
 async def test_an_amount_changed_in_the_form_pays_nothing(doorstep: Doorstep, shown: str) -> None:
     await _look_at_payment(doorstep)
 
-    page = await doorstep.browser.submit("/claim/pay", shown=shown)
+    page = await doorstep.browser.submit("/claim/pay/method", shown=shown)
 
     assert page.status_code == 200
     assert "Der Betrag hat sich geändert" in page.text
@@ -84,7 +90,7 @@ async def test_an_amount_changed_in_the_form_pays_nothing(doorstep: Doorstep, sh
 async def test_an_added_amount_is_not_looked_at(doorstep: Doorstep) -> None:
     await _look_at_payment(doorstep)
 
-    await doorstep.browser.submit("/claim/pay", amount="1", amount_cents="1", currency="JPY")
+    await doorstep.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
 
     [asked] = doorstep.till.provider.started
     assert (asked.amount_cents, asked.currency) == (10240, "EUR")
@@ -96,21 +102,21 @@ async def test_a_payment_made_meanwhile_is_shown_before_anything_is_paid(
     await _look_at_payment(doorstep)
     await doorstep.till.house.pay(doorstep.claim_id, 240)
 
-    page = await doorstep.browser.submit("/claim/pay")
+    page = await doorstep.browser.submit("/claim/pay/method")
 
     assert "Der Betrag hat sich geändert" in page.text
     assert "100,00" in page.text
-    again = await doorstep.browser.submit("/claim/pay")
+    again = await doorstep.browser.submit("/claim/pay/method")
     assert again.status_code == 303
     assert doorstep.till.provider.started[0].amount_cents == 10000
 
 
 async def test_a_claim_paid_meanwhile_is_not_paid_again(doorstep: Doorstep) -> None:
     page = await _look_at_payment(doorstep)
-    fields = read_hidden(page.text, "/claim/pay")
+    fields = read_hidden(page.text, "/claim/pay/method")
     await doorstep.till.house.pay(doorstep.claim_id, 10240)
 
-    answer = await doorstep.browser.post("/claim/pay", **(fields | {"shown": "0"}))
+    answer = await doorstep.browser.post("/claim/pay/method", **(fields | {"shown": "0"}))
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
     assert doorstep.till.provider.started == []
@@ -120,7 +126,7 @@ async def test_a_claim_paid_meanwhile_is_not_paid_again(doorstep: Doorstep) -> N
 async def test_a_provider_that_is_not_offered_is_refused(doorstep: Doorstep, provider: str) -> None:
     await _look_at_payment(doorstep)
 
-    page = await doorstep.browser.submit("/claim/pay", provider=provider)
+    page = await doorstep.browser.submit("/claim/pay/method", provider=provider)
 
     assert page.status_code == 400
     assert await doorstep.till.states() == []
@@ -130,13 +136,13 @@ async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Door
     doorstep.till.provider.is_away = True
     await _look_at_payment(doorstep)
 
-    page = await doorstep.browser.submit("/claim/pay")
+    page = await doorstep.browser.submit("/claim/pay/method")
 
     assert page.status_code == 503
     assert "Es wurde kein Geld abgebucht." in page.text
     assert "PAYMENT_IN_PROGRESS" not in await doorstep.till.events()
     doorstep.till.provider.is_away = False
-    assert (await doorstep.browser.submit("/claim/pay")).status_code == 303
+    assert (await doorstep.browser.submit("/claim/pay/method")).status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -266,7 +272,7 @@ async def test_an_address_of_a_provider_that_is_none_is_not_sent_on(
 
     async with a_doorstep(resources, clock, provider=Odd()) as doorstep:
         await _look_at_payment(doorstep)
-        answer = await doorstep.browser.submit("/claim/pay")
+        answer = await doorstep.browser.submit("/claim/pay/method")
 
     assert answer.status_code == 500
     assert "Set-Cookie" not in answer.headers
@@ -280,7 +286,7 @@ async def _look_at_payment(doorstep: Doorstep) -> httpx.Response:
 async def _hand_off(doorstep: Doorstep) -> str:
     """Go to the provider; the path one comes back to."""
     await _look_at_payment(doorstep)
-    await doorstep.browser.submit("/claim/pay")
+    await doorstep.browser.submit("/claim/pay/method")
     return doorstep.till.provider.started[0].return_url.removeprefix("http://127.0.0.1:8000")
 
 

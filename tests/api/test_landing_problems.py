@@ -87,6 +87,7 @@ async def test_every_head_is_its_get_without_a_body(doorstep: Doorstep) -> None:
         (b"&".join(b"a%d=1" % n for n in range(50)), _FORM, 400),
         (b"code=\xff\xfe", _FORM, 400),
         (b"code=%ff", _FORM, 400),
+        (b"code=0000-0000%00", _FORM, 400),
         (b'{"code": "x"}', {**OWN_FORM, "Content-Type": "application/json"}, 400),
         (b"--x", {**OWN_FORM, "Content-Type": "multipart/form-data; boundary=x"}, 400),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.files.names import find_name_faults
+from dunwell.files.names import find_name_faults, tidy_name
 
 
 def test_usual_names_have_no_fault() -> None:
@@ -26,3 +26,22 @@ def test_usual_names_have_no_fault() -> None:
 def test_each_bad_name_is_a_fault_at_its_part(name: str, code: str) -> None:
     assert [(f.path, f.code) for f in find_name_faults(name, "a")] == [("/friendlyName", code)]
     assert [(f.path, f.code) for f in find_name_faults("a", name)] == [("/fileName", code)]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("invoice 0815.pdf", "invoice 0815.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\evil\\a.pdf", "a.pdf"),
+        ("a\u202efdp.exe", "afdp.exe"),
+        ("a\r\n\tb\u200b.pdf", "ab.pdf"),
+        ("Rücksendebeleg März (1).pdf", "Rücksendebeleg März (1).pdf"),
+        ("x" * 300 + ".pdf", "x" * 116 + ".pdf"),
+        ("\u202e/", "-"),
+        ("", "-"),
+    ],
+)
+def test_a_strangers_name_is_kept_as_far_as_it_can_be_shown(given: str, shown: str) -> None:
+    assert tidy_name(given) == shown
+    assert find_name_faults(tidy_name(given), tidy_name(given)) == []

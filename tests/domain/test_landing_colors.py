@@ -28,7 +28,7 @@ def test_contrast_is_the_same_either_way(one: str, other: str) -> None:
 def test_whatever_the_brand_all_can_be_read(color: str) -> None:
     palette = choose_palette(color)
 
-    for ground in ("#ffffff", "#f3f5f7"):
+    for ground in ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4"):
         assert measure_contrast(palette.brand, ground) >= 4.5
         assert measure_contrast(palette.brand_deep, ground) >= 4.5
 
@@ -46,3 +46,5 @@ def test_the_stylesheets_colours_are_those_that_are_checked() -> None:
     assert f"--brand: {NEUTRAL.brand};" in _CSS
     assert f"--brand-deep: {NEUTRAL.brand_deep};" in _CSS
     assert "--ground: #f3f5f7;" in _CSS
+    assert "background: #e8eef3;" in _CSS
+    assert "background: #fdf3e4;" in _CSS

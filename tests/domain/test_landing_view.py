@@ -1,6 +1,8 @@
 """What a claim's state means for its page."""
 
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import Any
 from uuid import UUID
 
@@ -12,17 +14,29 @@ from dunwell.landing.facts import ClaimFacts, HoldFacts, ItemFacts, PaymentFacts
 from dunwell.landing.view import (
     Outcome,
     PageState,
+    Topic,
     decide_outcome,
     decide_state,
-    find_held_until,
+    find_hold,
+    find_next_rate,
     is_payable,
+    list_topics,
     render_initials,
 )
+from dunwell.merchants.actor import ActorKind
+from dunwell.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
+from dunwell.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.payments.request_states import RequestState
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LATER = NOW + timedelta(days=3)
 _ID = UUID("01900000-0000-7000-8000-000000000001")
+MEANING = {
+    (ModalityType.PAYMENT_PLAN, ModalityState.REQUESTED): Topic.PLAN_REQUESTED,
+    (ModalityType.PAYMENT_PLAN, ModalityState.APPROVED): Topic.PLAN_ACTIVE,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.REQUESTED): Topic.DEFERMENT_REQUESTED,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.APPROVED): Topic.DEFERRED,
+}
 
 
 def some_facts(**changes: Any) -> ClaimFacts:
@@ -30,9 +44,26 @@ def some_facts(**changes: Any) -> ClaimFacts:
         "claim_id": 17, "reference_number": "R-1", "currency": "EUR",
         "status": Status.IN_PROCESS, "first_name": "Erika", "last_name": "Mustermann",
         "company_name": None, "language": None, "payments": [], "holds": [], "request": None,
-        "items": [ItemFacts("PRIMARY", 10000, "R-1", None, NOW.date(), 0)],
+        "items": [ItemFacts("PRIMARY", 10000, "R-1", None, NOW.date(), 0, 1, None)],
     }  # fmt: skip
     return ClaimFacts(**usual | changes)
+
+
+def a_hold(kind: HoldKind, until: datetime | None = LATER) -> HoldFacts:
+    return HoldFacts(kind, until, NOW)
+
+
+def a_modality(
+    modality_type: ModalityType = ModalityType.PAYMENT_PLAN,
+    state: ModalityState = ModalityState.APPROVED,
+    schedule: tuple[Instalment, ...] = plan_instalments(10000, 3, NOW.date()),
+) -> Modality:
+    return Modality(_ID, 17, modality_type, state, "EUR", 10000, schedule, 0, NOW, ActorKind.DEBTOR)
+
+
+def list_subsets(kinds: Iterable[HoldKind]) -> list[tuple[HoldKind, ...]]:
+    every = list(kinds)
+    return [chosen for size in range(len(every) + 1) for chosen in combinations(every, size)]
 
 
 def a_request(state: RequestState) -> RequestFacts:
@@ -45,7 +76,7 @@ def a_request(state: RequestState) -> RequestFacts:
 def test_every_state_has_its_page(
     status: Status, kind: HoldKind | None, request_state: RequestState | None
 ) -> None:
-    holds = [] if kind is None else [HoldFacts(kind, LATER)]
+    holds = [] if kind is None else [a_hold(kind)]
     request = None if request_state is None else a_request(request_state)
 
     state = decide_state(some_facts(status=status, holds=holds, request=request), NOW)
@@ -62,21 +93,69 @@ def test_every_state_has_its_page(
 
 
 def test_a_hold_whose_end_has_come_holds_no_more() -> None:
-    facts = some_facts(holds=[HoldFacts(HoldKind.PAUSE, NOW)])
+    facts = some_facts(holds=[a_hold(HoldKind.PAUSE, NOW)])
     assert decide_state(facts, NOW) is PageState.OPEN
 
 
-def test_a_claim_is_held_until_its_last_hold_falls() -> None:
-    ends = [HoldFacts(HoldKind.PAUSE, LATER), HoldFacts(HoldKind.PAUSE, LATER + timedelta(days=1))]
-    assert find_held_until(some_facts(holds=ends), NOW) == LATER + timedelta(days=1)
-    endless = [*ends, HoldFacts(HoldKind.DISPUTE, None)]
-    assert find_held_until(some_facts(holds=endless), NOW) is None
+def test_of_two_holds_the_one_that_ends_last_counts() -> None:
+    pauses = [a_hold(HoldKind.PAUSE, LATER + timedelta(days=1)), a_hold(HoldKind.PAUSE, LATER)]
+    assert find_hold(some_facts(holds=pauses), HoldKind.PAUSE, NOW) == pauses[0]
+    endless = a_hold(HoldKind.PAUSE, None)
+    assert find_hold(some_facts(holds=[*pauses, endless]), HoldKind.PAUSE, NOW) == endless
+    assert find_hold(some_facts(holds=pauses), HoldKind.DISPUTE, NOW) is None
+
+
+def list_of(kinds: Collection[HoldKind], modality: Modality | None = None) -> list[Topic]:
+    facts = some_facts(holds=[a_hold(kind) for kind in kinds])
+    return list_topics(facts, modality, NOW)
+
+
+@pytest.mark.parametrize("kinds", list_subsets(HoldKind))
+@pytest.mark.parametrize("modality_type", [None, *ModalityType])
+def test_all_that_stands_is_said_once_and_in_order(
+    kinds: Collection[HoldKind], modality_type: ModalityType | None
+) -> None:
+    modality = None
+    if modality_type is not None:
+        is_active = HoldKind.MODALITY_ACTIVE in kinds
+        state = ModalityState.APPROVED if is_active else ModalityState.REQUESTED
+        modality = a_modality(modality_type, state)
+
+    topics = list_of(kinds, modality)
+
+    said = {
+        Topic.PAYMENT_PENDING: HoldKind.PAYMENT_PENDING in kinds,
+        Topic.PLAN_REQUESTED: False, Topic.DEFERMENT_REQUESTED: False,
+        Topic.PLAN_ACTIVE: False, Topic.DEFERRED: False,
+        Topic.DISPUTED: HoldKind.DISPUTE in kinds,
+        Topic.PAUSED: HoldKind.PAUSE in kinds,
+    }  # fmt: skip
+    if modality is not None and {*kinds} & {*HOLDS}:
+        said[MEANING[modality.type, modality.state]] = True
+    if kinds and not any(said.values()):
+        said[Topic.PAUSED] = True
+    assert topics == [topic for topic, is_said in said.items() if is_said]
+
+
+@pytest.mark.parametrize("status", [Status.COLLECTED, Status.ARCHIVED, Status.WITHDRAWN])
+def test_of_a_claim_that_has_ended_nothing_more_is_said(status: Status) -> None:
+    facts = some_facts(status=status, holds=[a_hold(kind) for kind in HoldKind])
+    assert list_topics(facts, a_modality(), NOW) == []
+
+
+def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:
+    rates = cover(plan_instalments(10000, 3, NOW.date()), 4000)
+    assert find_next_rate(a_modality(schedule=rates)) == rates[1]
+    assert find_next_rate(a_modality(schedule=cover(rates, 10000))) is None
+    assert find_next_rate(a_modality(state=ModalityState.REQUESTED)) is None
+    assert find_next_rate(a_modality(ModalityType.PAYMENT_DEFEREMENT)) is None
+    assert find_next_rate(None) is None
 
 
 def test_what_is_owed_is_what_was_not_allocated() -> None:
     items = [
-        ItemFacts("PRIMARY", 10000, None, None, None, 4000),
-        ItemFacts("DUNNING_FEE", 250, None, None, None, 250),
+        ItemFacts("PRIMARY", 10000, None, None, None, 4000, 1, None),
+        ItemFacts("DUNNING_FEE", 250, None, None, None, 250, 2, 1),
     ]
     facts = some_facts(items=items, payments=[PaymentFacts(4250, NOW, None)])
     assert (facts.total_cents, facts.outstanding_cents, facts.paid_cents) == (10250, 6000, 4250)

@@ -10,6 +10,7 @@ from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
+from dunwell.landing.notices import NOTICE_TEMPLATES
 from dunwell.landing.pages import TEMPLATES
 from dunwell.landing.wording import CATALOGUES, choose_language, load_languages
 from dunwell.merchants.configuration import PAGE_LANGUAGES
@@ -22,7 +23,7 @@ _MOST_WORDS = 20
 
 def _extract() -> Iterator[str | tuple[str, str]]:
     """Everything the templates say: a text, or one and its plural."""
-    for path in TEMPLATES.glob("*.html"):
+    for path in [*TEMPLATES.glob("*.html"), *NOTICE_TEMPLATES.iterdir()]:
         with path.open("rb") as file:
             for _, function, found, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
                 texts = (

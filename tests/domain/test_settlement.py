@@ -14,12 +14,11 @@ from dunwell.escalation.settlement import (
     Settled,
     Settlement,
     TryAgain,
-    Unanswered,
     Unknown,
     decide_settlement,
 )
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary
+from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.workflows.definition import CommunicationStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

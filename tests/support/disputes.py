@@ -1,13 +1,22 @@
 """Disputes of a house's claims, opened and answered."""
 
 from typing import Any
+from uuid import UUID
 
+from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
 from dunwell.disputes.withdraw_dispute import withdraw_dispute
+from dunwell.files.inspection import Inspector
+from dunwell.files.prepare_upload import prepare_upload
+from dunwell.files.storage import Storage
+from dunwell.files.store import save_upload
+from dunwell.files.upload import NewUpload
 from dunwell.merchants.actor import Actor, ActorKind
+from tests.support.files import a_pdf
 from tests.support.house import ERP, House
 
 DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
@@ -34,6 +43,24 @@ async def resolve(house: House, opened: Dispute, outcome: Outcome, **given: Any)
 async def withdraw(house: House, opened: Dispute) -> Dispute:
     async with house.work(DEBTOR) as work:
         return await withdraw_dispute(work, opened.claim_id, opened.dispute_id)
+
+
+async def give_evidence(
+    house: House, opened: Dispute, name: str = "offer.pdf", content: bytes | None = None
+) -> UUID:
+    """A debtor's file with a dispute; the file's id."""
+    resources, merchant_id = house.resources, house.merchant.merchant_id
+    inspector = Inspector(size=1)
+    ticket_id = resources.ids.new(house.clock.now())
+    upload = NewUpload(name, name, content or a_pdf())
+    storage = Storage.open(resources.settings.files_url)
+    prepared = await prepare_upload(storage, inspector, merchant_id, ticket_id, upload)
+    await inspector.close()
+    async with house.work(DEBTOR) as work:
+        await save_upload(work.tx, prepared, house.clock.now(), house.clock.now())
+        await add_evidence(work, opened.claim_id, opened.dispute_id, [ticket_id])
+        found = await load_evidence(work.tx, merchant_id, [opened.dispute_id])
+    return found[opened.dispute_id][-1].file_id
 
 
 async def read_disputes(house: House, claim_id: int) -> list[Dispute]:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
+from uuid import UUID
 
 import httpx
 import msgspec
@@ -16,12 +17,13 @@ from dunwell.api.operation import Body, Operation
 from dunwell.api.routes import parameters
 from dunwell.api.routes.claim_changes import PAUSE_CLAIM
 from dunwell.api.routes.claims import CREATE_CLAIMS
-from dunwell.api.routes.disputes import OPEN_DISPUTE
+from dunwell.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
 from dunwell.api.routes.payments import RECORD_PAYMENT
 from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.routes.uploads import UPLOAD_FILE
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
+from dunwell.disputes.add_evidence import add_evidence
 from dunwell.events.endpoints import WantedEndpoint
 from dunwell.events.endpoints import add_endpoint as save_endpoint
 from dunwell.merchants.configuration import Guards
@@ -183,6 +185,18 @@ async def _open_dispute(scene: Scene) -> None:
     scene.real[parameters.DISPUTE_ID.example] = answer.json()["result"]["id"]
 
 
+async def _add_evidence(scene: Scene) -> None:
+    await _open_dispute(scene)
+    dispute_id = UUID(scene.real[parameters.DISPUTE_ID.example])
+    uploaded = await scene.send(UPLOAD_FILE)
+    ticket_id = UUID(uploaded.json()["result"]["ticketId"])
+    async with scene.api.house.work() as work:
+        await add_evidence(work, scene.claim_id, dispute_id, [ticket_id])
+    listed = await scene.send(LIST_DISPUTES)
+    [file] = listed.json()["result"]["items"][0]["files"]
+    scene.real[parameters.FILE_ID.example] = file["id"]
+
+
 async def _ask_for_plan(scene: Scene) -> Modality:
     asked = await Arrangement(scene.api.house, scene.claim_id).ask(PlanTerms(3, date(2026, 3, 16)))
     scene.real[parameters.MODALITY_ID.example] = str(asked.modality_id)
@@ -216,6 +230,7 @@ _BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "reversePayment": _record_payment,
     "listDisputes": _open_dispute,
     "resolveDispute": _open_dispute,
+    "downloadDisputeFile": _add_evidence,
     "listPaymentModalities": _agree_on_plan,
     "approvePaymentModality": _ask_for_plan,
     "rejectPaymentModality": _ask_for_plan,

@@ -22,6 +22,7 @@ from dunwell.merchants.configuration import Guards
 from tests.support.api import ORIGIN, Client, a_client
 from tests.support.claims import a_claim
 from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.modalities import OFFERING, Arrangement
@@ -36,6 +37,7 @@ IDS = {
     ("path", "payment_id"): "payment_id",
     ("path", "modality_id"): "modality_id",
     ("path", "dispute_id"): "dispute_id",
+    ("path", "file_id"): "file_id",
     ("path", "attachment_id"): "attachment_id",
     ("path", "workflow_id"): "workflow_id",
     ("path", "scenario_id"): "scenario_id",
@@ -79,6 +81,7 @@ ABSENT: Things = {
     "payment_id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
     "modality_id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
     "dispute_id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+    "file_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f7",
     "attachment_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
     "workflow_id": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
     "reference": "0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
@@ -202,8 +205,9 @@ async def _furnish(side: Side) -> None:
     await arrangement.reject((await arrangement.ask()).modality_id)
     things["modality_id"] = str((await arrangement.ask()).modality_id)
     for _ in range(2):
-        opened = await client.post(f"{claim}/disputes", {"type": "DEFECTIVE"})
-        things["dispute_id"] = opened.json()["result"]["id"]
+        opened = await dispute(side.house, things["claim_id"])
+        things["dispute_id"] = str(opened.dispute_id)
+    things["file_id"] = str(await give_evidence(side.house, opened))
     listed = (await client.get(f"{claim}/attachments")).json()["result"]["items"]
     things["attachment_id"] = listed[0]["id"]
     sent = (await client.get(f"{claim}/communications")).json()["result"]["items"]

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -11,11 +11,13 @@ import httpx
 from litestar import Litestar
 
 from dunwell.api.app import build_app
+from dunwell.files.inspection import Inspector
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
+from dunwell.messages.letters.press import Press
 from dunwell.messages.links import derive_token, hash_token
 from tests.support.payments import Till, a_till
 
@@ -61,6 +63,23 @@ class Browser:
         """A form of our own; nothing is added to the fields."""
         self.page = await self.http.post(path, data=fields, headers=OWN_FORM)
         return self.page
+
+    async def send(
+        self, path: str, files: Sequence[tuple[str, bytes]] = (), /, **fields: str
+    ) -> httpx.Response:
+        """The form for `path` on the page at hand, as one that brings files; its hidden fields
+        first. Follows the answer within our own pages."""
+        assert self.page is not None
+        parts = [
+            (name, (None, text.encode()))
+            for name, text in (read_hidden(self.page.text, path) | fields).items()
+        ]
+        given: Any = [*parts, *(("files", file) for file in files or [("", b"")])]
+        answer = await self.http.post(path, files=given, headers=OWN_FORM)
+        while answer.status_code == 303 and answer.headers["Location"].startswith("/"):
+            answer = await self.get(answer.headers["Location"])
+        self.page = answer
+        return answer
 
     async def submit(self, path: str, **fields: str) -> httpx.Response:
         """Send the form for `path` on the page at hand, hidden fields and all; follow the answer
@@ -145,7 +164,12 @@ async def a_doorstep(
     """given: what a_till takes, and hand_off_origins."""
     origins: dict[str, str] = given.pop("hand_off_origins", {})
     till = await a_till(resources, clock, **given)
-    app = build_app(resources, [], build_landing_routes(resources, till.providers, origins))
+    inspector, press = Inspector(), Press(1)
+    routes = build_landing_routes(
+        resources, till.providers, origins, inspector=inspector, press=press
+    )
+    app = build_app(resources, [], routes, inspector)
+    app.on_shutdown.append(press.close)
     doorstep = Doorstep(till, app, cast("Browser", None))
     doorstep.browser = doorstep.visitor("192.0.2.1")
     yield doorstep

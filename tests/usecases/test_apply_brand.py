@@ -105,3 +105,35 @@ async def test_an_image_that_is_not_there_is_refused(applying: Applying) -> None
     assert await refuse(applying) == [
         ("/brand/logo", "UNREADABLE", "absent.svg cannot be read: No such file or directory.")
     ]
+
+
+async def test_verification_is_stored_told_and_left_alone_when_absent(applying: Applying) -> None:
+    asked = {"EMAIL": ["POSTAL_CODE", "CODE"], "SMS": "NONE"}
+    applying.document["landingPage"] = {"verification": asked}
+    await applying.apply()
+    expected = {"EMAIL": ("POSTAL_CODE", "CODE")}
+    assert (await applying.merchant()).configuration.landing_page.verification == expected
+
+    applying.document["landingPage"] = {"languages": ["de", "en"]}
+    assert (await applying.apply()).changes == []
+    applying.document["landingPage"] = {"verification": {"LETTER": ["CODE"]}}
+    changes = (await applying.apply()).changes
+    assert changes == [
+        "landingPage.verification.EMAIL removed",
+        'landingPage.verification.LETTER added: ["CODE"]',
+    ]
+    assert (await applying.merchant()).configuration.landing_page.verification == {
+        "LETTER": ("CODE",)
+    }
+
+
+async def test_features_are_stored_told_and_left_alone_when_absent(applying: Applying) -> None:
+    applying.document["landingPage"] = {"features": ["DOCUMENTS"]}
+    await applying.apply()
+    assert (await applying.merchant()).configuration.landing_page.features == ("DOCUMENTS",)
+
+    applying.document["landingPage"] = {"languages": ["de", "en"]}
+    assert (await applying.apply()).changes == []
+    applying.document["landingPage"] = {"features": []}
+    assert (await applying.apply()).changes == ['landingPage.features changed: ["DOCUMENTS"] -> []']
+    assert (await applying.merchant()).configuration.landing_page.features == ()

@@ -88,3 +88,25 @@ async def test_disputes_without_reasons_say_what_is_missing(
     with pytest.raises(ValidationError) as refusal:
         await apply(resources, tmp_path, disputes={})
     assert [fault.path for fault in refusal.value.faults] == ["/disputes/reasons"]
+
+
+async def test_the_days_to_answer_are_set_and_ten_where_they_are_absent(
+    resources: Resources, tmp_path: Path
+) -> None:
+    report = await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": 5})
+    assert (await standing(resources)).answer_within_days == 5
+    assert (
+        await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": 5})
+    ).changes == []
+    assert report.changes != []
+    await apply(resources, tmp_path, disputes={"reasons": []})
+    assert (await standing(resources)).answer_within_days == 10
+
+
+@pytest.mark.parametrize("days", [0, 61, "5"])
+async def test_days_to_answer_are_one_to_sixty(
+    resources: Resources, tmp_path: Path, days: object
+) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": days})
+    assert [fault.path for fault in refusal.value.faults] == ["/disputes/answerWithinDays"]

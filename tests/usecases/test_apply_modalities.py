@@ -55,6 +55,18 @@ async def test_what_is_left_out_is_offered_no_more(resources: Resources, tmp_pat
         assert await modalities_of(tx) == Modalities()
 
 
+async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
+    resources: Resources, tmp_path: Path
+) -> None:
+    await apply(resources, tmp_path, modalities={"pauseDays": 21})
+    async with resources.database.connection() as tx:
+        assert await modalities_of(tx) == Modalities(pause_days=21)
+    report = await apply(resources, tmp_path, modalities={})
+    assert report.changes == ["modalities.pauseDays changed: 21 -> 14"]
+    async with resources.database.connection() as tx:
+        assert await modalities_of(tx) == Modalities(pause_days=14)
+
+
 @pytest.mark.parametrize(
     ("modalities", "path", "code"),
     [
@@ -72,6 +84,8 @@ async def test_what_is_left_out_is_offered_no_more(resources: Resources, tmp_pat
         ({"plan": {"counts": [2], "auto": True}}, "/modalities/plan/auto", "UNKNOWN_FIELD"),
         ({"deferment": {}}, "/modalities/deferment/maxDays", "REQUIRED"),
         ({"deferment": {"maxDays": 366}}, "/modalities/deferment/maxDays", "TOO_LARGE"),
+        ({"pauseDays": 61}, "/modalities/pauseDays", "TOO_LARGE"),
+        ({"pauseDays": -1}, "/modalities/pauseDays", "TOO_SMALL"),
         ({"deferral": {}}, "/modalities/deferral", "UNKNOWN_FIELD"),
     ],
 )  # fmt: skip

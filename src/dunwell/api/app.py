@@ -37,10 +37,11 @@ def build_app(
     resources: Resources,
     channels: Sequence[ChannelAdapter],
     extra_routes: Sequence[ControllerRouterHandler] = (),
+    inspector: Inspector | None = None,
 ) -> Litestar:
     """`channels` carry what a sandbox merchant's moved clock sends; `extra_routes` are mounted at
-    the root. The application closes what it opened itself when it is shut down."""
-    inspector = Inspector()
+    the root, and may use the inspector too. The application closes it when it is shut down."""
+    inspector = inspector or Inspector()
     tools = Tools(resources, channels, Storage.open(resources.settings.files_url), inspector)
     figures = Figures()
     server = Server(tools, figures)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dunwell.api.query import Query
-from dunwell.api.reading import Part
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.db import Connection
+from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Merchant, Work

@@ -53,6 +53,13 @@ def read_dispute_id(text: str) -> UUID:
     return UUID(text)
 
 
+def read_file_id(text: str) -> UUID:
+    """A dispute's file's. Raises NotFound; whether the dispute has it is found out later."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no file {text[:64]}.")
+    return UUID(text)
+
+
 def read_reference(text: str) -> UUID:
     """A communication's. Raises NotFound in the words used for one that does not exist."""
     if not _UUID.fullmatch(text):

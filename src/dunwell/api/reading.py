@@ -1,7 +1,6 @@
 """Reads a request's body as it streams in, and refuses it as soon as it is too large."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,15 +20,6 @@ Shape = TypeVar("Shape")
 AnyRequest = Request[Any, Any, Any]
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a multipart form. `file_name` is the sender's name for a file; none: a text."""
-
-    name: str
-    file_name: str | None
-    content: bytes
 
 
 def read_header(request: AnyRequest, name: bytes) -> str | None:

@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from dunwell.api.answer import Answer
-from dunwell.api.reading import AnyRequest, Part, read_header
+from dunwell.api.reading import AnyRequest, read_header
 from dunwell.api.refusing import answer_refusal
 from dunwell.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.kit.db import Connection, savepoint
+from dunwell.kit.multipart import Part
 from dunwell.merchants.kept_answers import (
     KeptAnswer,
     load_kept_answer,

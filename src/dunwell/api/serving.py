@@ -17,7 +17,7 @@ from dunwell.api.call import Call, Tools
 from dunwell.api.envelope import encode_result
 from dunwell.api.figures import Figures
 from dunwell.api.gate import Gate
-from dunwell.api.multipart import MEDIA_TYPE, read_parts
+from dunwell.api.multipart import read_parts
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
 from dunwell.api.reading import AnyRequest, has_body, read_json_bytes
@@ -26,6 +26,7 @@ from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, r
 from dunwell.api.request_id import request_id_of
 from dunwell.api.retiring import list_retirement_headers
 from dunwell.errors import PayloadTooLarge, Refusal
+from dunwell.kit.multipart import MEDIA_TYPE
 
 
 class Server:

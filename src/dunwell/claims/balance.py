@@ -1,10 +1,10 @@
 """What is owed and which cents paid what (CONTRACT 4). Pure; money in minor units.
 
-A payment pays items one after another in the merchant's order; what is left of it is overpaid.
-Outstanding is therefore never below 0.
+A payment pays items one after another in the merchant's order, those it was made for before the
+rest; what is left of it is overpaid. Outstanding is therefore never below 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -47,11 +47,16 @@ def sum_balance(items: Sequence[Item], paid_cents: int) -> Balance:
     return Balance(total, total - allocated, paid_cents - allocated)
 
 
-def allocate(items: Sequence[Item], amount_cents: int, order: Allocation) -> dict[int, int]:
-    """Share an amount among items: item id -> cents, only items that get something."""
+def allocate(
+    items: Sequence[Item], amount_cents: int, order: Allocation, first: Collection[int] = ()
+) -> dict[int, int]:
+    """Share an amount among items: item id -> cents, only items that get something. first: the ids
+    of those it was made for."""
     shares: dict[int, int] = {}
     left = amount_cents
-    for item in sorted(items, key=lambda each: _payment_order(each, order)):
+    for item in sorted(
+        items, key=lambda each: (each.item_id not in first, *_payment_order(each, order))
+    ):
         share = min(left, item.outstanding_cents)
         if share > 0:
             shares[item.item_id] = share

@@ -1,10 +1,15 @@
-"""A claim's disputes, the newest first, page by page."""
+"""A claim's disputes with their files, the newest first, page by page."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.claims.store import has_claim
 from dunwell.disputes.dispute import Dispute
-from dunwell.disputes.store import has_claim, load_disputes
+from dunwell.disputes.evidence import EvidenceFile
+from dunwell.disputes.evidence_store import load_evidence
+from dunwell.disputes.store import load_disputes
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
@@ -14,9 +19,10 @@ _MARK = b"dis1"
 
 @dataclass(frozen=True, slots=True)
 class DisputePage:
-    """No cursor when these are the last."""
+    """No cursor when these are the last. files: of those that have any, by the dispute's id."""
 
     disputes: list[Dispute]
+    files: Mapping[UUID, Sequence[EvidenceFile]]
     next_cursor: str | None
 
 
@@ -32,8 +38,9 @@ async def list_disputes(
         found = await load_disputes(
             work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place
         )
-    page = found[:limit]
+        page = found[:limit]
+        files = await load_evidence(work.tx, work.merchant_id, [each.dispute_id for each in page])
     if len(found) <= limit:
-        return DisputePage(page, None)
+        return DisputePage(page, files, None)
     last = Place(page[-1].opened_at, page[-1].dispute_id)
-    return DisputePage(page, encode_cursor(listed, last))
+    return DisputePage(page, files, encode_cursor(listed, last))

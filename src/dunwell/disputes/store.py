@@ -4,6 +4,7 @@ from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
+from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.reasons import DisputeType
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.actor import ActorKind
@@ -18,6 +19,17 @@ SELECT {_COLUMNS}
 FROM disputes
 WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
 """  # noqa: S608 - the columns are this module's own names
+# The same, with its files, the oldest first.
+_LOAD_WITH_FILES = f"""
+SELECT {_COLUMNS}, ARRAY(
+    SELECT (f.file_id, u.file_name, u.content_type, u.size_bytes, f.added_at, u.storage_key)
+    FROM dispute_files f
+    JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id
+    WHERE f.merchant_id = $1 AND f.dispute_id = $3
+    ORDER BY f.added_at, f.file_id) AS files
+FROM disputes
+WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
+"""  # noqa: S608 - the same
 # Newest first. Rides on disputes_claim.
 _LOAD_PAGE = f"""
 SELECT {_COLUMNS}
@@ -27,7 +39,6 @@ WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY opened_at DESC, dispute_id DESC
 LIMIT $5
 """  # noqa: S608 - the same
-_HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 _SAVE = """
 INSERT INTO disputes
     (merchant_id, claim_id, dispute_id, type, reason, label, message, answers, hold_id, opened_at,
@@ -48,6 +59,15 @@ async def load_dispute(
     return None if row is None else _read(row)
 
 
+async def load_dispute_with_files(
+    tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
+) -> tuple[Dispute, list[EvidenceFile]] | None:
+    row = await tx.fetchrow(_LOAD_WITH_FILES, merchant_id, claim_id, dispute_id)
+    if row is None:
+        return None
+    return _read(row), [EvidenceFile(*each) for each in row["files"]]
+
+
 async def load_disputes(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
 ) -> list[Dispute]:
@@ -55,11 +75,6 @@ async def load_disputes(
     at, dispute_id = (None, None) if place is None else (place.at, place.part_id)
     rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, dispute_id, limit)
     return [_read(row) for row in rows]
-
-
-async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
-    found: bool = await tx.fetchval(_HAS_CLAIM, merchant_id, claim_id)
-    return found
 
 
 async def save_dispute(
@@ -83,6 +98,7 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -
 
 def _read(row: Row) -> Dispute:
     values = dict(row)
+    values.pop("files", None)
     values["type"] = DisputeType(row["type"])
     values["actor_kind"] = ActorKind(row["actor_kind"])
     values["state"] = DisputeState(row["state"])

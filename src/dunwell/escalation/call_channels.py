@@ -1,5 +1,5 @@
-"""Calls channels with what was handed over: puts link, code and files in, minds time, and turns
-whatever an adapter does into an answer. No transaction is open here.
+"""Calls channels with what was handed over: puts link, code and files in. No transaction is open
+here.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ import structlog
 from dunwell.errors import Unavailable
 from dunwell.escalation.compose_contact import Files, make_message
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.settlement import Answer, Unanswered
+from dunwell.escalation.settlement import Answer
 from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import Attachment, find_attachments
 from dunwell.files.content_types import PDF
 from dunwell.files.storage import ContentMissing
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import ChannelAdapter, Message, MessageFile, Temporary
+from dunwell.messages.calling import call_channel
+from dunwell.messages.channel import ChannelAdapter, Message, MessageFile, Temporary, Unanswered
 from dunwell.messages.store import Contact, Content
 
-_CALL_SECONDS = 60
 _CALLS_AT_ONCE = 50
 # Files of many megabytes are in memory for as long as their call takes.
 _CALLS_WITH_FILES_AT_ONCE = 4
@@ -98,7 +98,7 @@ class ChannelCaller:
         has_files = bool(call.content.attachment_ids)
         async with shared.slots_with_files if has_files else shared.slots:
             if not has_files and call.content.document_key is None:
-                return await _send(adapter, _compose(shared, call, None))
+                return await call_channel(adapter, _compose(shared, call, None))
             try:
                 files = await self._load_files(shared, call)
             except (ContentMissing, Unavailable) as error:
@@ -109,7 +109,7 @@ class ChannelCaller:
                     error=type(error).__name__,
                 )
                 return Temporary(_FILES_AWAY_SECONDS)
-            return await _send(adapter, _compose(shared, call, files))
+            return await call_channel(adapter, _compose(shared, call, files))
 
     async def _load_files(self, shared: _Round, call: Call) -> Files:
         """Raises ContentMissing, Unavailable."""
@@ -136,17 +136,3 @@ class ChannelCaller:
 
 def _compose(shared: _Round, call: Call, files: Files | None) -> Message:
     return make_message(shared.head, call.contact, call.content, call.at, files)
-
-
-async def _send(adapter: ChannelAdapter, message: Message) -> Answer:
-    try:
-        async with asyncio.timeout(_CALL_SECONDS):
-            return await adapter.send(message)
-    except Exception as error:
-        # Whatever it was: the message may have left, and that alone counts.
-        log.exception(
-            "send unanswered",
-            communication_id=str(message.communication_id),
-            error=type(error).__name__,
-        )
-        return Unanswered(adapter.is_repeatable)

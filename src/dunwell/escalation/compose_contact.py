@@ -10,17 +10,12 @@ from datetime import date, datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from dunwell.escalation.letterhead import (
-    Letterhead,
-    choose_language,
-    find_creditor,
-    find_sender,
-    gather_facts,
-)
+from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
 from dunwell.kit.crypto import KeyRing
 from dunwell.messages.channel import Message, MessageFile, Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.facts import MessageFacts
 from dunwell.messages.letters.address import find_home, render_address
 from dunwell.messages.letters.rendering import Post, render_letter

@@ -21,7 +21,7 @@ from dunwell.escalation.processes import find_process
 from dunwell.escalation.schedule import NOTHING_TRIED, Tried
 from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
-from dunwell.escalation.settlement import Answer, Attempt, Unanswered, decide_settlement
+from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
 from dunwell.escalation.tried import load_tried
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.escalation.workshop import Workshop
@@ -31,7 +31,7 @@ from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.channel import Accepted, ChannelAdapter
+from dunwell.messages.channel import Accepted, ChannelAdapter, Unanswered
 from dunwell.messages.store import (
     Contact,
     Lease,

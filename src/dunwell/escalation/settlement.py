@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from dunwell.escalation.schedule import ContactPlanned, SkipReason, Tried, find_channel
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, Outcome, Temporary
+from dunwell.messages.channel import Accepted, Outcome, Temporary, Unanswered
 from dunwell.workflows.definition import CommunicationStep
 
 MAX_TRIES = 12
@@ -63,13 +63,6 @@ class Unknown:
 
 
 Settlement = Settled | TryAgain | FallBack | GiveUp | CallAgain | Unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """The adapter gave no answer: it raised, or took too long."""
-
-    is_repeatable: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ _ENDINGS = {
 }
 # Controls, halves of surrogate pairs, line and paragraph separators.
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
+# The same, and what is not seen at all.
+_UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
+_LONGEST_TIDY = 120
 # They turn the direction of what follows, so that "exe.fdp" reads as a document.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -22,6 +25,14 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
     """Faults of the upload form's two names, by the names of its parts (spec, Upload ticket)."""
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
+
+
+def tidy_name(given: str) -> str:
+    """A stranger's name for a file without what cannot be shown or would deceive: its folders,
+    controls, direction marks; too long a one keeps its end, where its ending is."""
+    last = given.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _TURNING)
+    return " ".join(kept.split())[-_LONGEST_TIDY:] or "-"
 
 
 def name_for_reader(friendly_name: str, content_type: str) -> str:

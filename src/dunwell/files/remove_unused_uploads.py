@@ -18,7 +18,8 @@ UPLOADS_AT_ONCE = 200
 # A claim that was being created as the ticket ran out is committed or given up by then.
 GRACE = timedelta(hours=1)
 
-# Goes over all merchants, as a sweep does. Rides on uploads_expiry, then on attachments_ticket.
+# Goes over all merchants, as a sweep does. Rides on uploads_expiry, then on attachments_ticket and
+# dispute_files_ticket.
 # A sandbox merchant's standing clock keeps its tickets alive.
 _FIND_UNUSED = """
 SELECT upload.merchant_id, upload.ticket_id, upload.storage_key
@@ -31,6 +32,11 @@ WHERE upload.expires_at >= $1
         SELECT FROM attachments AS attachment
         WHERE attachment.merchant_id = upload.merchant_id
             AND attachment.ticket_id = upload.ticket_id
+    )
+    AND NOT EXISTS (
+        SELECT FROM dispute_files AS evidence
+        WHERE evidence.merchant_id = upload.merchant_id
+            AND evidence.ticket_id = upload.ticket_id
     )
 ORDER BY upload.expires_at
 LIMIT $3

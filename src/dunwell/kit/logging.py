@@ -22,7 +22,7 @@ FIELDS = frozenset(
         # ids
         "pid", "merchant_id", "claim_id", "workflow_id", "version_id", "step_id", "run", "item_id",
         "communication_id", "event_id", "endpoint_id", "payment_id", "ticket_id", "hold_id",
-        "credential_id", "request_id", "lease_id", "payment_request_id",
+        "credential_id", "request_id", "lease_id", "payment_request_id", "notice_id",
         # counts
         "count", "claims", "steps", "events", "deliveries", "communications", "rows", "tries",
         "faults", "sequence", "size_bytes",

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 from litestar.types import Receive, Scope, Send
 
+from dunwell.files.names import render_disposition
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 _POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action {}; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "form-action {}; frame-ancestors 'none'; base-uri 'none'"
 )
 _COMMON: Headers = (
     (b"x-content-type-options", b"nosniff"),
@@ -69,16 +71,32 @@ def answer_redirect(location: str, *, cookie: str | None = None) -> Answer:
     return Answer(303, tuple(headers))
 
 
-def answer_asset(body: bytes, content_type: str, *, is_named_by_content: bool) -> Answer:
-    """A stylesheet or a picture. An SVG opened by itself may do nothing at all."""
+def answer_asset(
+    body: bytes, content_type: str, *, is_named_by_content: bool, more: Headers = ()
+) -> Answer:
+    """A stylesheet, script or picture. An SVG opened by itself may do nothing at all."""
     kept = b"public, max-age=31536000, immutable" if is_named_by_content else b"no-store"
     headers: Headers = (
         (b"content-type", content_type.encode("ascii")),
         (b"cache-control", kept),
         (b"content-security-policy", b"default-src 'none'; sandbox"),
         *_COMMON,
+        *more,
     )
     return Answer(200, headers, body)
+
+
+def answer_file(body: bytes, content_type: str, name: str | None = None) -> Answer:
+    """What is one claim's alone: a picture on a page, or, under a name, a file to keep. It may do
+    nothing by itself."""
+    headers = [
+        *_PRIVATE,
+        (b"content-type", content_type.encode("ascii")),
+        (b"content-security-policy", b"default-src 'none'; sandbox"),
+    ]
+    if name is not None:
+        headers.append((b"content-disposition", render_disposition(name).encode("ascii")))
+    return Answer(200, tuple(headers), body)
 
 
 def _encode(location: str) -> bytes:

@@ -1,7 +1,7 @@
 -- All that the pages of one session show, by the hash of its cookie ($1), as one JSON text, which
 -- costs less to read than as many columns. Hot: one per page. Rides on
--- debtor_sessions_session_hash_key, on primary keys, on payments' unique key and on
--- payment_requests_claim. The merchant's configuration is kept by the process and stays behind.
+-- debtor_sessions_session_hash_key, on primary keys, on payments' unique key, on
+-- payment_requests_claim and on disputes_claim. The merchant's configuration is kept by the process and stays behind.
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
@@ -16,13 +16,15 @@ SELECT json_build_object(
         'last_name', d.last_name,
         'company_name', d.company_name,
         'language', d.language,
+        'max_deferral_on', d.max_deferral_on,
         'items', ARRAY(
             SELECT json_build_array(i.type, i.value_cents, i.reference, i.item_date, i.due_date,
                                     (SELECT coalesce(sum(a.amount_cents), 0)::bigint
                                      FROM allocations a
                                      WHERE a.merchant_id = s.merchant_id
                                        AND a.claim_id = s.claim_id
-                                       AND a.item_id = i.item_id))
+                                       AND a.item_id = i.item_id),
+                                    i.item_id, i.fee_of)
             FROM items i
             WHERE i.merchant_id = s.merchant_id AND i.claim_id = s.claim_id
             ORDER BY i.position, i.item_id),
@@ -33,17 +35,27 @@ SELECT json_build_object(
               AND p.reversed_at IS NULL
             ORDER BY p.paid_at, p.payment_id),
         'holds', ARRAY(
-            SELECT json_build_array(h.kind, h.until)
+            SELECT json_build_array(h.kind, h.until, h.since)
             FROM holds h
             WHERE h.merchant_id = s.merchant_id AND h.claim_id = s.claim_id
               AND h.lifted_at IS NULL
             ORDER BY h.since, h.hold_id),
         'request', (
-            SELECT json_build_array(r.request_id, r.provider, r.amount_cents, r.state)
+            SELECT json_build_array(r.request_id, r.provider, r.amount_cents, r.state,
+                                    r.sent_on)
             FROM payment_requests r
             WHERE r.merchant_id = s.merchant_id AND r.claim_id = s.claim_id
             ORDER BY r.created_at DESC, r.request_id DESC
-            LIMIT 1)))::text
+            LIMIT 1),
+        'disputes', ARRAY(
+            SELECT json_build_array(o.dispute_id, o.type, o.opened_at, o.answers)
+            FROM disputes o
+            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id AND o.state = 'OPEN'
+            ORDER BY o.opened_at, o.dispute_id),
+        'document_count', (
+            SELECT count(*)
+            FROM attachments f
+            WHERE f.merchant_id = s.merchant_id AND f.claim_id = s.claim_id)))::text
 FROM debtor_sessions s
 JOIN merchants m ON m.merchant_id = s.merchant_id
 JOIN claims c ON c.merchant_id = s.merchant_id AND c.claim_id = s.claim_id

@@ -1,7 +1,7 @@
 """The colours of a merchant's pages: its own where they can be read, else the neutral ones. Pure.
 
-The brand's colour carries white text and is itself text and line on the page's two grounds, so it
-is held to WCAG's 4.5:1 against both.
+The brand's colour carries white text and is itself text and line on the page's grounds, so it is
+held to WCAG's 4.5:1 against each.
 """
 
 import re
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 _LEAST_CONTRAST = 4.5
 _HEX = re.compile(r"#[0-9a-f]{6}")
-# The grounds of landing.css: --paper and --ground.
-_GROUNDS = ("#ffffff", "#f3f5f7")
+# The grounds of landing.css on which something stands in the colour: --paper, --ground, a notice's.
+_GROUNDS = ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4")
 _DARKER_BY = 0.82
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from dunwell.files.inspection import Inspector
+from dunwell.files.storage import Storage
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
 from dunwell.landing.lookup import OpenedClaim, load_opened_claim
+from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.pages import Frame, Pages, Shown
 from dunwell.landing.session import (
     VALUE_BYTES,
@@ -24,6 +27,7 @@ from dunwell.landing.visit import ForeignForm, Form, Visit
 from dunwell.landing.wording import choose_language
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.messages.letters.press import Press
 from dunwell.payments.provider import Providers
 
 
@@ -37,6 +41,12 @@ class Desk:
     # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
     # redirect there (Content-Security-Policy, form-action).
     hand_off_origins: Mapping[str, str]
+    # Of messages the debtor asks for.
+    notices: NoticeWriter
+    storage: Storage
+    inspector: Inspector
+    # Of receipts and confirmations.
+    press: Press
 
     @property
     def is_secure(self) -> bool:
@@ -102,9 +112,15 @@ class Desk:
         return answer_page(self.pages.render("ended.html", frame, reason=reason), 403)
 
     def redirect(self, frame: Frame, path: str, *, cookie: str | None = None) -> Answer:
-        """To a page of ours; `cookie`: the session's new value, "" to remove it."""
+        """To a page of ours, which may end with a query; `cookie`: the session's new value, "" to
+        remove it."""
         header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
-        return answer_redirect(path + frame.query, cookie=header)
+        query = frame.query.replace("?", "&") if "?" in path else frame.query
+        return answer_redirect(path + query, cookie=header)
+
+    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Answer:
+        """To the page that raises a session's level, on the way to the page of this name."""
+        return self.redirect(self.frame_opened(visit, opened), f"/claim/verify?for={name}")
 
     def _frame(
         self, visit: Visit, merchant: Merchant | None, claims_language: str | None,

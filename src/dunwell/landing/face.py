@@ -14,10 +14,13 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.errors import NotFound, Unavailable
+from dunwell.files.inspection import Inspector
+from dunwell.files.storage import Storage
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import Run
+from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.pages import Pages
 from dunwell.landing.problems import (
     Problem,
@@ -26,9 +29,30 @@ from dunwell.landing.problems import (
     log_crash,
     wrong_method,
 )
-from dunwell.landing.routes import assets, claim, entry, paying
+from dunwell.landing.routes import (
+    addresses,
+    assets,
+    claim,
+    disputes,
+    documents,
+    entry,
+    evidence,
+    hardship,
+    later,
+    modality,
+    new_link,
+    options,
+    paying,
+    plan,
+    preferences,
+    real,
+    receipts,
+    transfer,
+    verify,
+)
 from dunwell.landing.visit import Visit
 from dunwell.landing.wording import CATALOGUES, load_languages
+from dunwell.messages.letters.press import Press
 from dunwell.payments.provider import Providers
 
 
@@ -39,16 +63,92 @@ async def _refuse_unknown(_desk: Desk, _visit: Visit) -> Answer:
 # Address -> method -> what it does.
 ROUTES: Mapping[str, Mapping[str, Run]] = {
     "/q": {"GET": entry.show_code_entry, "POST": entry.enter_code},
+    "/q/new-link": {"GET": new_link.show_form, "POST": new_link.ask},
+    "/q/new-link/sent": {"GET": new_link.show_sent},
     "/q/{token:str}": {"GET": entry.show_link, "POST": entry.open_link},
+    "/q/{token:str}/send": {"GET": entry.go_to_link, "POST": entry.send_links_code},
+    "/q/{token:str}/code": {"GET": entry.show_links_code, "POST": entry.enter_links_code},
+    "/real": {"GET": real.show_form, "POST": real.check},
     "/claim": {"GET": claim.show_claim},
-    "/claim/pay": {"GET": paying.check_payment, "POST": paying.hand_off},
-    "/claim/return/{request_id:str}": {"GET": paying.come_back},
-    "/claim/receipt/{request_id:str}": {"GET": paying.show_receipt},
+    "/claim/pay": {"GET": paying.choose_amount},
+    "/claim/pay/method": {"GET": paying.check_payment, "POST": paying.hand_off},
+    "/claim/pay/transfer": {"GET": transfer.show_transfer},
+    "/claim/pay/code.png": {"GET": transfer.send_code},
+    "/claim/pay/sent": {"GET": transfer.ask_when, "POST": transfer.announce},
+    "/claim/options": {"GET": options.show_options},
+    "/claim/plan": {"GET": plan.show_plans},
+    "/claim/plan/check": {"GET": plan.check_plan, "POST": plan.ask_plan},
+    "/claim/later": {"GET": later.show_days},
+    "/claim/later/check": {"GET": later.check_day, "POST": later.ask_time},
+    "/claim/modality/{modality_id:str}": {"GET": modality.show_modality},
+    "/claim/modality/{modality_id:str}/pdf": {"GET": modality.send_pdf},
+    "/claim/modality/{modality_id:str}/email": {
+        "GET": modality.go_back,
+        "POST": modality.send_copy,
+    },
+    "/claim/modality/{modality_id:str}/withdraw": {
+        "GET": modality.confirm_withdrawal,
+        "POST": modality.withdraw,
+    },
+    "/claim/help": {"GET": hardship.show_help, "POST": hardship.pause},
+    "/claim/dispute": {"GET": disputes.choose_reason},
+    "/claim/dispute/{reason:str}": {
+        "GET": disputes.show_questions,
+        "POST": disputes.take_answers,
+    },
+    "/claim/disputes/{dispute_id:str}": {"GET": evidence.show_dispute},
+    "/claim/disputes/{dispute_id:str}/files": {
+        "GET": evidence.go_to_dispute,
+        "POST": evidence.add_files,
+    },
+    "/claim/disputes/{dispute_id:str}/withdraw": {
+        "GET": evidence.confirm_withdrawal,
+        "POST": evidence.withdraw,
+    },
+    "/claim/return/{request_id:str}": {"GET": receipts.come_back},
+    "/claim/receipt/{request_id:str}": {"GET": receipts.show_receipt},
+    "/claim/receipt/{request_id:str}/pdf": {"GET": receipts.send_pdf},
+    "/claim/receipt/{request_id:str}/email": {
+        "GET": receipts.show_receipt,
+        "POST": receipts.send_copy,
+    },
+    "/claim/verify": {"GET": verify.go_to_place},
+    "/claim/verify/{place:str}": {"GET": verify.show_verify, "POST": verify.enter_fact},
+    "/claim/verify/{place:str}/letter": {
+        "GET": verify.go_to_verify,
+        "POST": verify.enter_letters_code,
+    },
+    "/claim/verify/{place:str}/send": {"GET": verify.go_to_verify, "POST": verify.send},
+    "/claim/verify/{place:str}/code": {"GET": verify.show_sent, "POST": verify.enter_sent},
     "/claim/extend": {"GET": claim.go_back, "POST": claim.extend},
     "/claim/end": {"GET": claim.go_back, "POST": claim.end},
     "/claim/ended": {"GET": claim.show_ended},
     "/claim/notices": {"GET": claim.show_notices},
+    "/claim/documents": {"GET": documents.show_documents},
+    "/claim/documents/{attachment_id:str}": {"GET": documents.send_document},
+    "/claim/preferences": {"GET": preferences.show_preferences},
+    "/claim/preferences/language": {
+        "GET": preferences.go_back,
+        "POST": preferences.save_language,
+    },
+    "/claim/preferences/channels": {
+        "GET": preferences.go_back,
+        "POST": preferences.save_channels,
+    },
+    "/claim/preferences/{what:str}": {
+        "GET": addresses.show_form,
+        "POST": addresses.take_address,
+    },
+    "/claim/preferences/{what:str}/code": {
+        "GET": addresses.show_code_field,
+        "POST": addresses.enter_code,
+    },
+    "/claim/preferences/{what:str}/send": {
+        "GET": addresses.go_to_form,
+        "POST": addresses.send_again,
+    },
     "/claim/style/{name:str}": {"GET": assets.send_stylesheet},
+    "/claim/script/{name:str}": {"GET": assets.send_script},
     "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}": {"GET": assets.send_brand},
 }
 _UNKNOWN: Mapping[str, Run] = {"GET": _refuse_unknown, "POST": _refuse_unknown}
@@ -60,12 +160,21 @@ def build_landing_routes(
     providers: Providers,
     hand_off_origins: Mapping[str, str] | None = None,
     catalogues: Path = CATALOGUES,
+    inspector: Inspector | None = None,
+    press: Press | None = None,
 ) -> Sequence[HTTPRouteHandler]:
     """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
-    folder of the languages there are beside English."""
+    folder of the languages there are beside English. inspector: looks into debtors' files. press:
+    prints their papers. Whoever gives one of these closes it."""
     domain = urlsplit(resources.settings.public_url).netloc
-    pages = Pages(load_languages(catalogues), domain, assets.name_stylesheet())
-    desk = Desk(resources, providers, pages, hand_off_origins or {})
+    languages = load_languages(catalogues)
+    pages = Pages(languages, domain, assets.name_stylesheet(), assets.name_scripts())
+    notices = NoticeWriter(languages, resources.settings.public_url)
+    storage = Storage.open(resources.settings.files_url)
+    desk = Desk(
+        resources, providers, pages, hand_off_origins or {}, notices, storage,
+        inspector or Inspector(), press or Press(1),
+    )  # fmt: skip
     routes = {**dict.fromkeys(_list_gaps(), _UNKNOWN), **ROUTES}
     return [_build_handler(desk, path, runs) for path, runs in routes.items()]
 

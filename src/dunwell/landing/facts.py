@@ -10,6 +10,7 @@ import msgspec
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
+from dunwell.disputes.reasons import DisputeType
 
 
 class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -19,6 +20,9 @@ class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     item_on: date | None
     due_on: date | None
     allocated_cents: int
+    item_id: int
+    # The item a fee was added for.
+    fee_of: int | None
 
 
 class PaymentFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -31,6 +35,7 @@ class PaymentFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class HoldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     kind: HoldKind
     until: datetime | None
+    since: datetime
 
 
 class RequestFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -40,6 +45,17 @@ class RequestFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     provider: str
     amount_cents: int
     state: str
+    # Of an announced bank transfer.
+    sent_on: date | None = None
+
+
+class DisputeFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A dispute that is open."""
+
+    dispute_id: UUID
+    type: DisputeType
+    opened_at: datetime
+    answers: dict[str, str] = {}
 
 
 class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +73,11 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     # Those not lifted; one whose end has come may still be among them.
     holds: list[HoldFacts]
     request: RequestFacts | None
+    # No payment of a plan or a deferment may be due after this day.
+    max_deferral_on: date | None = None
+    # Those that are open, the oldest first.
+    disputes: list[DisputeFacts] = []
+    document_count: int = 0
 
     @property
     def total_cents(self) -> int:

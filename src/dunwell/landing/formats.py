@@ -9,19 +9,23 @@ from functools import lru_cache, partial
 from zoneinfo import ZoneInfo
 
 from babel.dates import format_time, get_timezone_name
+from babel.numbers import format_decimal
 from markupsafe import Markup
 
 from dunwell.messages.formatting import find_locale, render_day, render_money
 
+_MEGABYTE = 1_000_000
+
 
 def build_filters(language: str) -> dict[str, Callable[..., str]]:
     """By the names the templates call them: `cents | money(currency)`, `day | day`,
-    `instant | day_of(timezone)`, `instant | moment(timezone)`."""
+    `instant | day_of(timezone)`, `instant | moment(timezone)`, `bytes | size`."""
     return {
         "money": lambda cents, currency: _render_amount(cents, currency, language),
         "day": lambda day: render_day(day, language),
         "day_of": partial(_render_day_of, language),
         "moment": partial(_render_moment, language),
+        "size": partial(_render_size, language),
     }
 
 
@@ -44,6 +48,17 @@ def _render_moment(language: str, instant: datetime, timezone: str) -> str:
     if not zone.isalpha():  # the language has no short name of its own for it
         zone = local.tzname() or zone
     return f"{render_day(local.date(), language)}, {clock} {zone}"
+
+
+def _render_size(language: str, size_bytes: int) -> str:
+    """In kilobytes, or in megabytes with one decimal."""
+    locale = find_locale(language)
+    if size_bytes < _MEGABYTE:
+        return (
+            f"{format_decimal(max(1, round(size_bytes / 1000)), locale=locale)}\N{NO-BREAK SPACE}KB"
+        )
+    megabytes = format_decimal(size_bytes / _MEGABYTE, format="#,##0.0", locale=locale)
+    return f"{megabytes}\N{NO-BREAK SPACE}MB"
 
 
 def _localize(instant: datetime, timezone: str) -> datetime:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.session import Level
 from dunwell.landing.visit import Form, Visit
 
 Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
@@ -39,3 +40,34 @@ def takes_form(take: Take) -> Run:
         return await take(desk, visit, opened, form)
 
     return run
+
+
+def from_level(level: Level, name: str) -> Callable[[Show], Show]:
+    """For pages that show more than a link alone may: below the level the reader is asked for what
+    raises it, and comes back to the page of this name (`verify.PLACES`)."""
+
+    def guard(show: Show) -> Show:
+        @wraps(show)
+        async def run(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+            if opened.session.level.reaches(level):
+                return await show(desk, visit, opened)
+            return desk.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
+    """The same for a form, of which nothing is done below the level."""
+
+    def guard(take: Take) -> Take:
+        @wraps(take)
+        async def run(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+            if opened.session.level.reaches(level):
+                return await take(desk, visit, opened, form)
+            return desk.ask_more(visit, opened, name)
+
+        return run
+
+    return guard

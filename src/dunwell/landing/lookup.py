@@ -3,7 +3,8 @@
 Each answers with the merchant; everything behind it names that merchant.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 from uuid import UUID
@@ -12,22 +13,38 @@ import msgspec
 
 from dunwell.kit.db import Connection, Row
 from dunwell.landing.facts import ClaimFacts
+from dunwell.landing.proofs import NOTHING_KNOWN, Fact, Known
 from dunwell.landing.session import Level, Session
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.configuration_cache import find_kept
 from dunwell.merchants.store import load_merchant
+from dunwell.modalities.modality import HOLDS, Modality
+from dunwell.modalities.store import load_live_modalities
+from dunwell.notices.notice import NoticeChannel
 
 _LOAD_OPENED = files("dunwell.landing").joinpath("claim_page.sql").read_text()
 # Rides on debtor_links_token_hash_key, then on primary keys.
 _FIND_LINK = """
-SELECT link.merchant_id, link.claim_id, link.communication_id, contact.channel, debtor.language
+SELECT link.merchant_id, link.claim_id, link.communication_id, debtor.language,
+       coalesce(contact.channel, notice.channel) AS channel,
+       debtor.address ->> 'postal_code' AS postal_code, debtor.date_of_birth::text,
+       debtor.contract_number, debtor.customer_number, debtor.email, debtor.mobile_number
 FROM debtor_links link
 JOIN debtors debtor USING (merchant_id, claim_id)
 LEFT JOIN communications contact
     ON contact.merchant_id = link.merchant_id
     AND contact.communication_id = link.communication_id
+LEFT JOIN debtor_notices notice
+    ON notice.merchant_id = link.merchant_id AND notice.notice_id = link.notice_id
 WHERE link.token_hash = $1
+"""
+# By primary key.
+_LOAD_KNOWN = """
+SELECT address ->> 'postal_code' AS postal_code, date_of_birth::text, contract_number,
+       customer_number, email, mobile_number
+FROM debtors
+WHERE merchant_id = $1 AND claim_id = $2
 """
 # Rides on debtor_codes_code_digest_key, then on a primary key.
 _FIND_CODE = """
@@ -35,6 +52,21 @@ SELECT merchant_id, claim_id, communication_id, debtor.language
 FROM debtor_codes
 JOIN debtors debtor USING (merchant_id, claim_id)
 WHERE code_digest = $1
+"""
+# Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
+# primary key.
+_FIND_REFERENCES = """
+SELECT debtor.merchant_id, debtor.claim_id, debtor.email, debtor.mobile_number, debtor.language
+FROM merchants merchant
+CROSS JOIN LATERAL (
+    SELECT merchant_id, claim_id
+    FROM claims
+    WHERE merchant_id = merchant.merchant_id AND reference_number = $1
+    OFFSET 0
+) claim
+JOIN debtors debtor
+    ON debtor.merchant_id = claim.merchant_id AND debtor.claim_id = claim.claim_id
+ORDER BY debtor.merchant_id
 """
 # Rides on debtor_sessions_session_hash_key.
 _FIND_SESSION = """
@@ -52,10 +84,22 @@ class WayIn:
     merchant: Merchant
     claim_id: int
     communication_id: UUID | None
-    # Of the communication the link belonged to; none for a code and for the claim's own link.
+    # Of the communication or notice the link belonged to; none for a code and for the claim's own
+    # link.
     channel: Channel | None
     level: Level
     # The claim's.
+    language: str | None
+    # What a link can ask for; a code asks for nothing.
+    known: Known = NOTHING_KNOWN
+
+
+class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A claim of a reference, and where its debtor is reached."""
+
+    merchant_id: int
+    claim_id: int
+    addresses: Mapping[NoticeChannel, str]
     language: str | None
 
 
@@ -65,6 +109,8 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     session: Session
     merchant: Merchant
     facts: ClaimFacts
+    # The one that has not ended.
+    modality: Modality | None = None
 
 
 class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
@@ -96,13 +142,29 @@ _DECODER = msgspec.json.Decoder(_Opened)
 
 async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
     row = await tx.fetchrow(_FIND_LINK, token_hash)
-    return None if row is None else await _read_way(tx, row, row["channel"], Level.LINK)
+    if row is None:
+        return None
+    return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=_read_known(row))
 
 
 async def find_code(tx: Connection, code_digest: bytes) -> WayIn | None:
     """A letter's code counts as the known fact."""
     row = await tx.fetchrow(_FIND_CODE, code_digest)
     return None if row is None else await _read_way(tx, row, None, Level.FACT)
+
+
+async def find_references(tx: Connection, reference: str) -> list[ReferencedClaim]:
+    """The claims of this reference, over all merchants."""
+    return [
+        ReferencedClaim(row["merchant_id"], row["claim_id"], _read_addresses(row), row["language"])
+        for row in await tx.fetch(_FIND_REFERENCES, reference)
+    ]
+
+
+async def load_known(tx: Connection, merchant_id: int, claim_id: int) -> Known:
+    """What an opened claim's page can ask for to show more."""
+    row = await tx.fetchrow(_LOAD_KNOWN, merchant_id, claim_id)
+    return NOTHING_KNOWN if row is None else _read_known(row)
 
 
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
@@ -112,13 +174,22 @@ async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
 
 
 async def load_opened_claim(tx: Connection, session_hash: bytes) -> OpenedClaim | None:
-    """The session, also when it has ended, and its claim."""
+    """The session, also when it has ended, and its claim. One statement; one more for a claim with
+    a payment modality, of which another module says what is paid."""
     document: str | None = await tx.fetchval(_LOAD_OPENED, session_hash)
     if document is None:
         return None
     opened = _DECODER.decode(document)
     merchant = await _find_merchant(tx, opened.merchant)
-    return OpenedClaim(_join_session(opened, session_hash), merchant, opened.facts)
+    modality = await _find_modality(tx, merchant, opened.facts)
+    return OpenedClaim(_join_session(opened, session_hash), merchant, opened.facts, modality)
+
+
+async def _find_modality(tx: Connection, merchant: Merchant, facts: ClaimFacts) -> Modality | None:
+    if not any(hold.kind in HOLDS for hold in facts.holds):
+        return None
+    live = await load_live_modalities(tx, merchant.merchant_id, [facts.claim_id])
+    return live[0][0] if live else None
 
 
 async def _find_merchant(tx: Connection, row: _MerchantRow) -> Merchant:
@@ -148,6 +219,20 @@ async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Le
     return WayIn(
         merchant, row["claim_id"], row["communication_id"], channel, level, row["language"]
     )
+
+
+def _read_known(row: Row) -> Known:
+    facts: dict[Fact, str | None] = {
+        "POSTAL_CODE": row["postal_code"], "DATE_OF_BIRTH": row["date_of_birth"],
+        "CONTRACT_NUMBER": row["contract_number"], "CUSTOMER_NUMBER": row["customer_number"],
+    }  # fmt: skip
+    known = {fact: value for fact, value in facts.items() if value}
+    return Known(known, _read_addresses(row))
+
+
+def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
+    given: dict[NoticeChannel, str | None] = {"EMAIL": row["email"], "SMS": row["mobile_number"]}
+    return {channel: address for channel, address in given.items() if address}
 
 
 def _read_session(row: Row, session_hash: bytes) -> Session:

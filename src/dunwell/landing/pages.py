@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import msgspec
@@ -111,11 +112,19 @@ class _Furniture:
 class Pages:
     """The pages of one installation."""
 
-    def __init__(self, languages: Mapping[str, Language], domain: str, style: str) -> None:
-        """domain: ours, as an address bar shows it. style: the stylesheet's address."""
+    def __init__(
+        self, languages: Mapping[str, Language], domain: str, style: str, scripts: Mapping[str, str]
+    ) -> None:
+        """domain: ours, as an address bar shows it. style: the stylesheet's address. scripts: the
+        scripts', by name."""
         self.languages = languages
         self.codes = tuple(languages)
-        self._globals = {"domain": domain, "style": style, "icons": _ICONS}
+        self._globals = {
+            "domain": domain,
+            "style": style,
+            "scripts": SimpleNamespace(**scripts),
+            "icons": _ICONS,
+        }
         self._environments = {
             code: self._build_environment(language) for code, language in languages.items()
         }

@@ -33,7 +33,8 @@ _CRASH = Problem(500, "CRASH")
 _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
     (ForeignForm, Problem(403, "STALE")),
     (errors.NotFound, Problem(404, "NOT_FOUND")),
-    (errors.PayloadTooLarge, Problem(413, "UNREADABLE")),
+    (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
+    (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidRequest, Problem(400, "UNREADABLE")),
     (errors.ValidationError, Problem(400, "UNREADABLE")),
     (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
@@ -47,8 +48,10 @@ def find_problem(error: Exception) -> Problem:
     return _CRASH
 
 
-def too_many(retry_after_seconds: int) -> Problem:
-    return Problem(429, "TOO_MANY", retry_after=retry_after_seconds)
+def too_many(retry_after_seconds: int, kind: str = "TOO_MANY") -> Problem:
+    """kind: TOO_MANY codes of letters, a claim that is LOCKED after wrong answers, or links that
+    were ASKED_OFTEN."""
+    return Problem(429, kind, retry_after=retry_after_seconds)
 
 
 def wrong_method(allowed: str) -> Problem:

@@ -25,12 +25,21 @@ _FORM_PURPOSE = "landing-form"
 
 
 class Level(StrEnum):
-    """How much a session shows (PAGES, personal data)."""
+    """How much a session shows (PAGES, personal data), the least first."""
 
     # Opened by a link alone: amount, reference, initials, pay.
     LINK = "LINK"
-    # After a known fact, which a letter's code counts as: items and payments too.
+    # After a known fact, which a letter's code counts as: items, documents, plans, disputes too.
     FACT = "FACT"
+    # After a code sent to the address on file: contact data can be changed.
+    CODE = "CODE"
+
+    def reaches(self, needed: "Level") -> bool:
+        """Whether all that `needed` shows is shown."""
+        return _LEVELS.index(self) >= _LEVELS.index(needed)
+
+
+_LEVELS = tuple(Level)
 
 
 class Session(msgspec.Struct, frozen=True, gc=False):

@@ -1,10 +1,13 @@
-"""The SQL of debtors' sessions and of wrong codes: rows in, values out, no rules."""
+"""The SQL of debtors' sessions, of a letter's amounts, of whom to write to: rows in, values out, no
+rules.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.kit.db import Connection
-from dunwell.landing.session import Session
+from dunwell.landing.letter_sums import LetterSums
+from dunwell.landing.session import Level, Session
 
 _OPEN = """
 INSERT INTO debtor_sessions
@@ -18,20 +21,31 @@ SET ended_at = $3
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $3
 RETURNING session_id
 """
-# Tries of one visitor take turns, so that many at once are counted as if one by one.
-_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
-# The first by primary key; the table holds minutes of an hour at most.
-_COUNT_WRONG = """
-SELECT coalesce(sum(failures) FILTER (WHERE visitor_digest = $1), 0)::integer AS visitors,
-       coalesce(sum(failures), 0)::integer AS everybodys,
-       min(window_start) FILTER (WHERE visitor_digest = $1) AS first_at
-FROM code_attempts
-WHERE window_start > $2
+# By primary key, on items' and on payments' unique key.
+_LOAD_SUMS = """
+SELECT claim.currency,
+       ARRAY(SELECT item.value_cents FROM items item
+             WHERE item.merchant_id = $1 AND item.claim_id = $2
+             ORDER BY item.position, item.item_id) AS items_cents,
+       ARRAY(SELECT payment.amount_cents FROM payments payment
+             WHERE payment.merchant_id = $1 AND payment.claim_id = $2
+               AND payment.reversed_at IS NULL
+             ORDER BY payment.paid_at, payment.payment_id) AS payments_cents
+FROM claims claim
+WHERE claim.merchant_id = $1 AND claim.claim_id = $2
 """
-_SAVE_WRONG = """
-INSERT INTO code_attempts AS known (visitor_digest, window_start, failures)
-VALUES ($1, $2, 1)
-ON CONFLICT (visitor_digest, window_start) DO UPDATE SET failures = known.failures + 1
+# By primary key.
+_LOAD_CORRESPONDENT = """
+SELECT email, language
+FROM debtors
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+# By primary key. The row goes on under another hash.
+_RAISE = """
+UPDATE debtor_sessions
+SET session_hash = $3, level = $4
+WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $5
+RETURNING session_id
 """
 # Rides on debtor_sessions_expiry.
 _REMOVE_SESSIONS = """
@@ -40,16 +54,21 @@ WHERE (merchant_id, session_hash) IN (
     SELECT merchant_id, session_hash FROM debtor_sessions WHERE expires_at < $1 LIMIT $2
 )
 """
-_REMOVE_ATTEMPTS = "DELETE FROM code_attempts WHERE window_start < $1"
 
 
 @dataclass(frozen=True, slots=True)
-class WrongCodes:
-    """Wrong codes of the time looked at: the visitor's, all visitors', the visitor's first."""
+class Correspondent:
+    """Where a claim's debtor gets e-mail, and the claim's language."""
 
-    visitors: int
-    everybodys: int
-    first_at: datetime | None
+    email: str | None
+    language: str | None
+
+
+async def load_correspondent(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> Correspondent | None:
+    row = await tx.fetchrow(_LOAD_CORRESPONDENT, merchant_id, claim_id)
+    return None if row is None else Correspondent(row["email"], row["language"])
 
 
 async def save_session(tx: Connection, session: Session, opened_at: datetime) -> None:
@@ -65,23 +84,21 @@ async def save_end(tx: Connection, merchant_id: int, session_hash: bytes, now: d
     return await tx.fetchval(_END, merchant_id, session_hash, now) is not None
 
 
-async def count_wrong_codes(tx: Connection, visitor: bytes, since: datetime) -> WrongCodes:
-    """Waits until other tries of this visitor are done."""
-    await tx.execute(_TAKE_TURN, visitor)
-    return WrongCodes(**await tx.fetchrow(_COUNT_WRONG, visitor, since))
+async def save_raised(
+    tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime
+) -> bool:
+    """False: it has ended, or goes under another hash already."""
+    return (
+        await tx.fetchval(_RAISE, session.merchant_id, session.session_hash, new_hash, level, now)
+        is not None
+    )
 
 
-async def save_wrong_code(tx: Connection, visitor: bytes, minute: datetime) -> None:
-    await tx.execute(_SAVE_WRONG, visitor, minute)
+async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:
+    row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
+    return None if row is None else LetterSums(**row)
 
 
 async def remove_sessions(tx: Connection, ended_before: datetime, limit: int) -> int:
-    return _count(await tx.execute(_REMOVE_SESSIONS, ended_before, limit))
-
-
-async def remove_wrong_codes(tx: Connection, before: datetime) -> int:
-    return _count(await tx.execute(_REMOVE_ATTEMPTS, before))
-
-
-def _count(tag: str) -> int:
+    tag: str = await tx.execute(_REMOVE_SESSIONS, ended_before, limit)
     return int(tag.rpartition(" ")[2])

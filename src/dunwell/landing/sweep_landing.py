@@ -1,10 +1,15 @@
-"""Removes sessions a day after their end, and wrong codes that count no more."""
+"""Removes sessions a day after their end, drafts nobody can go on with, new addresses nobody has
+confirmed, and wrong codes that count no more.
+"""
 
 from datetime import timedelta
 
 from dunwell.kit.resources import Resources
-from dunwell.landing.store import remove_sessions, remove_wrong_codes
-from dunwell.landing.try_code import WINDOW
+from dunwell.landing.draft_store import remove_drafts
+from dunwell.landing.preferences_store import remove_old_changes
+from dunwell.landing.store import remove_sessions
+from dunwell.landing.store_tries import remove_visitor_tries
+from dunwell.landing.visitors import WINDOW
 
 # So long can a page tell its reader that it timed out.
 _KEPT_FOR = timedelta(days=1)
@@ -16,4 +21,6 @@ async def sweep_landing(resources: Resources) -> int:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         removed = await remove_sessions(tx, now - _KEPT_FOR, _ROWS_AT_ONCE)
-        return removed + await remove_wrong_codes(tx, now - WINDOW)
+        removed += await remove_drafts(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_old_changes(tx, now, _ROWS_AT_ONCE)
+        return removed + await remove_visitor_tries(tx, now - WINDOW)

@@ -7,6 +7,15 @@ from zoneinfo import ZoneInfo
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.landing.facts import ClaimFacts, HoldFacts
+from dunwell.modalities.modality import (
+    HOLDS,
+    Modality,
+    ModalityState,
+    ModalityType,
+    find_open_rate,
+)
+from dunwell.modalities.plans import Instalment
+from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.request_states import RequestState
 
 _LONGEST_INITIALS = 3
@@ -23,6 +32,18 @@ class PageState(StrEnum):
     CLOSED = "CLOSED"
 
 
+class Topic(StrEnum):
+    """What stands on a claim beside its amount; several may at once."""
+
+    PAYMENT_PENDING = "PAYMENT_PENDING"
+    PLAN_REQUESTED = "PLAN_REQUESTED"
+    DEFERMENT_REQUESTED = "DEFERMENT_REQUESTED"
+    PLAN_ACTIVE = "PLAN_ACTIVE"
+    DEFERRED = "DEFERRED"
+    DISPUTED = "DISPUTED"
+    PAUSED = "PAUSED"
+
+
 class Outcome(StrEnum):
     """What became of a payment, as the page somebody comes back to tells it."""
 
@@ -33,6 +54,13 @@ class Outcome(StrEnum):
     ENDED = "ENDED"
 
 
+_TOPICS = {
+    (ModalityType.PAYMENT_PLAN, ModalityState.REQUESTED): Topic.PLAN_REQUESTED,
+    (ModalityType.PAYMENT_PLAN, ModalityState.APPROVED): Topic.PLAN_ACTIVE,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.REQUESTED): Topic.DEFERMENT_REQUESTED,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.APPROVED): Topic.DEFERRED,
+}
+_BY_HOLD = {HoldKind.DISPUTE: Topic.DISPUTED, HoldKind.PAUSE: Topic.PAUSED}
 _CLOSED = (Status.ARCHIVED, Status.WITHDRAWN)
 _OUTCOMES = {
     RequestState.COMPLETED: Outcome.RECEIVED,
@@ -54,24 +82,65 @@ def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
     return PageState.HELD if standing else PageState.OPEN
 
 
+def list_topics(facts: ClaimFacts, modality: Modality | None, now: datetime) -> list[Topic]:
+    """What the page has to say, in its order; nothing of a claim that is paid or closed.
+
+    `modality`: the one that has not ended. The level of a session does not matter here.
+    """
+    state = decide_state(facts, now)
+    if state in (PageState.CLOSED, PageState.PAID):
+        return []
+    kinds = {hold.kind for hold in list_standing(facts, now)}
+    found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
+    if modality is not None and kinds.intersection(HOLDS):
+        found.append(_TOPICS[modality.type, modality.state])
+    found += [topic for kind, topic in _BY_HOLD.items() if kind in kinds]
+    # Held by what the page knows nothing of.
+    return found or ([Topic.PAUSED] if state is PageState.HELD else [])
+
+
+def find_hold(facts: ClaimFacts, kind: HoldKind, now: datetime) -> HoldFacts | None:
+    """Of those of a kind that stand, the one that ends last."""
+    standing = [hold for hold in list_standing(facts, now) if hold.kind is kind]
+    endless = next((hold for hold in standing if hold.until is None), None)
+    return endless or max(standing, key=lambda hold: hold.until or now, default=None)
+
+
+def find_next_rate(modality: Modality | None) -> Instalment | None:
+    """The first rate of a plan in force that is not paid in full."""
+    return None if modality is None else find_open_rate(modality)
+
+
+def is_closed(facts: ClaimFacts) -> bool:
+    return facts.status in _CLOSED
+
+
 def is_payable(state: PageState) -> bool:
     return state in (PageState.OPEN, PageState.HELD)
 
 
 def is_awaited(facts: ClaimFacts) -> bool:
-    """Whether the newest payment request waits for its money."""
-    return facts.request is not None and facts.request.state == RequestState.PENDING
+    """Whether the newest payment request waits for a provider's money. An announced transfer is
+    waited for as long as its hold stands."""
+    request = facts.request
+    return (
+        request is not None
+        and request.state == RequestState.PENDING
+        and request.provider != BANK_TRANSFER
+    )
+
+
+def find_announced(facts: ClaimFacts, now: datetime) -> date | None:
+    """When a bank transfer was sent that is waited for; None: there is none."""
+    is_waited_for = any(hold.kind is HoldKind.PAYMENT_PENDING for hold in list_standing(facts, now))
+    request = facts.request
+    if request is None or request.state != RequestState.PENDING or not is_waited_for:
+        return None
+    return request.sent_on
 
 
 def list_standing(facts: ClaimFacts, now: datetime) -> list[HoldFacts]:
     return [hold for hold in facts.holds if hold.until is None or now < hold.until]
-
-
-def find_held_until(facts: ClaimFacts, now: datetime) -> datetime | None:
-    """When the last hold falls; None when that is not known."""
-    ends = [hold.until for hold in list_standing(facts, now)]
-    known = [end for end in ends if end is not None]
-    return max(known) if known and len(known) == len(ends) else None
 
 
 def decide_outcome(state: RequestState) -> Outcome:

@@ -4,6 +4,7 @@ A form is taken from our own pages alone: by what the browser says of where it c
 session, by the token the form bears.
 """
 
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -11,12 +12,17 @@ from litestar import Request
 from litestar.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
+from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.landing.session import hash_value, name_cookie
 
 AnyRequest = Request[Any, Any, Any]
 Form = dict[str, str]
 
 _MOST_FORM_BYTES = 8 * 1024
+# Of an address's query: room for a hundred items that are ticked.
+_MOST_QUERY_BYTES = 4 * 1024
+# What stands before the files of a form that brings some.
+_MOST_TYPED_BYTES = 256 * 1024
 _MOST_FIELDS = 20
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -56,17 +62,29 @@ class Visit:
         return self._headers.get(b"accept-language", "")[:500]
 
     @property
+    def takes_gzip(self) -> bool:
+        offered = self._headers.get(b"accept-encoding", "").split(",")
+        return any(each.partition(";")[0].strip().lower() == "gzip" for each in offered)
+
+    @property
     def client_host(self) -> str:
         client = self.scope["client"]
         return str(client[0]) if client else ""
 
     @property
     def chosen_language(self) -> str | None:
-        query = self.scope["query_string"]
-        if not query:
-            return None
-        values = parse_qs(query[:1000].decode("latin-1")).get("lang", [])
+        return self.read_query("lang")
+
+    def read_query(self, name: str) -> str | None:
+        """What the address's query says of this name, the last if several times."""
+        values = self.query.get(name, [])
         return values[-1] if values else None
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """All that the address's query says, by name."""
+        query = self.scope["query_string"]
+        return parse_qs(query[:_MOST_QUERY_BYTES].decode("latin-1")) if query else {}
 
     @property
     def session_hash(self) -> bytes | None:
@@ -91,7 +109,32 @@ class Visit:
             )
         except ValueError:
             raise InvalidRequest("The form cannot be read.") from None
-        return {name: values[-1] for name, values in fields.items()}
+        form = {name: values[-1] for name, values in fields.items()}
+        if any("\x00" in value for value in form.values()):  # which the database cannot hold
+            raise InvalidRequest("The form cannot be read.")
+        return form
+
+    async def read_parts(self, limits: FormLimits, most_bytes: int) -> AsyncIterator[Part]:
+        """The parts of a form of ours that may bring files, each as soon as it is whole.
+
+        Raises ForeignForm, InvalidRequest, and PayloadTooLarge for more than `most_bytes`; when so
+        many are announced, without waiting for them.
+        """
+        self._check_source()
+        content_type = self._headers.get(b"content-type", "")
+        if content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
+            raise InvalidRequest("The form cannot be read.")
+        announced = self._headers.get(b"content-length", "")
+        is_hopeless = announced.isdecimal() and int(announced) > most_bytes
+        reader, taken = FormReader(content_type, limits), 0
+        async for chunk in AnyRequest(self.scope, self._receive).stream():
+            taken += len(chunk)
+            for part in reader.take(chunk):
+                yield part
+            # What comes before the files is read all the same: it is what somebody has typed.
+            if taken > (_MOST_TYPED_BYTES if is_hopeless else most_bytes):
+                raise PayloadTooLarge("The form is too large.", limit=most_bytes)
+        reader.close()
 
     def _check_source(self) -> None:
         """Our pages send no referrer, so a browser says "null" for their origin; what says most is
@@ -111,4 +154,14 @@ class Visit:
         return body
 
 
-_READ = frozenset({b"cookie", b"accept-language", b"origin", b"sec-fetch-site", b"content-type"})
+_READ = frozenset(
+    {
+        b"cookie",
+        b"accept-language",
+        b"accept-encoding",
+        b"origin",
+        b"sec-fetch-site",
+        b"content-type",
+        b"content-length",
+    }
+)

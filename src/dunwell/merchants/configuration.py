@@ -3,11 +3,19 @@
 Stored as one JSON document; credentials, webhooks, workflows and rules have tables of their own.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
+# What a debtor's page can ask for before it shows more: what the debtor knows, or a code of six
+# digits sent to the address on file.
+Proof = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER", "CODE"]
+PROOFS: tuple[Proof, ...] = get_args(Proof)
+# What a debtor's page offers beside paying and objecting: the claim's files, and the choice of
+# language, channels and addresses.
+Feature = Literal["DOCUMENTS", "PREFERENCES"]
+FEATURES: tuple[Feature, ...] = get_args(Feature)
 Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
 # The languages of the debtor's pages. Another one is a catalogue more, and a code here.
 PAGE_LANGUAGES = ("de", "en")
@@ -49,6 +57,10 @@ class Brand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LandingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Those a debtor can choose among, of PAGE_LANGUAGES.
     languages: tuple[str, ...] = PAGE_LANGUAGES
+    # By the channel a link went by, what it asks for, the most wanted first; where absent, a link
+    # opens by itself.
+    verification: dict[Channel, tuple[Proof, ...]] = msgspec.field(default_factory=dict)
+    features: tuple[Feature, ...] = FEATURES
 
 
 class BankAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,12 +75,23 @@ class PaymentMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     provider: str
 
 
+class PartialPayments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a debtor may pay short of all that is outstanding."""
+
+    # Any part from here on, in minor units; None: no part of one's own choice.
+    min_cents: int | None = None
+    # Whole items, each with the fees that were added for it.
+    items: bool = False
+
+
 class Payment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bank_account: BankAccount | None = None
     # Which items a payment pays first (CONTRACT 4).
     allocation: Allocation = "COSTS_FIRST"
     # In the order in which they are offered.
     methods: tuple[PaymentMethod, ...] = ()
+    # None: the whole amount alone.
+    partial: PartialPayments | None = None
 
 
 class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,6 +139,8 @@ class Modalities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     plan: Plans | None = None
     deferment: Deferments | None = None
+    # So long a debtor who cannot pay at all may pause the claim; 0: not at all.
+    pause_days: int = 14
 
 
 class DisputeReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,6 +155,8 @@ class DisputeReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasons: tuple[DisputeReason, ...] = ()
+    # Business days from the day a dispute is opened on.
+    answer_within_days: int = 10
 
 
 class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

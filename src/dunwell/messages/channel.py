@@ -74,6 +74,13 @@ class Permanent:
 Outcome = Accepted | Temporary | Permanent
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The adapter gave no answer: it raised, or took too long."""
+
+    is_repeatable: bool
+
+
 class ChannelAdapter(Protocol):
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ line breaks nor control or direction characters into a message.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -111,6 +111,18 @@ class Values:
 
     def day(self, day: date | None) -> str:
         return render_day(day, self.language)
+
+
+class NamedTexts:
+    """Texts by names of their writer's own, for a text that is not about a claim's placeholders."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def text(self, name: str) -> str:
+        return render_line(self._texts.get(name))
 
 
 def _render_items_inline(values: Values) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-from dunwell.messages.formatting import Values
+from dunwell.messages.formatting import NamedTexts, Values
 from dunwell.messages.html import escape
 from dunwell.messages.items import render_items_html, render_items_text
 
@@ -28,35 +28,41 @@ class Slot:
 
 
 Part = str | Slot
+# Only a claim's values have items.
+Source = Values | NamedTexts
 
 
-def fill(parts: Sequence[Part], values: Values) -> str:
+def fill(parts: Sequence[Part], values: Source) -> str:
     """The text with every value in its place."""
     return "".join(
         part if isinstance(part, str) else _FILLERS[part.form](part, values) for part in parts
     )
 
 
-def _fill_link_open(slot: Slot, values: Values) -> str:
+def _fill_link_open(slot: Slot, values: Source) -> str:
     address = fill(slot.target, values)
     return f'<a href="{escape(address)}">' if address else ""
 
 
-def _fill_link_close(slot: Slot, values: Values) -> str:
+def _fill_link_close(slot: Slot, values: Source) -> str:
     return "</a>" if fill(slot.target, values) else ""
 
 
-def _fill_link_text(slot: Slot, values: Values) -> str:
+def _fill_link_text(slot: Slot, values: Source) -> str:
     address = fill(slot.target, values)
     return f" ({address})" if address else ""
 
 
-_FILLERS: dict[Form, Callable[[Slot, Values], str]] = {
+def _fill_items(render: Callable[[Values], str], values: Source) -> str:
+    return render(values) if isinstance(values, Values) else ""
+
+
+_FILLERS: dict[Form, Callable[[Slot, Source], str]] = {
     "TEXT": lambda slot, values: values.text(slot.name),
     "HTML": lambda slot, values: escape(values.text(slot.name)),
     "ADDRESS": lambda slot, values: quote(values.text(slot.name), safe=""),
-    "ITEMS_HTML": lambda _slot, values: render_items_html(values),
-    "ITEMS_TEXT": lambda _slot, values: render_items_text(values),
+    "ITEMS_HTML": lambda _slot, values: _fill_items(render_items_html, values),
+    "ITEMS_TEXT": lambda _slot, values: _fill_items(render_items_text, values),
     "LINK_OPEN": _fill_link_open,
     "LINK_CLOSE": _fill_link_close,
     "LINK_TEXT": _fill_link_text,

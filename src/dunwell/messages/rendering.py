@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
-from dunwell.messages.markdown import parse_line, parse_markdown
-from dunwell.messages.parts import fill
+from dunwell.messages.markdown import Parsed, parse_line, parse_markdown
+from dunwell.messages.parts import Source, fill
 from dunwell.messages.placeholders import expand_snippets
-from dunwell.messages.wording import Wording
+from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, Texts
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +45,14 @@ def render_email(
         parse_line(expand_snippets(choose_text(template.subject, language), words)), values
     )
     body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
-    footer = list_footer(facts.creditor, values.wording)
+    return frame_email(subject, body, values, language, facts.creditor)
+
+
+def frame_email(
+    subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts
+) -> Rendered:
+    """A parsed body with its values in place, above the footer."""
+    footer = list_footer(creditor, find_wording(language))
     return Rendered(
         subject=subject,
         body_text=f"{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",

@@ -47,7 +47,7 @@ ORDER BY created_at, channel, address_digest
 """
 # By primary key.
 _FIND = """
-SELECT s.channel, s.address_digest
+SELECT s.channel, s.address_digest, s.reason
 FROM unnest($2::text[], $3::bytea[]) AS a (channel, address_digest)
 JOIN suppressions s
     ON s.merchant_id = $1 AND s.channel = a.channel AND s.address_digest = a.address_digest
@@ -106,13 +106,23 @@ async def load_suppressed(
     addresses: Collection[tuple[Channel, str]],
 ) -> set[tuple[Channel, str]]:
     """Those of the addresses that are suppressed, as they were given."""
+    return set(await load_reasons(tx, keys, merchant_id, addresses))
+
+
+async def load_reasons(
+    tx: Connection,
+    keys: KeyRing,
+    merchant_id: int,
+    addresses: Collection[tuple[Channel, str]],
+) -> dict[tuple[Channel, str], SuppressionReason]:
+    """The same, and why each is suppressed."""
     if not addresses:
-        return set()
+        return {}
     digests = [digest_address(keys, merchant_id, *each) for each in addresses]
     rows = await tx.fetch(_FIND, merchant_id, [channel for channel, _ in addresses], digests)
-    found = {(row["channel"], row["address_digest"]) for row in rows}
+    found = {(row["channel"], row["address_digest"]): row["reason"] for row in rows}
     pairs = zip(addresses, digests, strict=True)
-    return {each for each, digest in pairs if (each[0], digest) in found}
+    return {each: found[each[0], digest] for each, digest in pairs if (each[0], digest) in found}
 
 
 def check_address(channel: Channel, address: str) -> None:

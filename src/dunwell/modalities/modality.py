@@ -71,6 +71,14 @@ class Modality:
     ended_reason: EndReason | None = None
 
 
+def find_open_rate(modality: Modality) -> Instalment | None:
+    """The first rate of a plan in force that is not paid in full."""
+    is_in_force = modality.state is ModalityState.APPROVED and modality.ended_at is None
+    if modality.type is not ModalityType.PAYMENT_PLAN or not is_in_force:
+        return None
+    return next((each for each in modality.schedule if not each.is_paid), None)
+
+
 def check_answer(modality: Modality, answer: ModalityState) -> bool:
     """Whether the answer changes anything. Raises InvalidState where it cannot be given."""
     ended = modality.ended_reason

@@ -4,12 +4,13 @@ Every offer is within the bounds: asked for as it stands, on the same day and wh
 owed, it is taken.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from dunwell.merchants.configuration import Modalities, Plans
 from dunwell.modalities.bounds import (
+    MOST_RATES,
     ClaimFacts,
     DefermentTerms,
     PlanTerms,
@@ -21,6 +22,7 @@ from dunwell.modalities.plans import Instalment
 
 # Out of which a merchant that names a least rate alone is offered.
 _USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)
+_ALL_COUNTS = range(2, MOST_RATES + 1)
 _MOST_PLANS = 4
 # By then the next income of most people has come.
 _USUAL_FIRST_DATE = timedelta(days=14)
@@ -51,24 +53,56 @@ def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[
     return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
 
 
+def list_plans(
+    modalities: Modalities, facts: ClaimFacts, today: date, first_on: date | None = None
+) -> list[PlanTerms]:
+    """Every plan within the bounds, the fewest rates first, beginning on a day, or on the usual
+    one."""
+    plans = modalities.plan
+    if plans is None or facts.outstanding_cents <= 0:
+        return []
+    return _list_fitting(modalities, facts, plans.counts or _ALL_COUNTS, today, first_on)
+
+
+def find_plan_by_rate(
+    plans: Sequence[PlanTerms], facts: ClaimFacts, rate_cents: int
+) -> PlanTerms | None:
+    """The one of the fewest rates with none above `rate_cents`."""
+    return next((each for each in plans if count_rate(each, facts) <= rate_cents), None)
+
+
+def count_rate(plan: PlanTerms, facts: ClaimFacts) -> int:
+    """A plan's highest rate, which is its first, in minor units."""
+    return -(-facts.outstanding_cents // plan.count)
+
+
 def _list_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> Sequence[PlanTerms]:
     plans = modalities.plan
     if plans is None:
         return []
-    fitting = [
-        found
-        for count in sorted(plans.counts or _USUAL_COUNTS)
-        if (found := _find_first_date(modalities, facts, count, today)) is not None
-    ]
-    return _spread(fitting, _MOST_PLANS)
+    return _spread(
+        _list_fitting(modalities, facts, plans.counts or _USUAL_COUNTS, today), _MOST_PLANS
+    )
+
+
+def _list_fitting(
+    modalities: Modalities,
+    facts: ClaimFacts,
+    counts: Iterable[int],
+    today: date,
+    first_on: date | None = None,
+) -> list[PlanTerms]:
+    assert modalities.plan is not None
+    days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
+    found = (_find_first_date(modalities, facts, count, days, today) for count in sorted(counts))
+    return [each for each in found if each is not None]
 
 
 def _find_first_date(
-    modalities: Modalities, facts: ClaimFacts, count: int, today: date
+    modalities: Modalities, facts: ClaimFacts, count: int, days: Sequence[date], today: date
 ) -> PlanTerms | None:
-    """The plan beginning at the usual time, or at once where it would end too late."""
-    assert modalities.plan is not None
-    for first_on in _list_first_dates(modalities.plan, today):
+    """The plan beginning on the first of these days on which it is within the bounds."""
+    for first_on in days:
         terms = PlanTerms(count, first_on)
         if not find_terms_faults(terms, modalities, facts, today):
             return terms
@@ -76,6 +110,7 @@ def _find_first_date(
 
 
 def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
+    """The usual time, and at once for what would end too late."""
     furthest = timedelta(days=plans.first_date_within_days)
     yield today + min(_USUAL_FIRST_DATE, furthest)
     yield today + min(_TOMORROW, furthest)

@@ -20,6 +20,10 @@ class Instalment:
     paid_cents: int = 0
 
     @property
+    def left_cents(self) -> int:
+        return max(0, self.amount_cents - self.paid_cents)
+
+    @property
     def is_paid(self) -> bool:
         return self.paid_cents >= self.amount_cents
 

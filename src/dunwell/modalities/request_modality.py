@@ -12,7 +12,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import lock_claim
-from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.announce import announce
@@ -31,10 +31,19 @@ _EARLIER = 200
 
 
 async def request_modality(
-    work: Work, claim_id: int, terms: Terms, *, real_now: datetime
+    work: Work,
+    claim_id: int,
+    terms: Terms,
+    *,
+    real_now: datetime,
+    shown_cents: int | None = None,
 ) -> Modality:
-    """Raises NotFound, InvalidState (claim ended, another modality lives, asked too often) and
-    ValidationError with every fault of the terms."""
+    """shown_cents: what was outstanding when the terms were looked at; None: they were not.
+
+    Raises NotFound, InvalidState (claim ended, another modality lives, asked too often) and
+    ValidationError with every fault of the terms, or for another amount than the shown one
+    (AMOUNT_CHANGED).
+    """
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
@@ -44,6 +53,9 @@ async def request_modality(
     earlier = await load_modalities(work.tx, work.merchant_id, claim_id, limit=_EARLIER)
     check_may_ask(earlier, work.actor.kind, work.now)
     modality = await _compose(work, claim_id, terms, claim["currency"])
+    if shown_cents is not None and shown_cents != modality.amount_cents:
+        message = "The outstanding amount has changed meanwhile. Look at the claim again."
+        raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
     modalities = work.merchant.configuration.modalities
     is_approved = is_approved_at_once(terms, modalities, earlier)
     if is_approved:

@@ -19,6 +19,7 @@ from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
 from dunwell.onboarding.guard_rules import find_guard_faults
 from dunwell.onboarding.modalities import find_modality_faults
 from dunwell.onboarding.page_rules import find_method_faults, find_page_faults
+from dunwell.onboarding.partial_payments import find_partial_faults
 from dunwell.onboarding.process_rules import find_process_faults
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.webhook_rules import find_webhook_faults
@@ -68,6 +69,7 @@ def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
     yield from find_account_faults(document, surroundings.available_adapters)
     yield from find_page_faults(document)
     yield from find_method_faults(document, surroundings.available_providers)
+    yield from find_partial_faults(document)
     yield from find_guard_faults(document, source.definitions)
     yield from find_modality_faults(document)
     yield from find_dispute_faults(document)

@@ -37,6 +37,8 @@ from dunwell.onboarding.file import (
     MerchantFile,
 )
 from dunwell.onboarding.modalities import read_modalities, render_modalities
+from dunwell.onboarding.partial_payments import read_partial, render_partial
+from dunwell.onboarding.verification import read_verification, render_verification
 
 Stored = TypeVar("Stored", bound=msgspec.Struct)
 
@@ -89,11 +91,16 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
             "logo": _describe_logo(configuration.brand.logo),
             "color": configuration.brand.color,
         },
-        "landingPage": {"languages": list(configuration.landing_page.languages)},
+        "landingPage": {
+            "languages": list(configuration.landing_page.languages),
+            "verification": render_verification(configuration.landing_page),
+            "features": list(configuration.landing_page.features),
+        },
         "payment": {
             "methods": [{"provider": each.provider} for each in payment.methods],
             "bankAccount": _render(payment.bank_account, BankAccountPart),
             "allocation": payment.allocation,
+            "partial": render_partial(payment.partial),
         },
         "channels": {
             channel: {"adapter": setup.adapter, "from": setup.sender}
@@ -112,7 +119,7 @@ def _merge_payment(file: MerchantFile, before: Payment) -> Payment:
     if file.payment is UNSET:
         return before
     account, allocation = file.payment.bank_account, file.payment.allocation
-    methods = file.payment.methods
+    methods, partial = file.payment.methods, file.payment.partial
     return Payment(
         methods=(
             before.methods
@@ -121,13 +128,22 @@ def _merge_payment(file: MerchantFile, before: Payment) -> Payment:
         ),
         bank_account=before.bank_account if account is UNSET else _read_account(account),
         allocation=before.allocation if allocation is UNSET else allocation,
+        partial=before.partial if partial is UNSET else read_partial(partial),
     )
 
 
 def _merge_page(file: MerchantFile, before: LandingPage) -> LandingPage:
-    if file.landing_page is UNSET or file.landing_page.languages is UNSET:
+    page = file.landing_page
+    if page is UNSET:
         return before
-    return LandingPage(tuple(file.landing_page.languages))
+    languages, verification, features = page.languages, page.verification, page.features
+    return LandingPage(
+        languages=before.languages if languages is UNSET else tuple(languages),
+        verification=(
+            before.verification if verification is UNSET else read_verification(verification)
+        ),
+        features=before.features if features is UNSET else tuple(features),
+    )
 
 
 def _read_guards(part: GuardsPart) -> Guards:

@@ -50,7 +50,8 @@ def _find_own_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]:
 
 def read_disputes(part: DisputesPart) -> Disputes:
     return Disputes(
-        tuple(DisputeReason(each.type, dict(each.label), each.hidden) for each in part.reasons)
+        tuple(DisputeReason(each.type, dict(each.label), each.hidden) for each in part.reasons),
+        part.answer_within_days,
     )
 
 
@@ -60,5 +61,6 @@ def render_disputes(disputes: Disputes) -> dict[str, Any]:
         "reasons": [
             {"type": each.type, "label": each.labels, "hidden": each.is_hidden}
             for each in disputes.reasons
-        ]
+        ],
+        "answerWithinDays": disputes.answer_within_days,
     }

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.assignment.document import RulesDocument
-from dunwell.merchants.configuration import Allocation
+from dunwell.merchants.configuration import Allocation, Feature
 from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[
@@ -33,8 +33,6 @@ Block = Annotated[str, Meta(min_length=1, max_length=2_000)]
 # Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
 NOT_AVAILABLE = {
     "": ("retentionDays",),
-    "/landingPage": ("verification", "features"),
-    "/payment": ("partial",),
 }
 
 
@@ -62,8 +60,22 @@ class BrandPart(_Part, frozen=True):
     color: Color | None = None
 
 
+# What a link asks for before it opens, the most wanted first; or NONE.
+Verification = str | list[str]
+
+
+class VerificationPart(_Part, frozen=True):
+    """By the channel the link went by."""
+
+    email: Verification = msgspec.field(name="EMAIL", default="NONE")
+    sms: Verification = msgspec.field(name="SMS", default="NONE")
+    letter: Verification = msgspec.field(name="LETTER", default="NONE")
+
+
 class LandingPagePart(_Part, frozen=True):
     languages: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
+    verification: VerificationPart | UnsetType = UNSET
+    features: list[Feature] | UnsetType = UNSET
 
 
 class BankAccountPart(_Part, frozen=True):
@@ -76,10 +88,19 @@ class PaymentMethodPart(_Part, frozen=True):
     provider: Line
 
 
+class PartialPart(_Part, frozen=True):
+    """One of the two at least."""
+
+    # In minor units, as the amounts of definitions.
+    min: Cents | None = None
+    items: bool = False
+
+
 class PaymentPart(_Part, frozen=True):
     methods: list[PaymentMethodPart] | UnsetType = UNSET
     bank_account: BankAccountPart | UnsetType = UNSET
     allocation: Allocation | UnsetType = UNSET
+    partial: PartialPart | UnsetType | None = UNSET
 
 
 class ChannelPart(_Part, frozen=True):
@@ -122,6 +143,7 @@ class DefermentsPart(_Part, frozen=True):
 class ModalitiesPart(_Part, frozen=True):
     plan: PlansPart | None = None
     deferment: DefermentsPart | None = None
+    pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
 
 
 class DisputeReasonPart(_Part, frozen=True):
@@ -141,6 +163,8 @@ class DisputeReasonPart(_Part, frozen=True):
 
 class DisputesPart(_Part, frozen=True):
     reasons: Annotated[list[DisputeReasonPart], Meta(max_length=50)]
+    # Business days in which debtors are told to have an answer.
+    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 10
 
 
 class WebhookPart(_Part, frozen=True):

@@ -28,6 +28,7 @@ def read_modalities(part: ModalitiesPart) -> Modalities:
     return Modalities(
         plan=None if part.plan is None else _read_plan(part.plan),
         deferment=None if part.deferment is None else _read_deferment(part.deferment),
+        pause_days=part.pause_days,
     )
 
 
@@ -52,6 +53,7 @@ def render_modalities(modalities: Modalities) -> dict[str, Any]:
         "deferment": None
         if deferment is None
         else {"maxDays": deferment.max_days, "autoApprove": deferment.auto_approve},
+        "pauseDays": modalities.pause_days,
     }
 
 

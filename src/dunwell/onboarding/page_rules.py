@@ -7,6 +7,7 @@ from dunwell.errors import Fault
 from dunwell.kit.shape import read_if_fits, render_nearest
 from dunwell.merchants.configuration import PAGE_LANGUAGES
 from dunwell.onboarding.file import LandingPagePart, PaymentMethodPart
+from dunwell.onboarding.verification import find_verification_faults
 from dunwell.workflows.settings_rules import find_repeats
 
 
@@ -21,6 +22,10 @@ def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
             message = f'The pages do not speak "{code}". {nearest}'
             yield Fault(f"{path}/{index}", message, "UNKNOWN_LANGUAGE")
     yield from find_repeats(languages, path)
+    if page is not None and page.verification:
+        yield from find_verification_faults(page.verification)
+    if page is not None and page.features:
+        yield from find_repeats(page.features, "/landingPage/features")
 
 
 def find_method_faults(

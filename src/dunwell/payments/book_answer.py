@@ -19,6 +19,7 @@ from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.formatting import render_line
 from dunwell.payments.provider import CheckoutState, Succeeded
 from dunwell.payments.record_payment import NewPayment, enter_payment
 from dunwell.payments.request_states import Decision, RequestState, decide_request
@@ -27,6 +28,7 @@ from dunwell.payments.store_requests import PaymentRequest, move_request
 
 # A bank transfer begun before a long weekend has arrived by then. The merchant's time.
 _HOLD = timedelta(days=5)
+_MOST_METHOD = 60
 
 log = structlog.get_logger(__name__)
 
@@ -93,6 +95,8 @@ def _compose(work: Work, request: PaymentRequest, paid: Succeeded) -> NewPayment
         transaction_id=paid.transaction_id,
         provider_name=request.provider,
         paid_at=work.now if work.merchant.is_sandbox else min(paid.paid_at, work.now),
+        item_ids=request.item_ids,
+        method=None if paid.method is None else render_line(paid.method)[:_MOST_METHOD],
     )
 
 

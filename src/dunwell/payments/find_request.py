@@ -1,14 +1,34 @@
-"""What the debtor's pages show of a payment: the receipt of a request, and a claim's latest one."""
+"""What the debtor's pages show of a payment request: its state and, once paid, the payment."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
-from dunwell.payments.record_payment import load_balance
 from dunwell.payments.request_states import RequestState
-from dunwell.payments.store import StoredPayment, load_payment_of_request
-from dunwell.payments.store_requests import find_latest_request_id, load_request
+
+# By primary keys, and by the unique index payments_request.
+_LOAD = """
+SELECT r.request_id, r.claim_id, r.state, r.provider, r.amount_cents, p.amount_cents AS paid_cents,
+       p.transaction_id, p.paid_at, p.reversed_at, p.method, d.email
+FROM payment_requests r
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = r.claim_id
+LEFT JOIN payments p ON p.merchant_id = $1 AND p.request_id = r.request_id
+WHERE r.merchant_id = $1 AND r.request_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """Both instants are the merchant's time."""
+
+    amount_cents: int
+    transaction_id: str
+    paid_at: datetime
+    reversed_at: datetime | None
+    # What it was paid with, masked.
+    method: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,37 +41,23 @@ class Receipt:
     state: RequestState
     provider: str
     amount_cents: int
-    currency: str
-    reference: str
-    # Set when COMPLETED; paid_at and reversed_at are the merchant's time.
-    payment: StoredPayment | None
-    # What is left on the claim now, and what was paid beyond it.
-    outstanding_cents: int
-    overpaid_cents: int
+    payment: Paid | None
+    # The debtor's, on file.
+    email: str | None
 
 
 async def load_receipt(work: Work, request_id: UUID) -> Receipt:
     """Raises NotFound."""
-    request = await load_request(work.tx, work.merchant_id, request_id)
-    if request is None:
+    row = await work.tx.fetchrow(_LOAD, work.merchant_id, request_id)
+    if row is None:
         raise NotFound(f"There is no payment request {request_id}.")
-    payment = await load_payment_of_request(work.tx, work.merchant_id, request_id)
-    balance = await load_balance(work, request.claim_id)
+    payment = None
+    if row["transaction_id"] is not None:
+        payment = Paid(
+            row["paid_cents"], row["transaction_id"], row["paid_at"], row["reversed_at"],
+            row["method"],
+        )  # fmt: skip
     return Receipt(
-        request_id=request.request_id,
-        claim_id=request.claim_id,
-        state=request.state,
-        provider=request.provider,
-        amount_cents=request.amount_cents,
-        currency=request.currency,
-        reference=request.reference,
-        payment=payment,
-        outstanding_cents=balance.outstanding_cents,
-        overpaid_cents=balance.overpaid_cents,
-    )
-
-
-async def find_latest_receipt(work: Work, claim_id: int) -> Receipt | None:
-    """Of the claim's latest request: what the claim page says about a payment under way."""
-    request_id = await find_latest_request_id(work.tx, work.merchant_id, claim_id)
-    return None if request_id is None else await load_receipt(work, request_id)
+        row["request_id"], row["claim_id"], RequestState(row["state"]), row["provider"],
+        row["amount_cents"], payment, row["email"],
+    )  # fmt: skip

@@ -59,6 +59,8 @@ class Succeeded:
     currency: str
     # Real time.
     paid_at: datetime
+    # What it was paid with, as the payer knows it and masked by the provider: "Visa •••• 4242".
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

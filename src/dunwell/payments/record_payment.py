@@ -4,6 +4,7 @@
 however often it is recorded. `enter_payment` is the part every way of paying has in common.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -28,6 +29,10 @@ class NewPayment:
     provider_name: str | None = None
     # None: now.
     paid_at: datetime | None = None
+    # The items it was made for, which it pays before the others.
+    item_ids: Collection[int] = ()
+    # What it was paid with, masked.
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +81,10 @@ async def enter_payment(
         recorded_at=work.now,
         reversed_at=None,
         request_id=request_id,
+        method=new.method,
     )
-    shares = allocate(items, new.amount_cents, work.merchant.configuration.payment.allocation)
+    order = work.merchant.configuration.payment.allocation
+    shares = allocate(items, new.amount_cents, order, new.item_ids)
     before = sum_balance(items, paid_cents)
     shared = sum(shares.values())
     balance = Balance(

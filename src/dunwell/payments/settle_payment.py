@@ -16,6 +16,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
+from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.book_answer import Settling, book_answer
 from dunwell.payments.provider import (
     CheckoutState,
@@ -40,7 +41,8 @@ async def settle_payment(
         request = await load_request(connection, merchant_id, request_id)
     if request is None:
         raise _absent(request_id)
-    if request.state is RequestState.COMPLETED:
+    # An announced transfer is waited for, as there is nobody to ask.
+    if request.state is RequestState.COMPLETED or request.provider == BANK_TRANSFER:
         return request.state
     answer = await _fetch(providers, merchant_id, request)
     if answer is None and not is_overdue(request.created_at, resources.clock.now()):

@@ -22,6 +22,8 @@ class StoredPayment:
     reversed_at: datetime | None
     # The request it settled; none for a payment made elsewhere.
     request_id: UUID | None = None
+    # What it was paid with, masked; none where nobody said.
+    method: str | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
@@ -36,18 +38,13 @@ SELECT {_COLUMNS}
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
 """  # noqa: S608 - the same
-# By the unique index payments_request.
-_LOAD_BY_REQUEST = f"""
-SELECT {_COLUMNS}
-FROM payments
-WHERE merchant_id = $1 AND request_id = $2
-"""  # noqa: S608 - the same
 # The claim's end, if any, and its planned contacts change with the payment that causes it.
 _SAVE = """
 WITH paid AS (
     INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
-                          transaction_id, provider_name, paid_at, recorded_at, request_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $14)
+                          transaction_id, provider_name, paid_at, recorded_at, request_id,
+                          method)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $14, $15)
 ), shared AS (
     INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
     SELECT $1, $3, $2, item_id, amount_cents
@@ -126,6 +123,7 @@ async def save_payment(
         _SAVE, merchant_id, payment.payment_id, payment.claim_id, payment.amount_cents,
         payment.currency, payment.transaction_id, payment.provider_name, payment.paid_at,
         payment.recorded_at, list(shares), list(shares.values()), *statuses, payment.request_id,
+        payment.method,
     )  # fmt: skip
 
 
@@ -133,13 +131,6 @@ async def load_payment(
     tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID
 ) -> StoredPayment | None:
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id, payment_id)
-    return None if row is None else _read(row)
-
-
-async def load_payment_of_request(
-    tx: Connection, merchant_id: int, request_id: UUID
-) -> StoredPayment | None:
-    row = await tx.fetchrow(_LOAD_BY_REQUEST, merchant_id, request_id)
     return None if row is None else _read(row)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
@@ -25,6 +25,10 @@ class PaymentRequest:
     created_at: datetime
     settled_at: datetime | None
     checks: int
+    # The items it is for, where the debtor chose some; in the order of their ids.
+    item_ids: Sequence[int] = ()
+    # Of an announced bank transfer: when the debtor sent it.
+    sent_on: date | None = None
 
     @property
     def asked(self) -> Asked:
@@ -51,18 +55,11 @@ SELECT request_id
 FROM payment_requests
 WHERE merchant_id = $1 AND provider = $2 AND provider_reference = $3
 """
-# Rides on payment_requests_claim.
-_FIND_LATEST = """
-SELECT request_id
-FROM payment_requests
-WHERE merchant_id = $1 AND claim_id = $2
-ORDER BY created_at DESC, request_id DESC
-LIMIT 1
-"""
 _INSERT = """
 INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, next_check_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                              reference, state, created_at, next_check_at, item_ids,
+                              sent_on)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 # Only the first of those who asked the provider at once stores its answer.
 _OPEN = """
@@ -132,18 +129,14 @@ async def find_request_id(
     return found
 
 
-async def find_latest_request_id(tx: Connection, merchant_id: int, claim_id: int) -> UUID | None:
-    found: UUID | None = await tx.fetchval(_FIND_LATEST, merchant_id, claim_id)
-    return found
-
-
 async def save_request(
-    tx: Connection, merchant_id: int, request: PaymentRequest, next_check_at: datetime
+    tx: Connection, merchant_id: int, request: PaymentRequest, next_check_at: datetime | None
 ) -> None:
+    """next_check_at: none when there is no provider to ask."""
     await tx.execute(
         _INSERT, merchant_id, request.request_id, request.claim_id, request.provider,
         request.amount_cents, request.currency, request.reference, request.state,
-        request.created_at, next_check_at,
+        request.created_at, next_check_at, list(request.item_ids), request.sent_on,
     )  # fmt: skip
 
 

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import lock_claim
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import InvalidState, NotFound
 from dunwell.kit.db import Row
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
+from dunwell.payments.check_choice import check_choice
 from dunwell.payments.check_schedule import decide_next_check
+from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.payments.expire_transfer import load_awaited_requests
 from dunwell.payments.provider import Providers
-from dunwell.payments.record_payment import load_balance
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_requests import (
     PaymentRequest,
-    load_live_requests,
     lock_request,
     move_request,
     save_request,
@@ -32,12 +33,19 @@ from dunwell.payments.store_requests import (
 @dataclass(frozen=True, slots=True)
 class StartPayment:
     provider: str
-    # What the debtor saw: all that is outstanding.
+    # What the debtor saw.
     amount_cents: int
     # Where the provider sends the debtor back to; "{request_id}" in it is filled in.
     return_url: str
     # None: the merchant's.
     language: str | None = None
+    # All that is outstanding, a part of it, or the items of these ids.
+    kind: ChoiceKind = ChoiceKind.WHOLE
+    item_ids: tuple[int, ...] = ()
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.kind, self.amount_cents, self.item_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +80,10 @@ async def take_request(start: Start) -> PaymentRequest:
         if Status(claim["status"]) not in ACTIVE:
             message = "There is nothing to pay on this claim any more."
             raise InvalidState(message, state=claim["status"])
-        live = await load_live_requests(work.tx, work.merchant_id, start.claim_id)
+        live = await load_awaited_requests(work, start.claim_id, start.resources.clock.now())
         if any(request.state is RequestState.PENDING for request in live):
             raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
-        await _check_amount(work, start)
+        await check_choice(work, start.claim_id, start.wanted.choice)
         for request in live:
             if request.provider != start.wanted.provider:
                 continue
@@ -86,7 +94,9 @@ async def take_request(start: Start) -> PaymentRequest:
 
 
 def is_for_amount(request: PaymentRequest, start: Start) -> bool:
-    return request.amount_cents == start.wanted.amount_cents
+    """The same amount, for the same items."""
+    wanted = start.wanted
+    return (request.amount_cents, tuple(request.item_ids)) == (wanted.amount_cents, wanted.item_ids)
 
 
 async def give_up_request(start: Start, request: PaymentRequest) -> None:
@@ -103,13 +113,6 @@ async def audit_request(work: Work, action: str, request: PaymentRequest) -> Non
     await save_audit(
         work, f"paymentRequest.{action}", subject, paymentRequestId=str(request.request_id)
     )
-
-
-async def _check_amount(work: Work, start: Start) -> None:
-    due_cents = (await load_balance(work, start.claim_id)).outstanding_cents
-    if start.wanted.amount_cents != due_cents:
-        message = "The amount due has changed meanwhile. Look at the claim again."
-        raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
 
 
 async def _end(work: Work, start: Start, request: PaymentRequest) -> None:
@@ -136,6 +139,7 @@ async def _write(work: Work, start: Start, claim: Row) -> PaymentRequest:
         created_at=now,
         settled_at=None,
         checks=0,
+        item_ids=start.wanted.item_ids,
     )
     await save_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
     await audit_request(work, "create", request)

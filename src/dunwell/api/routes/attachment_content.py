@@ -1,22 +1,14 @@
 """Download a claim's file: never shown by a browser in place, whatever it holds."""
 
-from dunwell.api.answer import Answer, Headers
+from dunwell.api.answer import Answer
 from dunwell.api.call import Call
+from dunwell.api.download import answer_file
 from dunwell.api.operation import Endpoint, Operation, Span
 from dunwell.api.paths import read_attachment_id, read_claim_id
 from dunwell.api.routes.attachments import ONE_PATH
 from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID
-from dunwell.files.attached import AttachedFile
 from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.files.names import name_for_reader, render_disposition
 from dunwell.files.read_attachment import read_attachment
-
-_HEADERS: Headers = (
-    (b"x-content-type-options", b"nosniff"),
-    # Were it shown after all, it would be without scripts, forms, origin and network.
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
 
 DOWNLOAD_ATTACHMENT = Operation(
     operation_id="downloadAttachment",
@@ -44,15 +36,9 @@ async def _download(call: Call) -> Answer:
     # The connection is given back before the file storage is called.
     async with call.tools.resources.database.connection() as call.tx:
         attached = await read_attachment(call.work, claim_id, attachment_id)
-    content = await call.tools.storage.load(attached.storage_key)
-    return Answer(
-        200, content, _list_headers(attached), content_type=attached.content_type.encode()
+    return await answer_file(
+        call.tools.storage, attached.storage_key, attached.friendly_name, attached.content_type
     )
-
-
-def _list_headers(attached: AttachedFile) -> Headers:
-    name = name_for_reader(attached.friendly_name, attached.content_type)
-    return ((b"content-disposition", render_disposition(name).encode()), *_HEADERS)
 
 
 ENDPOINTS = (Endpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),)

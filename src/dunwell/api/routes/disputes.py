@@ -1,5 +1,6 @@
 """List a claim's disputes, open one, answer one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from dunwell.api.call import Call
@@ -11,12 +12,16 @@ from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, DISPUTE_ID, MERCHANT_ID
 from dunwell.api.schemas.disputes import (
     Dispute,
+    DisputeFile,
     DisputeList,
     DisputeRequest,
     ResolutionRequest,
 )
+from dunwell.disputes.case_number import render_case_number
 from dunwell.disputes.dispute import Dispute as StoredDispute
 from dunwell.disputes.dispute import DisputeState, NewDispute
+from dunwell.disputes.evidence import EvidenceFile
+from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
@@ -30,12 +35,14 @@ _OUTCOMES: dict[str, Outcome] = {
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/disputes"
 _OPEN: dict[str, Any] = {
     "id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+    "caseNumber": "RT8V-5RBR",
     "claimId": 4711,
     "type": "AMOUNT_WRONG",
     "reason": None,
     "label": None,
     "message": "The voucher of 10 EUR was not taken off.",
     "answers": {},
+    "files": [],
     "state": "OPEN",
     "openedBy": "MERCHANT",
     "openedAt": "2026-03-02T18:04:00.000Z",
@@ -128,7 +135,8 @@ async def _list(call: Call) -> DisputeList:
     limit, cursor = read_page(call.query)
     call.query.check()
     page = await list_disputes(call.work, claim_id, limit=limit, cursor=cursor)
-    return DisputeList([_show(each) for each in page.disputes], page.next_cursor)
+    shown = [_show(each, page.files.get(each.dispute_id, ())) for each in page.disputes]
+    return DisputeList(shown, page.next_cursor)
 
 
 async def _open(call: Call) -> Dispute:
@@ -146,25 +154,39 @@ async def _resolve(call: Call) -> Dispute:
     call.query.check()
     given = read_shape(call.body, ResolutionRequest)
     resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
-    return _show(await resolve_dispute(call.work, claim_id, dispute_id, resolution))
+    resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
+    files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])
+    return _show(resolved, files.get(dispute_id, ()))
 
 
-def _show(dispute: StoredDispute) -> Dispute:
+def _show(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
     resolved_at = dispute.resolved_at
     return Dispute(
         id=str(dispute.dispute_id),
+        case_number=render_case_number(dispute.dispute_id),
         claim_id=dispute.claim_id,
         type=dispute.type.value,
         reason=dispute.reason,
         label=dispute.label,
         message=dispute.message,
         answers=dict(dispute.answers),
+        files=[_show_file(each) for each in files],
         state=dispute.state.value,
         opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
         opened_at=write_instant(dispute.opened_at),
         resolved_at=write_instant(resolved_at) if resolved_at else None,
         resolution=dispute.resolution,
         claim_ended=dispute.ended_claim,
+    )
+
+
+def _show_file(file: EvidenceFile) -> DisputeFile:
+    return DisputeFile(
+        id=str(file.file_id),
+        name=file.name,
+        content_type=file.content_type,
+        size=file.size_bytes,
+        added_at=write_instant(file.added_at),
     )
 
 

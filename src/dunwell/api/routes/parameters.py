@@ -50,6 +50,14 @@ DISPUTE_ID = Parameter(
     is_required=True,
     example="01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
 )
+FILE_ID = Parameter(
+    name="file_id",
+    place="path",
+    description="The UUID of the file, from the dispute's list.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955c0a-2290-7a14-b5e6-42c3d4e5f607",
+)
 REFERENCE = Parameter(
     name="reference",
     place="path",

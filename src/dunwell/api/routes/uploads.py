@@ -1,9 +1,7 @@
 """Upload a file for later attachment to claims."""
 
 from dunwell.api.call import Call
-from dunwell.api.multipart import MEDIA_TYPE
 from dunwell.api.operation import Body, Endpoint, Operation
-from dunwell.api.reading import Part
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas.uploads import FILE_NAME, FORM, FRIENDLY_NAME, UploadTicket
 from dunwell.errors import (
@@ -16,6 +14,7 @@ from dunwell.errors import (
 from dunwell.files.accept_upload import accept_upload
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.upload import NewUpload, PreparedUpload
+from dunwell.kit.multipart import MEDIA_TYPE, Part
 from dunwell.kit.shape import render_nearest, render_pointer
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)

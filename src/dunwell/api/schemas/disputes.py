@@ -40,10 +40,23 @@ class ResolutionRequest(Given, frozen=True):
     message: Annotated[_Message | None, Meta(description="For the debtor to read.")] = None
 
 
+class DisputeFile(Wire, frozen=True):
+    """A file that a debtor gave as evidence; `/content` below it is the file itself."""
+
+    id: Uuid
+    name: Annotated[str, Meta(description="As the debtor called it.")]
+    content_type: str
+    size: Annotated[int, Meta(description="In bytes, as it is downloaded.")]
+    added_at: Instant
+
+
 class Dispute(Wire, frozen=True):
     """A dispute and what became of it."""
 
     id: Annotated[Uuid, Meta(description="The event's disputeId.")]
+    case_number: Annotated[
+        str, Meta(description="What the debtor quotes on the phone; derived from the id.")
+    ]
     claim_id: int
     type: Annotated[
         str, Meta(description="As in the event; OTHER for a reason that was added for you.")
@@ -58,6 +71,7 @@ class Dispute(Wire, frozen=True):
     answers: Annotated[
         dict[str, str], Meta(description="What the debtor answered to the reason's questions.")
     ]
+    files: Annotated[list[DisputeFile], Meta(description="The debtor's evidence, oldest first.")]
     state: Literal["OPEN", "ACCEPTED", "REJECTED", "WITHDRAWN"]
     opened_by: Literal["DEBTOR", "MERCHANT"]
     opened_at: Instant

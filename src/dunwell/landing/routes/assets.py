@@ -1,15 +1,17 @@
-"""Stylesheets and logos: the face's own, and a merchant's brand under its revision.
+"""Stylesheets, scripts and logos: the face's own, and a merchant's brand under its revision.
 
 Nobody need be in a session to load them; they say how a company looks and nothing else.
 """
 
+import gzip
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import sha256
-from dunwell.landing.answer import Answer, answer_asset
+from dunwell.landing.answer import Answer, Headers, answer_asset
 from dunwell.landing.colors import choose_palette
 from dunwell.landing.desk import Desk
 from dunwell.landing.visit import Visit
@@ -18,6 +20,8 @@ from dunwell.merchants.store import load_merchant
 
 _STYLESHEET = Path(__file__).parents[1] / "landing.css"
 _CSS = "text/css; charset=utf-8"
+_SCRIPTS = Path(__file__).parents[1] / "scripts"
+_JAVASCRIPT = "text/javascript; charset=utf-8"
 _ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -34,7 +38,32 @@ def name_stylesheet() -> str:
 async def send_stylesheet(_desk: Desk, visit: Visit) -> Answer:
     """An older page may ask by an older name."""
     is_current = name_stylesheet().endswith(f"/{visit.parameters['name']}")
-    return answer_asset(load_stylesheet(), _CSS, is_named_by_content=is_current)
+    return _answer_text(visit, load_stylesheet(), _CSS, is_current=is_current)
+
+
+@lru_cache(maxsize=1)
+def load_scripts() -> Mapping[str, bytes]:
+    """By name, those a page may bring; every page works without."""
+    return {path.stem: path.read_bytes() for path in sorted(_SCRIPTS.glob("*.js"))}
+
+
+def name_scripts() -> Mapping[str, str]:
+    """Their addresses by name, which change with their content."""
+    return {
+        name: f"/claim/script/{name}-{sha256(content).hex()[:12]}.js"
+        for name, content in load_scripts().items()
+    }
+
+
+async def send_script(_desk: Desk, visit: Visit) -> Answer:
+    """An older page may ask by an older name. Raises NotFound."""
+    given = visit.parameters["name"]
+    name = given.partition("-")[0]
+    content = load_scripts().get(name)
+    if content is None:
+        raise NotFound("There is no such script.")
+    is_current = name_scripts()[name].endswith(f"/{given}")
+    return _answer_text(visit, content, _JAVASCRIPT, is_current=is_current)
 
 
 async def send_brand(desk: Desk, visit: Visit) -> Answer:
@@ -54,6 +83,19 @@ def render_brand(color: str | None) -> bytes:
     """The merchant's colours; nothing where the neutral ones stand."""
     palette = choose_palette(color)
     return f":root{{--brand:{palette.brand};--brand-deep:{palette.brand_deep}}}\n".encode()
+
+
+def _answer_text(visit: Visit, content: bytes, content_type: str, *, is_current: bool) -> Answer:
+    """Compressed where the browser takes it so: it holds no secret that its length could tell."""
+    more: Headers = ((b"vary", b"accept-encoding"),)
+    if visit.takes_gzip:
+        content, more = _compress(content), (*more, (b"content-encoding", b"gzip"))
+    return answer_asset(content, content_type, is_named_by_content=is_current, more=more)
+
+
+@lru_cache(maxsize=16)
+def _compress(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
 
 
 async def _load_merchant(desk: Desk, given: str) -> Merchant:

@@ -6,8 +6,14 @@ from dunwell.landing.lookup import WayIn, find_link
 from dunwell.landing.open_session import Opening, open_session
 from dunwell.landing.pages import Frame
 from dunwell.landing.problems import answer_problem, too_many
-from dunwell.landing.try_code import Locked, Wrong, digest_visitor, try_code
+from dunwell.landing.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
+from dunwell.landing.routes.sent_codes import Recipient, answer_code_field, answer_sent, try_typed
+from dunwell.landing.session import Level
+from dunwell.landing.tries import Locked, Wrong
+from dunwell.landing.try_code import try_code
+from dunwell.landing.try_fact import Asked, try_fact
 from dunwell.landing.visit import Visit
+from dunwell.landing.visitors import digest_visitor
 from dunwell.messages.links import hash_token
 
 
@@ -25,24 +31,110 @@ async def enter_code(desk: Desk, visit: Visit) -> Answer:
         return answer_problem(desk.pages, frame, too_many(found.retry_after_seconds))
     if isinstance(found, Wrong):
         return answer_page(desk.pages.render("code.html", frame, tried=True), 422)
-    return await _open(desk, frame, found)
+    return await _open(desk, frame, found, found.level)
 
 
 async def show_link(desk: Desk, visit: Visit) -> Answer:
-    """Whoever looks, a scanner too, sees the creditor only."""
+    """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
     way = await _find_way(desk, visit)
-    if way is None:
-        return _answer_dead_link(desk, visit)
-    frame = desk.frame(visit, way.merchant, way.language)
-    return answer_page(desk.pages.render("link.html", frame))
+    return _answer_dead_link(desk, visit) if way is None else _answer_link(desk, visit, way)
 
 
 async def open_link(desk: Desk, visit: Visit) -> Answer:
+    form = await visit.read_form()
+    way = await _find_way(desk, visit)
+    if way is None:
+        return _answer_dead_link(desk, visit)
+    frame, asked = _frame(desk, visit, way), _decide(way)
+    if isinstance(asked, Open):
+        return await _open(desk, frame, way, way.level)
+    if not isinstance(asked, AskFact):
+        return _answer_link(desk, visit, way)
+    resources = desk.resources
+    visitor = digest_visitor(resources.keys, visit.client_host)
+    wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
+    async with resources.database.transaction() as tx:
+        tried = await try_fact(tx, wanted, form, visitor, desk.now())
+    if isinstance(tried, Locked):
+        return answer_problem(desk.pages, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+    if isinstance(tried, Wrong):
+        return _answer_link(desk, visit, way, is_wrong=True)
+    return await _open(desk, frame, way, Level.FACT)
+
+
+async def send_links_code(desk: Desk, visit: Visit) -> Answer:
     await visit.read_form()
     way = await _find_way(desk, visit)
     if way is None:
         return _answer_dead_link(desk, visit)
-    return await _open(desk, desk.frame(visit, way.merchant, way.language), way)
+    asked, frame = _decide(way), _frame(desk, visit, way)
+    if not isinstance(asked, AskCode):
+        return desk.redirect(frame, _address(visit))
+    recipient = Recipient(
+        way.merchant, way.claim_id, asked.channel, way.known.addresses[asked.channel], "link"
+    )
+    return await answer_sent(desk, frame, recipient, _address(visit))
+
+
+async def show_links_code(desk: Desk, visit: Visit) -> Answer:
+    """The field for the code that was sent."""
+    way = await _find_way(desk, visit)
+    if way is None:
+        return _answer_dead_link(desk, visit)
+    return _answer_links_code(desk, visit, way)
+
+
+async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
+    form = await visit.read_form()
+    way = await _find_way(desk, visit)
+    if way is None:
+        return _answer_dead_link(desk, visit)
+    frame = _frame(desk, visit, way)
+    if not isinstance(_decide(way), AskCode):
+        return desk.redirect(frame, _address(visit))
+    tried = await try_typed(desk, visit, form, way.merchant.merchant_id, way.claim_id)
+    if isinstance(tried, Locked):
+        return answer_problem(desk.pages, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+    if isinstance(tried, Wrong):
+        return _answer_links_code(desk, visit, way, is_wrong=True)
+    return await _open(desk, frame, way, Level.CODE)
+
+
+async def go_to_link(desk: Desk, visit: Visit) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return desk.redirect(desk.frame(visit), _address(visit))
+
+
+def _answer_link(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Answer:
+    asked = _decide(way)
+    body = desk.pages.render(
+        "link.html", _frame(desk, visit, way), way=type(asked).__name__, is_wrong=is_wrong,
+        fact=asked.fact if isinstance(asked, AskFact) else None,
+        channel=asked.channel if isinstance(asked, AskCode) else None, address=_address(visit),
+    )  # fmt: skip
+    return answer_page(body, 422 if is_wrong else 200)
+
+
+def _answer_links_code(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Answer:
+    asked, frame = _decide(way), _frame(desk, visit, way)
+    if not isinstance(asked, AskCode):
+        return desk.redirect(frame, _address(visit))
+    return answer_code_field(desk, frame, asked.channel, _address(visit), is_wrong=is_wrong)
+
+
+def _decide(way: WayIn) -> Way:
+    configuration = way.merchant.configuration
+    policy = find_policy(configuration, way.channel)
+    return decide_entry(policy, way.known, way.channel, configuration.channels)
+
+
+def _frame(desk: Desk, visit: Visit, way: WayIn) -> Frame:
+    return desk.frame(visit, way.merchant, way.language)
+
+
+def _address(visit: Visit) -> str:
+    """The link's. What stands in it was found, or nothing is shown but that it is dead."""
+    return f"/q/{visit.parameters['token']}"
 
 
 async def _find_way(desk: Desk, visit: Visit) -> WayIn | None:
@@ -51,12 +143,12 @@ async def _find_way(desk: Desk, visit: Visit) -> WayIn | None:
         return await find_link(connection, token_hash)
 
 
-async def _open(desk: Desk, frame: Frame, way: WayIn) -> Answer:
+async def _open(desk: Desk, frame: Frame, way: WayIn, level: Level) -> Answer:
     """A new session, whatever cookie the visitor brought."""
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     opening = Opening(
-        way.claim_id, way.communication_id, way.channel, way.level, session_id,
+        way.claim_id, way.communication_id, way.channel, level, session_id,
         desk.draw_randomness(), now,
     )  # fmt: skip
     async with desk.resources.database.transaction() as tx:

@@ -1,132 +1,193 @@
-"""Paying the whole amount: the check page, the hand-off, the way back, the receipt.
+"""Paying: how much, by which method, and the hand-off to a provider.
 
-The amount is the server's: what a form says was shown is only compared with it. Coming back marks
-nothing as paid; it only has the provider asked.
+What is chosen stands in the address; the amount is the server's, and what a form says was shown is
+only compared with it.
 """
 
-from uuid import UUID
+from typing import Any
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.landing.amounts import render_plain
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.choosing import (
+    FIELDS,
+    Options,
+    Refused,
+    find_options,
+    read_choice,
+    render_choice,
+)
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.methods import label_provider, list_methods
-from dunwell.landing.view import decide_outcome, decide_state, is_payable
+from dunwell.landing.methods import has_method, list_methods, takes_transfers
+from dunwell.landing.session import Level
+from dunwell.landing.view import decide_state, find_next_rate, is_payable
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.payments.find_request import Receipt, load_receipt
+from dunwell.payments.choice import Choice, allow_rate
 from dunwell.payments.provider import ProviderAway
-from dunwell.payments.request_states import RequestState
-from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
+
+_MOST_TYPED = 40
+
+
+@in_session
+async def choose_amount(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """Where there is nothing to choose, the page after it."""
+    if not can_pay(desk, opened):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    options = list_options(opened)
+    if options.has_any:
+        return _answer_amount(desk, visit, opened)
+    return _answer_check(desk, visit, opened, options.whole)
 
 
 @in_session
 async def check_payment(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_check(desk, visit, opened)
+    frame = desk.frame_opened(visit, opened)
+    if not can_pay(desk, opened):
+        return desk.redirect(frame, "/claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None:
+        return desk.redirect(frame, "/claim/pay")
+    if isinstance(choice, Refused):
+        return _answer_amount(desk, visit, opened, choice)
+    return _answer_check(desk, visit, opened, choice)
 
 
 @takes_form
 async def hand_off(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
-    amount_cents = opened.facts.outstanding_cents
-    if form.get("shown") != str(amount_cents):
-        return _answer_check(desk, visit, opened, "CHANGED")
     frame = desk.frame_opened(visit, opened)
+    choice = read_form(form, opened)
+    if choice is None:
+        return _answer_changed(desk, visit, opened)
     public_url = desk.resources.settings.public_url
-    return_url = f"{public_url}/claim/return/{REQUEST_ID_MARK}{frame.query}"
-    wanted = StartPayment(form.get("provider", ""), amount_cents, return_url, frame.language)
+    wanted = StartPayment(
+        provider=form.get("provider", ""),
+        amount_cents=choice.cents,
+        return_url=f"{public_url}/claim/return/{REQUEST_ID_MARK}{frame.query}",
+        language=frame.language,
+        kind=choice.kind,
+        item_ids=choice.item_ids,
+    )
     actor = Actor(ActorKind.DEBTOR, str(opened.session.session_id))
     try:
         started = await start_payment(
             desk.resources, desk.providers, opened.merchant, actor, opened.facts.claim_id, wanted
         )
     except ProviderAway:
-        return _answer_check(desk, visit, opened, "AWAY", status=503)
+        return _answer_check(desk, visit, opened, choice, "AWAY", status=503)
     except InvalidState:
         # Paid, ended, or money under way since the page was shown: the claim page says which.
         return desk.redirect(frame, "/claim")
     except ValidationError as refusal:
-        if not _is_amount(refusal.faults):
+        if not is_amount(refusal.faults):
             raise
-        again = await desk.find_opened(visit)
-        return _answer_check(desk, visit, again or opened, "CHANGED")
+        return _answer_changed(desk, visit, await desk.find_opened(visit) or opened)
     return answer_redirect(started.url)
 
 
-@in_session
-async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    receipt = await _load_receipt(desk, visit, opened)
-    if receipt.state is not RequestState.COMPLETED:
-        await _settle(desk, opened, receipt.request_id)
-        opened = await desk.find_opened(visit) or opened
-        receipt = await _load_receipt(desk, visit, opened)
-    frame = desk.frame_opened(visit, opened)
-    body = desk.show(
-        "back.html", frame, opened,
-        outcome=decide_outcome(receipt.state), request=receipt,
-        provider=label_provider(receipt.provider), can_pay=_can_pay(desk, opened),
-    )  # fmt: skip
-    return answer_page(body)
+def can_pay(desk: Desk, opened: OpenedClaim) -> bool:
+    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
+    return is_payable(state) and has_method(desk.providers, opened.merchant)
 
 
-@in_session
-async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    receipt = await _load_receipt(desk, visit, opened)
-    if receipt.payment is None:
-        raise NotFound("Nothing was paid by this request.")
-    frame = desk.frame_opened(visit, opened)
+def list_options(opened: OpenedClaim) -> Options:
+    partial = opened.merchant.configuration.payment.partial
+    shows_items = opened.session.level.reaches(Level.FACT)
+    rate = find_next_rate(opened.modality) if shows_items else None
+    partial = allow_rate(partial, None if rate is None else rate.left_cents)
+    return find_options(opened.facts, partial, shows_items=shows_items)
+
+
+def read_address(visit: Visit, opened: OpenedClaim, language: str) -> Choice | Refused | None:
+    """None: nothing was chosen where there is something to choose, or it is not to be had."""
+    options, query = list_options(opened), visit.query
+    if options.has_any and not any(name in query for name in FIELDS):
+        return None
+    choice = read_choice(query, options, opened.facts.currency, language)
+    return None if choice is Refused.CHANGED else choice
+
+
+def read_form(form: Form, opened: OpenedClaim) -> Choice | None:
+    """What a form carries on, worked out anew; None: another sum was shown for it."""
+    carried: dict[str, list[str]] = {
+        name: [form[name]] for name in ("cents", "items") if name in form
+    }
+    choice = read_choice(carried, list_options(opened), opened.facts.currency, "")
+    if isinstance(choice, Refused) or form.get("shown") != str(choice.cents):
+        return None
+    return choice
+
+
+def describe_choice(choice: Choice, opened: OpenedClaim, query: str) -> dict[str, Any]:
+    """For the pages that carry it on. query: what our addresses end with."""
+    chosen = set(choice.item_ids)
+    carried = render_choice(choice)
+    name, _, value = carried.partition("=")
+    return {
+        "choice": choice,
+        "items": [item for item in opened.facts.items if item.item_id in chosen],
+        "rest_cents": opened.facts.outstanding_cents - choice.cents,
+        "carried": (name, value),
+        "address_end": f"?{carried}{query.replace('?', '&')}",
+    }
+
+
+def is_amount(faults: list[Fault]) -> bool:
+    return any(fault.code == "AMOUNT_CHANGED" for fault in faults)
+
+
+def _answer_changed(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """What was shown is not to be had any more: choose again, or check all of it once more."""
+    if not can_pay(desk, opened):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    options = list_options(opened)
+    if options.has_any:
+        return _answer_amount(desk, visit, opened, Refused.CHANGED, status=200)
+    return _answer_check(desk, visit, opened, options.whole, "CHANGED")
+
+
+def _answer_amount(
+    desk: Desk, visit: Visit, opened: OpenedClaim, refused: Refused | None = None, status: int = 0
+) -> Answer:
+    frame, options = desk.frame_opened(visit, opened), list_options(opened)
+    currency = opened.facts.currency
+    typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
+    given = visit.read_query("cents") or ""
+    if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
+        typed = render_plain(int(given), currency, frame.language)
+    ticked = visit.query.get("item")
     body = desk.show(
-        "receipt.html", frame, opened,
-        payment=receipt.payment, provider=label_provider(receipt.provider),
+        "pay_amount.html", frame, opened,
+        options=options, refused=refused, typed=typed, ticked=ticked, chosen=frame.chosen,
+        example=render_plain(options.bounds.least_cents, currency, frame.language)
+        if options.bounds else "",
+        address_end=frame.query.replace("?", "&"),
     )  # fmt: skip
-    return answer_page(body)
+    return answer_page(body, status or (422 if refused else 200))
 
 
 def _answer_check(
-    desk: Desk, visit: Visit, opened: OpenedClaim, notice: str | None = None, status: int = 200
+    desk: Desk,
+    visit: Visit,
+    opened: OpenedClaim,
+    choice: Choice,
+    notice: str | None = None,
+    status: int = 200,
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
     methods = list_methods(desk.providers, opened.merchant)
-    if not _can_pay(desk, opened):
+    described = describe_choice(choice, opened, frame.query)
+    if not can_pay(desk, opened):
         return desk.redirect(frame, "/claim")
-    body = desk.show("pay.html", frame, opened, methods=methods, notice=notice)
+    if not methods:
+        return desk.redirect(frame, f"/claim/pay/transfer?{render_choice(choice)}")
+    body = desk.show(
+        "pay.html", frame, opened,
+        methods=methods, notice=notice, takes_transfers=takes_transfers(opened.merchant),
+        **described,
+    )  # fmt: skip
     origins = {desk.hand_off_origins.get(method.name) for method in methods} - {None}
     return answer_page(body, status, form_origins=sorted(filter(None, origins)))
-
-
-def _can_pay(desk: Desk, opened: OpenedClaim) -> bool:
-    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
-    return is_payable(state) and bool(list_methods(desk.providers, opened.merchant))
-
-
-async def _load_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Receipt:
-    """Of the request in the path. Raises NotFound, also when it is another claim's."""
-    request_id = _read_request_id(visit.parameters["request_id"])
-    async with desk.resources.database.connection() as connection:
-        work = desk.work(connection, opened.merchant, opened.session.session_id)
-        receipt = await load_receipt(work, request_id)
-    if receipt.claim_id != opened.facts.claim_id:
-        raise NotFound("There is no such payment of this claim.")
-    return receipt
-
-
-async def _settle(desk: Desk, opened: OpenedClaim, request_id: UUID) -> None:
-    """What is not known now comes by notice, or with the next look."""
-    try:
-        await settle_payment(
-            desk.resources, desk.providers, opened.merchant.merchant_id, request_id
-        )
-    except ProviderAway:
-        return
-
-
-def _read_request_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound("There is no such payment of this claim.") from None
-
-
-def _is_amount(faults: list[Fault]) -> bool:
-    return any(fault.code == "AMOUNT_CHANGED" for fault in faults)

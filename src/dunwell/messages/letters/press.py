@@ -1,5 +1,5 @@
-"""Prints sheets: a small pool of child processes that lay letters out, so that neither the event
-loop waits for it nor a sheet can do harm to more than its child.
+"""Prints sheets and papers: a small pool of child processes that lay them out, so that neither the
+event loop waits for it nor a sheet can do harm to more than its child.
 """
 
 from typing import Literal
@@ -19,8 +19,8 @@ class Unprintable(Exception):  # noqa: N818 - reads as what is wrong
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["PRINT", "COUNT_PAGES"]
-    # A sheet as JSON, or a PDF.
+    kind: Literal["PRINT", "PRINT_PAPER", "COUNT_PAGES"]
+    # A sheet or a paper as JSON, or a PDF.
     content: bytes
 
 
@@ -43,10 +43,11 @@ class Press:
     async def print_sheet(self, sheet: bytes) -> bytes:
         """The PDF of a sheet (`write_sheet`); equal sheets give equal bytes. Raises Unprintable,
         and OSError when no child can be started."""
-        done = await self._do(Job("PRINT", sheet))
-        if done is None or done.pdf is None:
-            raise Unprintable
-        return done.pdf
+        return await self._print(Job("PRINT", sheet))
+
+    async def print_paper(self, paper: bytes) -> bytes:
+        """The same of a paper (`write_paper`)."""
+        return await self._print(Job("PRINT_PAPER", paper))
 
     async def count_pages(self, pdf: bytes) -> int | None:
         """None for what is no readable PDF. Raises OSError when no child can be started."""
@@ -55,6 +56,12 @@ class Press:
 
     async def close(self) -> None:
         await self._children.close()
+
+    async def _print(self, job: Job) -> bytes:
+        done = await self._do(job)
+        if done is None or done.pdf is None:
+            raise Unprintable
+        return done.pdf
 
     async def _do(self, job: Job) -> Done | None:
         try:

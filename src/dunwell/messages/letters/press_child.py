@@ -1,4 +1,4 @@
-"""The child process that lays out letters: `python -m dunwell.messages.letters.press_child`.
+"""The child that prints letters and papers: `python -m dunwell.messages.letters.press_child`.
 
 Typst places data in one fixed layout. The child has the fonts that come with Typst and no others,
 limits on memory and time, and, once it runs, can open neither file nor socket.
@@ -6,31 +6,28 @@ limits on memory and time, and, once it runs, can open neither file nor socket.
 
 import base64
 import io
-import re
 from pathlib import Path
 
 import msgspec
 import pikepdf
 import typst
-import zxingcpp
 from PIL import Image, UnidentifiedImageError
 
 from dunwell.kit.child import limit_memory, open_nothing_more, serve
+from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.press import Done, Job
 from dunwell.messages.letters.sheet import Page, Picture, Transfer
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
-# One byte for each module.
-_DARK = re.compile(rb"\x00+")
 # Of a layout that fails Typst raises its TypstError, of a file that is no text a RuntimeError.
 _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
 
 
 def main() -> None:
     """Work until the parent goes away."""
-    layout = Path(__file__).with_name("letter.typ").read_bytes()
-    press = _Press(layout)
+    folder = Path(__file__).parent
+    press = _Press((folder / "letter.typ").read_bytes(), (folder / "paper.typ").read_bytes())
     limit_memory(_MEMORY_BYTES)
     open_nothing_more()
     serve(press.answer, _CPU_SECONDS_PER_JOB)
@@ -44,9 +41,14 @@ class _Drawn(msgspec.Struct):
     transfer: Transfer | None
 
 
+class _DrawnPaper(msgspec.Struct):
+    logo: Picture | None
+
+
 class _Press:
-    def __init__(self, layout: bytes) -> None:
+    def __init__(self, layout: bytes, papers_layout: bytes) -> None:
         self._layout = layout
+        self._papers_layout = papers_layout
         fonts = typst.Fonts(include_system_fonts=False)
         self._compiler = typst.Compiler(layout, font_paths=fonts)
         # What is imported late would not find its file any more.
@@ -60,6 +62,8 @@ class _Press:
         try:
             if job.kind == "COUNT_PAGES":
                 done = Done(pages=_count_pages(job.content))
+            elif job.kind == "PRINT_PAPER":
+                done = Done(pdf=self._print_paper(job.content))
             else:
                 done = Done(pdf=self._print(job.content))
         except _REFUSED:
@@ -73,12 +77,19 @@ class _Press:
         files = {
             "main": self._layout,
             "letter.json": content,
-            "page.svg": _draw_code(sheet.page.url),
+            "page.svg": draw_svg(sheet.page.url),
         }
         if sheet.logo is not None:
             files["logo.svg"] = _draw_logo(sheet.logo)
         if sheet.transfer is not None and sheet.transfer.payload is not None:
-            files["payment.svg"] = _draw_code(sheet.transfer.payload)
+            files["payment.svg"] = draw_svg(sheet.transfer.payload)
+        return self._compile(files)
+
+    def _print_paper(self, content: bytes) -> bytes:
+        logo = msgspec.json.decode(content, type=_DrawnPaper).logo
+        files = {"main": self._papers_layout, "paper.json": content}
+        if logo is not None:
+            files["logo.svg"] = _draw_logo(logo)
         return self._compile(files)
 
     def _compile(self, files: dict[str, bytes]) -> bytes:
@@ -99,22 +110,6 @@ def _draw_logo(logo: Picture) -> bytes:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
         f'<image width="{width}" height="{height}" '
         f'href="data:{logo.content_type};base64,{encoded}"/></svg>'
-    ).encode()
-
-
-def _draw_code(text: str) -> bytes:
-    """A QR code of level M as an SVG: one path, a stroke for each dark run."""
-    code = zxingcpp.create_barcode(text.encode(), zxingcpp.BarcodeFormat.QRCode, ec_level="M")
-    image = code.to_image(scale=1, add_quiet_zones=False)
-    pixels, (size, _) = bytes(image), image.shape  # type: ignore[call-overload]
-    strokes = [
-        f"M{run.start()} {y}.5h{run.end() - run.start()}"
-        for y in range(size)
-        for run in _DARK.finditer(pixels[y * size : (y + 1) * size])
-    ]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}">'
-        f'<path stroke="#000" d="{"".join(strokes)}"/></svg>'
     ).encode()
 
 

@@ -28,6 +28,8 @@ from dunwell.payments.provider import (
 )
 
 NAME = "sandbox"
+# Of the card that pays every checkout.
+_METHOD = "•••• 4242"
 CHECKOUT_PATH = "/sandbox-provider/checkout"
 
 
@@ -78,6 +80,7 @@ def _describe(checkout: SandboxCheckout) -> CheckoutState:
             checkout.amount_cents,
             checkout.currency,
             checkout.decided_at,
+            _METHOD,
         )
     return _OTHERS[checkout.state]
 

@@ -1,0 +1,105 @@
+"""Reads a multipart form piece by piece (RFC 7578), keeping no more of it than the limits allow.
+
+Where the pieces come from, and how large the whole may be, is the face's own affair.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
+
+from dunwell.errors import InvalidRequest
+
+MEDIA_TYPE = "multipart/form-data"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a form. `file_name` is the sender's name for a file; none: a text.
+
+    Of one that is too large the content is left out.
+    """
+
+    name: str
+    file_name: str | None
+    content: bytes
+    is_too_large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FormLimits:
+    parts: int
+    # Of one part.
+    text_bytes: int
+    file_bytes: int
+    # Called with a part and its limit as soon as it is too large; it may raise. If it does not, the
+    # rest of the part is passed over.
+    overflow: Callable[[Part, int], None]
+
+
+class FormReader:
+    """Fed with chunks of a body, gives its parts in order, each as soon as it is whole."""
+
+    def __init__(self, content_type: str, limits: FormLimits) -> None:
+        """Raises InvalidRequest for a head without a boundary, as every method for a bad form."""
+        self._limits = limits
+        self._segment: MultipartSegment | None = None
+        self._chunks: list[bytes] = []
+        self._taken = 0
+        _, options = parse_options_header(content_type)
+        try:
+            self._parser = PushMultipartParser(
+                options.get("boundary", ""), max_segment_count=limits.parts, strict=True
+            )
+        except MultipartError as error:
+            raise _unreadable(error) from None
+
+    def take(self, chunk: bytes) -> Iterator[Part]:
+        """The parts this chunk completes; what follows the form's end is passed over."""
+        if self._parser.closed or not chunk:
+            return
+        try:
+            for event in self._parser.parse(chunk):
+                if isinstance(event, MultipartSegment):
+                    self._segment, self._chunks, self._taken = event, [], 0
+                elif event is None:
+                    yield self._close_part()
+                else:
+                    self._take_chunk(bytes(event))
+        except MultipartError as error:
+            raise _unreadable(error) from None
+
+    def close(self) -> None:
+        """Raises InvalidRequest when the form has not come to its end."""
+        try:
+            self._parser.close()
+        except MultipartError as error:
+            raise _unreadable(error) from None
+
+    def _take_chunk(self, chunk: bytes) -> None:
+        assert self._segment is not None
+        before, limit = self._taken, self._find_limit()
+        self._taken += len(chunk)
+        if self._taken <= limit:
+            self._chunks.append(chunk)
+        elif before <= limit:
+            self._chunks.clear()
+            self._limits.overflow(self._describe(b""), limit)
+
+    def _find_limit(self) -> int:
+        assert self._segment is not None
+        is_file = self._segment.filename is not None
+        return self._limits.file_bytes if is_file else self._limits.text_bytes
+
+    def _close_part(self) -> Part:
+        content, self._chunks = b"".join(self._chunks), []
+        return self._describe(content)
+
+    def _describe(self, content: bytes) -> Part:
+        assert self._segment is not None
+        is_too_large = self._taken > self._find_limit()
+        return Part(self._segment.name, self._segment.filename, content, is_too_large)
+
+
+def _unreadable(error: MultipartError) -> InvalidRequest:
+    return InvalidRequest(f"The form cannot be read: {error}. Send it again.")

@@ -1,0 +1,122 @@
+"""What a page tells about what it has done, for a message of its own (`notices`). Pure.
+
+Cents, days and instants only: how they read is the templates' business. Each kind of facts names
+its template; of an SMS only those with a `.txt` beside the `.md` can be made.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import ClassVar
+
+from dunwell.notices.notice import Kind, NoticeChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """Six digits that raise what a session may see. The message bears them by itself."""
+
+    kind: ClassVar = Kind.CODE
+    template: ClassVar = "code"
+    # So long its page takes it.
+    minutes: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFacts:
+    """A new link. The message bears it by itself, and nothing of the claim."""
+
+    kind: ClassVar = Kind.LINK
+    template: ClassVar = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptFacts:
+    kind: ClassVar = Kind.RECEIPT
+    template: ClassVar = "receipt"
+    reference_number: str
+    currency: str
+    amount_cents: int
+    paid_at: datetime
+    # The payment's number, and by what it was paid; none: not shown.
+    number: str | None
+    method: str | None
+    # Still to pay.
+    outstanding_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """A payment plan that was agreed, or asked for."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "plan"
+    reference_number: str
+    currency: str
+    # Each instalment: its day, its cents.
+    rows: tuple[tuple[date, int], ...]
+    # What the plan itself costs, within the instalments.
+    costs_cents: int
+    is_approved: bool
+
+    @property
+    def total_cents(self) -> int:
+        return sum(cents for _, cents in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class DefermentFacts:
+    """More time that was given, or asked for."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "deferment"
+    reference_number: str
+    currency: str
+    amount_cents: int
+    until: date
+    is_approved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionFacts:
+    """A plan or more time that was asked for and not given."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "rejection"
+    reference_number: str
+    is_plan: bool
+    # The creditor's words; none: it gave no reason.
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCodeFacts:
+    """Six digits to an address that is to become the one on file."""
+
+    kind: ClassVar = Kind.CHANGE_CODE
+    template: ClassVar = "change_code"
+    minutes: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNoticeFacts:
+    """To the old address: it is not the one on file any more."""
+
+    kind: ClassVar = Kind.CHANGE_NOTICE
+    template: ClassVar = "change_notice"
+    # Which address was changed.
+    changed: NoticeChannel
+    changed_at: datetime
+    # The new one, masked; none: it was taken away.
+    new_address: str | None
+
+
+Facts = (
+    CodeFacts
+    | LinkFacts
+    | ReceiptFacts
+    | PlanFacts
+    | DefermentFacts
+    | RejectionFacts
+    | ChangeCodeFacts
+    | ChangeNoticeFacts
+)

@@ -1,0 +1,146 @@
+"""Changing the e-mail address or the mobile number: the new one, and the code sent there."""
+
+from uuid import UUID
+
+from dunwell.errors import NotFound
+from dunwell.landing.answer import Answer, answer_page
+from dunwell.landing.change_address import Typed, ask_change, confirm_change
+from dunwell.landing.desk import Desk
+from dunwell.landing.features import check_feature
+from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.notice_facts import ChangeCodeFacts, ChangeNoticeFacts
+from dunwell.landing.preferences import CHANGEABLE, AddressFault, read_address
+from dunwell.landing.preferences_store import PendingChange, load_change, load_on_file
+from dunwell.landing.problems import answer_problem, too_many
+from dunwell.landing.routes.sent_codes import answer_code_field, answer_sent_often
+from dunwell.landing.session import Level
+from dunwell.landing.tries import Locked, Wrong
+from dunwell.landing.visit import Form, Visit
+from dunwell.landing.visitors import digest_visitor
+from dunwell.messages.identities import mask_address
+from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+
+_PAGE = "/claim/preferences"
+_PLACE = "preferences"
+
+
+@in_session
+@from_level(Level.CODE, _PLACE)
+async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    channel = _find_channel(visit, opened)
+    return await _answer_form(desk, visit, opened, channel)
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    channel = _find_channel(visit, opened)
+    present = await _load_present(desk, opened, channel)
+    address, fault = read_address(channel, form.get("address", ""), present)
+    if fault is not None:
+        return await _answer_form(desk, visit, opened, channel, address, fault)
+    return await _send(desk, visit, opened, channel, address)
+
+
+@in_session
+@from_level(Level.CODE, _PLACE)
+async def show_code_field(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    return _answer_code(desk, visit, opened, is_wrong=False)
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    _find_channel(visit, opened)
+    frame, keys = desk.frame_opened(visit, opened), desk.resources.keys
+    visitor = digest_visitor(keys, visit.client_host)
+    typed = Typed(opened.facts.claim_id, form.get("code", ""), visitor)
+
+    def tell(change: PendingChange, old: str) -> Notice:
+        language = opened.facts.language or frame.language
+        addressee = Addressee(opened.facts.claim_id, change.channel, old, language)
+        masked = mask_address(change.channel, change.address)
+        told = ChangeNoticeFacts(change.channel, opened.merchant.now(desk.resources.clock), masked)
+        return desk.notices.write(opened.merchant, addressee, told)
+
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        tried = await confirm_change(work, keys, typed, tell, desk.now())
+    if isinstance(tried, Locked):
+        problem = too_many(tried.retry_after_seconds, "LOCKED")
+        return answer_problem(desk.pages, frame, problem)
+    if isinstance(tried, Wrong):
+        return _answer_code(desk, visit, opened, is_wrong=True)
+    return desk.redirect(frame, f"{_PAGE}?saved={tried.channel.lower()}")
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def send_again(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """Of an address that waits still; else it is asked for anew."""
+    channel = _find_channel(visit, opened)
+    async with desk.resources.database.connection() as connection:
+        change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
+    if change is None or change.channel != channel:
+        return await go_to_form(desk, visit)
+    return await _send(desk, visit, opened, channel, change.address)
+
+
+@in_session
+async def go_to_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    _find_channel(visit, opened)
+    return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+
+
+async def _send(
+    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
+) -> Answer:
+    frame, now = desk.frame_opened(visit, opened), desk.now()
+    addressee = Addressee(opened.facts.claim_id, channel, address, frame.language)
+    notice = desk.notices.write(opened.merchant, addressee, ChangeCodeFacts())
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        sent = await ask_change(work, desk.resources.keys, notice, now)
+    if isinstance(sent, TooMany):
+        return answer_sent_often(desk, frame, channel, _address(visit), sent)
+    assert isinstance(sent, UUID), "a channel the merchant has"
+    return desk.redirect(frame, f"{_address(visit)}/code")
+
+
+async def _answer_form(
+    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel,
+    typed: str = "", fault: AddressFault | None = None,
+) -> Answer:  # fmt: skip
+    present = await _load_present(desk, opened, channel)
+    body = desk.show(
+        "address.html", desk.frame_opened(visit, opened), opened,
+        address=_address(visit), channel=channel, typed=typed, fault=fault,
+        masked=None if present is None else mask_address(channel, present),
+    )  # fmt: skip
+    return answer_page(body, 422 if fault else 200)
+
+
+def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+    channel, frame = _find_channel(visit, opened), desk.frame_opened(visit, opened)
+    return answer_code_field(desk, frame, channel, _address(visit), is_wrong=is_wrong)
+
+
+async def _load_present(desk: Desk, opened: OpenedClaim, channel: NoticeChannel) -> str | None:
+    async with desk.resources.database.connection() as connection:
+        on_file = await load_on_file(connection, opened.merchant.merchant_id, opened.facts.claim_id)
+    return on_file.email if channel == "EMAIL" else on_file.mobile_number
+
+
+def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
+    """Of the page's address. Raises NotFound, also where no code could be sent by it."""
+    check_feature(opened, "PREFERENCES")
+    channel = CHANGEABLE.get(visit.parameters["what"])
+    if channel is None or channel not in opened.merchant.configuration.channels:
+        raise NotFound("There is no such page.")
+    return channel
+
+
+def _address(visit: Visit) -> str:
+    return f"{_PAGE}/{visit.parameters['what']}"

@@ -1,0 +1,194 @@
+"""Objecting to a claim: the reasons, the questions of one, and sending it.
+
+What was typed is kept at every click, so that nothing of it is lost by a fault, a refused file or a
+longer session.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.disputes.dispute import NewDispute
+from dunwell.disputes.evidence import MOST_AT_ONCE
+from dunwell.disputes.questions import list_questions, needs_message
+from dunwell.disputes.reasons import Reason
+from dunwell.errors import Fault, InvalidState, NotFound, Refusal, Unavailable
+from dunwell.landing.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.answers import Answered, pick_fields, read_answers
+from dunwell.landing.desk import Desk
+from dunwell.landing.disputing import (
+    ShownReason,
+    can_dispute,
+    find_reason,
+    list_reasons_for,
+    needs_fact,
+)
+from dunwell.landing.draft_store import load_draft, remove_file
+from dunwell.landing.drafts import Typed
+from dunwell.landing.in_session import in_session
+from dunwell.landing.keep_draft import Kept, keep_draft
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.pages import Frame
+from dunwell.landing.receive_files import FileRefusal, discard, receive_files
+from dunwell.landing.send_dispute import send_dispute
+from dunwell.landing.session import Level
+from dunwell.landing.view import find_day
+from dunwell.landing.visit import Visit
+from dunwell.merchants.account import Work
+
+_PLACE = "dispute"
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """One showing of the form, and what was wrong with the last one."""
+
+    form_id: UUID
+    faults: Sequence[Fault] = ()
+    refusals: Sequence[FileRefusal] = ()
+
+
+@in_session
+async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    if not can_dispute(opened.facts):
+        return desk.redirect(frame, "/claim")
+    disputes, level = opened.merchant.configuration.disputes, opened.session.level
+    reasons = [_show_reason(each, frame, opened) for each in list_reasons_for(disputes, level)]
+    has_more = not level.reaches(Level.FACT)
+    body = desk.show("dispute.html", frame, opened, reasons=reasons, has_more=has_more)
+    return answer_page(body)
+
+
+@in_session
+async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    found = _find_reason(desk, visit, opened)
+    if isinstance(found, Answer):
+        return found
+    showing = Showing(desk.resources.ids.new(desk.now()))
+    return await _answer_questions(desk, visit, opened, found, showing)
+
+
+@in_session
+async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """1. check where the form comes from, and put its files away
+    2. keep what was typed; send it when that was asked for and nothing is wrong
+    3. throw away the files that neither took
+    """
+    found = _find_reason(desk, visit, opened)
+    if isinstance(found, Answer):
+        return found
+    received = await receive_files(desk, visit, opened)
+    typed = Typed(
+        _name_subject(found), _read_form_id(desk, received.fields.get("form", "")),
+        pick_fields(found, received.fields), received.uploads,
+    )  # fmt: skip
+    answered = _read(desk, visit, opened, found, typed)
+    is_sent = received.fields.get("do") == "send"
+    try:
+        if is_sent and not answered.faults and not received.refusals:
+            kept = await _send(desk, opened, typed, _compose(found, answered))
+        else:
+            kept = await _keep(desk, opened, typed, received.fields.get("remove", ""))
+    except Refusal as refusal:
+        await discard(desk, received.uploads)
+        if isinstance(refusal, InvalidState):
+            # Paid or ended since the page was shown: the claim page says which.
+            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        raise
+    await discard(desk, [each for each in received.uploads if each not in kept.taken])
+    if kept.made_id is not None:
+        return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
+    refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
+    faults = answered.faults if is_sent else []
+    if faults or refusals:
+        return await _answer_questions(
+            desk, visit, opened, found, Showing(typed.form_id, faults, refusals)
+        )
+    frame = desk.frame_opened(visit, opened)
+    return answer_redirect(f"/claim/dispute/{found.name}{frame.query}#saved")
+
+
+async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        return await send_dispute(work, opened.session, typed, new, desk.now())
+
+
+async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
+    """removed: the upload of a file that is no longer wanted, as the form says it."""
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        kept = await keep_draft(work, opened.session, typed, desk.now())
+        removed_key = await _remove(work, opened, typed, removed)
+    if removed_key is not None:
+        with suppress(Unavailable):
+            await desk.storage.remove(removed_key)
+    return kept
+
+
+async def _remove(work: Work, opened: OpenedClaim, typed: Typed, given: str) -> str | None:
+    """Where the content is of the file that is no longer wanted."""
+    try:
+        ticket_id = UUID(given)
+    except ValueError:
+        return None
+    return await remove_file(work.tx, opened.session, typed.subject, ticket_id)
+
+
+def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
+    """The reason in the path, or where to go first. Raises NotFound."""
+    reason = find_reason(opened.merchant.configuration.disputes, visit.parameters["reason"])
+    if reason is None:
+        raise NotFound("There is no such reason.")
+    if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
+        return desk.ask_more(visit, opened, _PLACE)
+    if not can_dispute(opened.facts):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    return reason
+
+
+def _read(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:
+    merchant = opened.merchant
+    today = find_day(merchant.now(desk.resources.clock), merchant.configuration.timezone)
+    language = desk.frame_opened(visit, opened).language
+    return read_answers(reason, typed.fields, opened.facts.currency, language, today)
+
+
+def _compose(reason: Reason, answered: Answered) -> NewDispute:
+    return NewDispute(reason.name, answered.message, answered.answers)
+
+
+async def _answer_questions(
+    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Answer:
+    """With what the session has typed so far."""
+    async with desk.resources.database.connection() as connection:
+        draft = await load_draft(connection, opened.session, _name_subject(reason))
+    frame = desk.frame_opened(visit, opened)
+    body = desk.show(
+        "dispute_questions.html", frame, opened,
+        reason=_show_reason(reason, frame, opened), questions=list_questions(reason),
+        needs_message=needs_message(reason), draft=draft, form_id=showing.form_id,
+        faults=showing.faults, refusals=showing.refusals, most_files=MOST_AT_ONCE,
+    )  # fmt: skip
+    return answer_page(body, 422 if showing.faults or showing.refusals else 200)
+
+
+def _show_reason(reason: Reason, frame: Frame, opened: OpenedClaim) -> ShownReason:
+    languages = (frame.language, opened.merchant.configuration.language)
+    label = reason.label_in(*languages) if reason.labels else None
+    return ShownReason(reason.name, reason.type, label)
+
+
+def _name_subject(reason: Reason) -> str:
+    return f"dispute:{reason.name}"
+
+
+def _read_form_id(desk: Desk, given: str) -> UUID:
+    """What marks one showing of the form; a fresh one for what is none."""
+    try:
+        return UUID(given)
+    except ValueError:
+        return desk.resources.ids.new(desk.now())

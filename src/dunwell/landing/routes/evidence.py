@@ -1,0 +1,150 @@
+"""A dispute that was sent: its case number, what is paused, more files, taking it back."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from dunwell.disputes.add_evidence import add_evidence
+from dunwell.disputes.answer_day import find_answer_day
+from dunwell.disputes.case_number import render_case_number
+from dunwell.disputes.dispute import Dispute, DisputeState
+from dunwell.disputes.evidence import MOST_AT_ONCE, EvidenceFile
+from dunwell.disputes.store import load_dispute_with_files
+from dunwell.disputes.withdraw_dispute import withdraw_dispute
+from dunwell.errors import InvalidState, NotFound, Refusal, ValidationError
+from dunwell.files.store import save_upload
+from dunwell.files.upload import PreparedUpload
+from dunwell.landing.answer import Answer, answer_page
+from dunwell.landing.desk import Desk
+from dunwell.landing.disputing import ShownReason, can_dispute, find_undisputed_cents
+from dunwell.landing.in_session import in_session, takes_form
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.methods import list_methods
+from dunwell.landing.receive_files import FileRefusal, discard, receive_files
+from dunwell.landing.session import Level
+from dunwell.landing.view import decide_state, is_payable
+from dunwell.landing.visit import Form, Visit
+from dunwell.merchants.actor import ActorKind
+
+_Found = tuple[Dispute, Sequence[EvidenceFile]]
+
+
+@in_session
+async def show_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    return _answer_dispute(desk, visit, opened, await _load(desk, visit, opened))
+
+
+@in_session
+async def add_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    dispute, _ = await _load(desk, visit, opened)
+    received = await receive_files(desk, visit, opened)
+    refusals = [*received.refusals, *await _add(desk, opened, dispute, received.uploads)]
+    if refusals:
+        found = await _load(desk, visit, opened)
+        return _answer_dispute(desk, visit, opened, found, refusals)
+    return _go_to(desk, visit, opened, dispute)
+
+
+@in_session
+async def go_to_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    dispute, _ = await _load(desk, visit, opened)
+    return _go_to(desk, visit, opened, dispute)
+
+
+@in_session
+async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    dispute, _ = await _load(desk, visit, opened)
+    if not _can_withdraw(dispute):
+        return _go_to(desk, visit, opened, dispute)
+    frame = desk.frame_opened(visit, opened)
+    case_number = render_case_number(dispute.dispute_id)
+    body = desk.show(
+        "dispute_withdraw.html", frame, opened, dispute=dispute, case_number=case_number
+    )
+    return answer_page(body)
+
+
+@takes_form
+async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """What was answered meanwhile stays as it is: the page says how."""
+    dispute, _ = await _load(desk, visit, opened)
+    if _can_withdraw(dispute):
+        try:
+            async with desk.resources.database.transaction() as tx:
+                work = desk.work(tx, opened.merchant, opened.session.session_id)
+                await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
+        except InvalidState:
+            return _go_to(desk, visit, opened, dispute)
+    return _go_to(desk, visit, opened, dispute)
+
+
+async def _add(
+    desk: Desk, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
+) -> list[FileRefusal]:
+    """All of them or none. What was answered meanwhile takes none: the page says so."""
+    if not uploads:
+        return []
+    try:
+        async with desk.resources.database.transaction() as tx:
+            work = desk.work(tx, opened.merchant, opened.session.session_id)
+            for upload in uploads:
+                await save_upload(tx, upload, desk.now(), opened.session.expires_at)
+            ticket_ids = [upload.ticket_id for upload in uploads]
+            await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
+    except Refusal as refusal:
+        await discard(desk, uploads)
+        if isinstance(refusal, ValidationError):
+            return [FileRefusal("TOO_MANY")]
+        if not isinstance(refusal, InvalidState):
+            raise
+    return []
+
+
+async def _load(desk: Desk, visit: Visit, opened: OpenedClaim) -> _Found:
+    """The dispute in the path, with its files. Raises NotFound, also when it is another claim's."""
+    try:
+        dispute_id = UUID(visit.parameters["dispute_id"])
+    except ValueError:
+        raise NotFound("There is no such dispute of this claim.") from None
+    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
+    async with desk.resources.database.connection() as connection:
+        found = await load_dispute_with_files(connection, merchant_id, claim_id, dispute_id)
+    if found is None:
+        raise NotFound("There is no such dispute of this claim.")
+    return found
+
+
+def _answer_dispute(
+    desk: Desk, visit: Visit, opened: OpenedClaim, found: _Found,
+    refusals: Sequence[FileRefusal] = (),
+) -> Answer:  # fmt: skip
+    dispute, files = found
+    frame, merchant = desk.frame_opened(visit, opened), opened.merchant
+    configuration = merchant.configuration
+    state = decide_state(opened.facts, merchant.now(desk.resources.clock))
+    can_pay = is_payable(state) and bool(list_methods(desk.providers, merchant))
+    shows_content = opened.session.level.reaches(Level.FACT)
+    undisputed = find_undisputed_cents(dispute, opened.facts, configuration)
+    days = configuration.disputes.answer_within_days
+    body = desk.show(
+        "dispute_sent.html", frame, opened,
+        dispute=dispute, files=files if shows_content else (), shows_content=shows_content,
+        case_number=render_case_number(dispute.dispute_id),
+        reason=ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
+        answer_on=find_answer_day(dispute.opened_at, days, configuration.timezone),
+        is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        can_withdraw=_can_withdraw(dispute),
+        undisputed_cents=undisputed if can_pay and shows_content else None,
+        refusals=refusals, most_files=MOST_AT_ONCE,
+    )  # fmt: skip
+    return answer_page(body, 422 if refusals else 200)
+
+
+def _can_withdraw(dispute: Dispute) -> bool:
+    """What the merchant recorded is the merchant's to answer."""
+    return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
+
+
+def _go_to(desk: Desk, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    return desk.redirect(frame, f"/claim/disputes/{dispute.dispute_id}")

@@ -1,0 +1,100 @@
+"""Paying later, all at once: choosing a day, checking it, asking for it."""
+
+from dunwell.landing.answer import Answer, answer_page
+from dunwell.landing.asking import (
+    OWN,
+    Ground,
+    Refused,
+    is_to_be_had,
+    read_carried_deferment,
+    read_deferment,
+    render_deferment,
+)
+from dunwell.landing.desk import Desk
+from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
+from dunwell.landing.session import Level
+from dunwell.landing.visit import Form, Visit
+from dunwell.modalities.bounds import DefermentTerms, find_deferment_range, is_approved_at_once
+from dunwell.modalities.offers import list_offers
+
+_PLACE = "later"
+_MOST_TYPED = 10
+_TYPED = ("until", "until_day", "until_month", "until_year")
+
+
+@in_session
+@from_level(Level.FACT, _PLACE)
+async def show_days(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    return _answer_form(desk, visit, opened, await load_ground(desk, opened))
+
+
+@in_session
+@from_level(Level.FACT, _PLACE)
+async def check_day(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    ground = await load_ground(desk, opened)
+    chosen = read_deferment(read_fields(visit), ground)
+    if isinstance(chosen, DefermentTerms):
+        return _answer_check(desk, visit, opened, ground, chosen)
+    return _answer_form(desk, visit, opened, ground, chosen)
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def ask_time(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    wanted = read_carried_deferment(form)
+    answer = None if wanted is None else await ask_for(desk, visit, opened, wanted, form)
+    if answer is not None:
+        return answer
+    opened = await desk.find_opened(visit) or opened
+    ground = await load_ground(desk, opened)
+    if wanted is not None and is_to_be_had(wanted, ground):
+        return _answer_check(desk, visit, opened, ground, wanted, is_changed=True)
+    return _answer_form(desk, visit, opened, ground, Refused.CHANGED)
+
+
+def _answer_form(
+    desk: Desk, visit: Visit, opened: OpenedClaim, ground: Ground, refused: Refused | None = None
+) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    offers = [
+        each
+        for each in list_offers(ground.modalities, ground.facts, ground.today)
+        if isinstance(each.terms, DefermentTerms)
+    ]
+    elsewhere = find_elsewhere(desk, opened, ground) or (None if offers else "/claim/options")
+    if elsewhere is not None:
+        return desk.redirect(frame, elsewhere)
+    assert ground.modalities.deferment is not None
+    first, last = find_deferment_range(ground.modalities.deferment, ground.facts, ground.today)
+    fields = read_fields(visit)
+    body = desk.show(
+        "later.html", frame, opened,
+        days=[each.schedule[0].due_on for each in offers], first_day=first, last_day=last,
+        own=OWN, refused=refused, chosen=frame.chosen,
+        typed={name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED},
+    )  # fmt: skip
+    return answer_page(body, 200 if refused in (None, Refused.CHANGED) else 422)
+
+
+def _answer_check(
+    desk: Desk,
+    visit: Visit,
+    opened: OpenedClaim,
+    ground: Ground,
+    terms: DefermentTerms,
+    *,
+    is_changed: bool = False,
+) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    elsewhere = find_elsewhere(desk, opened, ground)
+    if elsewhere is not None:
+        return desk.redirect(frame, elsewhere)
+    body = desk.show(
+        "later_check.html", frame, opened,
+        until=terms.until, is_changed=is_changed,
+        is_at_once=is_approved_at_once(terms, ground.modalities, ground.earlier),
+        address_end=f"?{render_deferment(terms)}{frame.query.replace('?', '&')}",
+    )  # fmt: skip
+    return answer_page(body)

@@ -1,0 +1,127 @@
+"""Coming back from a provider, and the receipt: as a page, as a PDF, by e-mail.
+
+Coming back marks nothing as paid; it only has the provider asked.
+"""
+
+from uuid import UUID
+
+from dunwell.errors import NotFound
+from dunwell.landing.answer import Answer, answer_file, answer_page
+from dunwell.landing.desk import Desk
+from dunwell.landing.in_session import in_session, takes_form
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.methods import label_provider
+from dunwell.landing.notice_facts import ReceiptFacts
+from dunwell.landing.receipt_paper import compose_receipt
+from dunwell.landing.routes.paying import can_pay
+from dunwell.landing.view import decide_outcome
+from dunwell.landing.visit import Form, Visit
+from dunwell.messages.identities import mask_address
+from dunwell.messages.letters.paper import write_paper
+from dunwell.notices.notice import Addressee
+from dunwell.notices.send_notice import send_notice
+from dunwell.payments.banking_days import BANK_TRANSFER
+from dunwell.payments.find_request import Paid, Receipt, load_receipt
+from dunwell.payments.provider import ProviderAway
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.settle_payment import settle_payment
+
+
+@in_session
+async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    receipt = await _load_receipt(desk, visit, opened)
+    if receipt.provider == BANK_TRANSFER:
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim/pay/sent")
+    if receipt.state is not RequestState.COMPLETED:
+        await _settle(desk, opened, receipt.request_id)
+        opened = await desk.find_opened(visit) or opened
+        receipt = await _load_receipt(desk, visit, opened)
+    frame = desk.frame_opened(visit, opened)
+    body = desk.show(
+        "back.html", frame, opened,
+        outcome=decide_outcome(receipt.state), request=receipt,
+        provider=label_provider(receipt.provider), can_pay=can_pay(desk, opened),
+    )  # fmt: skip
+    return answer_page(body)
+
+
+@in_session
+async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    receipt, payment = await _load_paid(desk, visit, opened)
+    email = receipt.email
+    body = desk.show(
+        "receipt.html", desk.frame_opened(visit, opened), opened,
+        request_id=receipt.request_id, payment=payment, copy=visit.read_query("copy"),
+        method=_describe_method(receipt, payment),
+        masked=None if email is None else mask_address("EMAIL", email),
+    )  # fmt: skip
+    return answer_page(body)
+
+
+@in_session
+async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    receipt, payment = await _load_paid(desk, visit, opened)
+    frame = desk.frame_opened(visit, opened)
+    words = desk.pages.languages[frame.language]
+    paper = compose_receipt(words, opened, payment, _describe_method(receipt, payment))
+    pdf = await desk.press.print_paper(write_paper(paper))
+    return answer_file(pdf, "application/pdf", "receipt.pdf")
+
+
+@takes_form
+async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """To the address on file, which the page shows masked."""
+    receipt, payment = await _load_paid(desk, visit, opened)
+    frame, facts = desk.frame_opened(visit, opened), opened.facts
+    told = ReceiptFacts(
+        facts.reference_number, facts.currency, payment.amount_cents, payment.paid_at,
+        payment.transaction_id, _describe_method(receipt, payment), facts.outstanding_cents,
+    )  # fmt: skip
+    if receipt.email is None:
+        raise NotFound("There is no address to send it to.")
+    addressee = Addressee(facts.claim_id, "EMAIL", receipt.email, frame.language)
+    notice = desk.notices.write(opened.merchant, addressee, told)
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        sent = await send_notice(work, desk.resources.keys, notice, desk.now())
+    outcome = "sent" if isinstance(sent, UUID) else "refused"
+    return desk.redirect(frame, f"/claim/receipt/{receipt.request_id}?copy={outcome}")
+
+
+def _describe_method(receipt: Receipt, payment: Paid) -> str:
+    return ", ".join(filter(None, (label_provider(receipt.provider), payment.method)))
+
+
+async def _load_paid(desk: Desk, visit: Visit, opened: OpenedClaim) -> tuple[Receipt, Paid]:
+    receipt = await _load_receipt(desk, visit, opened)
+    if receipt.payment is None:
+        raise NotFound("Nothing was paid by this request.")
+    return receipt, receipt.payment
+
+
+async def _load_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Receipt:
+    """Of the request in the path. Raises NotFound, also when it is another claim's."""
+    request_id = _read_request_id(visit.parameters["request_id"])
+    async with desk.resources.database.connection() as connection:
+        work = desk.work(connection, opened.merchant, opened.session.session_id)
+        receipt = await load_receipt(work, request_id)
+    if receipt.claim_id != opened.facts.claim_id:
+        raise NotFound("There is no such payment of this claim.")
+    return receipt
+
+
+async def _settle(desk: Desk, opened: OpenedClaim, request_id: UUID) -> None:
+    """What is not known now comes by notice, or with the next look."""
+    try:
+        await settle_payment(
+            desk.resources, desk.providers, opened.merchant.merchant_id, request_id
+        )
+    except ProviderAway:
+        return
+
+
+def _read_request_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound("There is no such payment of this claim.") from None

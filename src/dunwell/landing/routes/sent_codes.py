@@ -1,0 +1,80 @@
+"""What the pages of a link and of a session share where a code is sent and typed in."""
+
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID
+
+from dunwell.landing.answer import Answer, answer_page
+from dunwell.landing.desk import Desk
+from dunwell.landing.notice_facts import CodeFacts
+from dunwell.landing.pages import Frame
+from dunwell.landing.send_code import send_code
+from dunwell.landing.tries import Locked, Wrong, lock_for
+from dunwell.landing.try_sent_code import Typed, try_sent_code
+from dunwell.landing.visit import Form, Visit
+from dunwell.landing.visitors import digest_visitor
+from dunwell.merchants.account import Merchant
+from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """Whose code goes where; `asked_by`: the session, or the way that leads to one."""
+
+    merchant: Merchant
+    claim_id: int
+    channel: NoticeChannel
+    address: str
+    asked_by: str
+
+
+async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: str) -> Answer:
+    """Sends a code, then on to the field for it. `address`: as of `answer_code_field`."""
+    resources, now = desk.resources, desk.now()
+    addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
+    notice = desk.notices.write(recipient.merchant, addressee, CodeFacts())
+    async with resources.database.transaction() as tx:
+        work = desk.work(tx, recipient.merchant, recipient.asked_by)
+        sent = await send_code(work, resources.keys, notice, now)
+    if isinstance(sent, TooMany):
+        return answer_sent_often(desk, frame, recipient.channel, address, sent)
+    assert isinstance(sent, UUID), "a channel the merchant has"
+    return desk.redirect(frame, f"{address}/code")
+
+
+def answer_sent_often(
+    desk: Desk, frame: Frame, channel: NoticeChannel, address: str, refusal: TooMany
+) -> Answer:
+    """`address`: as of `answer_code_field`; the newest code still works there."""
+    seconds = lock_for(refusal.again_at - desk.now())
+    body = _render(desk, frame, channel, address, wait_minutes=ceil(seconds / 60))
+    return answer_page(body, 429, more=((b"retry-after", b"%d" % seconds),))
+
+
+def answer_code_field(
+    desk: Desk, frame: Frame, channel: NoticeChannel, address: str, *, is_wrong: bool
+) -> Answer:
+    """`address`: of the page that sends codes; its `/send` and `/code` take the forms."""
+    body = _render(desk, frame, channel, address, is_wrong=is_wrong)
+    return answer_page(body, 422 if is_wrong else 200)
+
+
+async def try_typed(
+    desk: Desk, visit: Visit, form: Form, merchant_id: int, claim_id: int
+) -> Wrong | Locked | None:
+    keys = desk.resources.keys
+    visitor = digest_visitor(keys, visit.client_host)
+    typed = Typed(merchant_id, claim_id, form.get("code", ""), visitor)
+    async with desk.resources.database.transaction() as tx:
+        return await try_sent_code(tx, keys, typed, desk.now())
+
+
+def _render(
+    desk: Desk, frame: Frame, channel: NoticeChannel, address: str,
+    *, is_wrong: bool = False, wait_minutes: int = 0,
+) -> bytes:  # fmt: skip
+    """wait_minutes: until another code can be sent, when one was asked for too often."""
+    return desk.pages.render(
+        "sent_code.html", frame, channel=channel, address=address, is_wrong=is_wrong,
+        wait_minutes=wait_minutes,
+    )  # fmt: skip

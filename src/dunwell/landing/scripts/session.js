@@ -1,0 +1,18 @@
+// Says five minutes before the session ends that it does, and offers to go on. It never takes the
+// focus. The times come with the page: [data-minutes] of the footer, rounded up.
+const session = document.querySelector("[data-minutes]");
+const warning = document.querySelector("[data-warning]");
+
+if (session && warning) {
+  const at = Date.now() + (session.dataset.minutes - 6) * 60_000;
+  const warn = () => {
+    if (Date.now() < at || warning.classList.contains("shown")) return;
+    const [status, button] = warning.children;
+    warning.classList.add("shown");
+    button.hidden = false;
+    status.textContent = warning.dataset.warning;
+  };
+  setTimeout(warn, Math.max(0, at - Date.now()) + 50);
+  // A device that slept lets no timer run.
+  document.addEventListener("visibilitychange", warn);
+}

@@ -1,0 +1,24 @@
+"""Sends six digits to the address on file; the claim's code from before works no more."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.landing.store_tries import save_sent_code
+from dunwell.merchants.account import Work
+from dunwell.notices.notice import Notice, TooMany, Unreachable
+from dunwell.notices.send_notice import send_notice
+
+LASTS = timedelta(minutes=10)
+
+
+async def send_code(
+    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
+) -> UUID | TooMany | Unreachable:
+    """`notice`: of kind CODE. Where none is sent, the code from before stays good. Raises
+    NotFound."""
+    sent = await send_notice(work, keys, notice, real_now)
+    if isinstance(sent, UUID):
+        claim_id = notice.addressee.claim_id
+        await save_sent_code(work.tx, work.merchant_id, claim_id, sent, real_now + LASTS)
+    return sent

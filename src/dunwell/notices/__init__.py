@@ -1,0 +1,1 @@
+"""Messages a debtor asked for, outside any process: codes, links, receipts, confirmations."""

@@ -1,0 +1,97 @@
+"""A message a debtor asked for this minute, and when it may be sent. Pure.
+
+Codes, requested links, receipts and confirmations are no contacts of a process (CONTRACT 13): no
+event tells of them, no guard counts them, quiet hours and holds do not keep them back. So few of a
+kind go out for one claim that nobody's mailbox can be flooded from the page.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+NoticeChannel = Literal["EMAIL", "SMS"]
+# Of one kind, for one claim, in one hour.
+MOST_AN_HOUR = 5
+HOUR = timedelta(hours=1)
+
+
+class Kind(StrEnum):
+    # Six digits to the address on file, which raise what a session may see.
+    CODE = "CODE"
+    # A new link, to the address on file.
+    LINK = "LINK"
+    RECEIPT = "RECEIPT"
+    # Of a payment plan or a deferment.
+    CONFIRMATION = "CONFIRMATION"
+    # Six digits to an address that is to become the one on file.
+    CHANGE_CODE = "CHANGE_CODE"
+    # To the old address, when another one became the one on file.
+    CHANGE_NOTICE = "CHANGE_NOTICE"
+
+
+# So long is a notice worth sending. A code ends when its page stops waiting for it.
+_SENT_WITHIN = {
+    Kind.CODE: timedelta(minutes=10),
+    Kind.LINK: timedelta(hours=1),
+    Kind.RECEIPT: timedelta(days=1),
+    Kind.CONFIRMATION: timedelta(days=1),
+    Kind.CHANGE_CODE: timedelta(minutes=10),
+    Kind.CHANGE_NOTICE: timedelta(days=3),
+}
+# Asked for just now by somebody who waits for it: it goes to a suppressed address too.
+_AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Of which claim, by which channel, at which address, in which language."""
+
+    claim_id: int
+    channel: NoticeChannel
+    recipient: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is to be sent; token and code are masks (`secrets`)."""
+
+    kind: Kind
+    addressee: Addressee
+    # An SMS has neither subject nor HTML.
+    subject: str | None
+    body_text: str
+    body_html: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """Not planned: there were enough of this kind. The next may be asked for at `again_at`."""
+
+    again_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Not planned: the address is suppressed, or the merchant has no such channel."""
+
+    reason: Literal["SUPPRESSED", "NO_CHANNEL"]
+
+
+def decide_limit(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+    """sent_at: when the claim's notices of this kind were asked for."""
+    counted = sorted(at for at in sent_at if at > now - HOUR)
+    if len(counted) < MOST_AN_HOUR:
+        return None
+    return TooMany(counted[-MOST_AN_HOUR] + HOUR)
+
+
+def decide_expiry(kind: Kind, now: datetime) -> datetime:
+    """When it is not sent any more."""
+    return now + _SENT_WITHIN[kind]
+
+
+def heeds_suppression(kind: Kind) -> bool:
+    return kind not in _AWAITED

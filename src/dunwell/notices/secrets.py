@@ -1,0 +1,53 @@
+"""The token and the six digits a notice can bear, and their masks in what is stored. Pure.
+
+Both are derived from the installation's key and the notice's id, as those of messages are
+(`messages.links`, `messages.codes`): none is kept.
+"""
+
+import base64
+import hmac
+from uuid import UUID
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.notices.notice import Kind
+
+# Stands for the code wherever a notice is stored; as long as what it stands for.
+NOTICE_CODE_MASK = "_code_"
+_DIGITS = len(NOTICE_CODE_MASK)
+_TOKEN_BYTES = 16
+_LINK, _CODE = "notice-link", "notice-code"
+_BEARS_TOKEN = frozenset({Kind.LINK})
+_BEARS_CODE = frozenset({Kind.CODE, Kind.CHANGE_CODE})
+
+
+def derive_notice_token(keys: KeyRing, notice_id: UUID) -> str:
+    """128 bits, as 22 characters of URL-safe base64."""
+    digest = keys.digest(_LINK, notice_id.bytes)
+    return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
+
+
+def derive_notice_code(keys: KeyRing, notice_id: UUID) -> str:
+    """Six digits, each as likely as any other."""
+    number = int.from_bytes(keys.digest(_CODE, notice_id.bytes))
+    return f"{number % 10**_DIGITS:0{_DIGITS}d}"
+
+
+def is_notice_code(keys: KeyRing, notice_id: UUID, typed: str) -> bool:
+    """Whether somebody typed this notice's code, in whatever groups. How often, and until when, is
+    for who asks to count."""
+    given = "".join(typed.split()).replace("-", "")
+    return hmac.compare_digest(derive_notice_code(keys, notice_id).encode(), given.encode())
+
+
+def bears_token(kind: Kind) -> bool:
+    return kind in _BEARS_TOKEN
+
+
+def unmask(keys: KeyRing, kind: Kind, notice_id: UUID, text: str) -> str:
+    """Stored content as it leaves the house: the kind's own secret, and no other."""
+    if kind in _BEARS_TOKEN:
+        return text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id))
+    if kind in _BEARS_CODE:
+        return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id))
+    return text

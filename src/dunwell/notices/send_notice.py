@@ -1,0 +1,68 @@
+"""Plans a message the debtor has just asked for; it goes out as soon as the caller commits.
+
+`NoticeSender` does the sending. A page shows what comes of asking: the id, or why nothing is sent.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.claims.store import lock_claim
+from dunwell.errors import NotFound
+from dunwell.kit.crypto import KeyRing
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.messages.links import hash_token
+from dunwell.messages.suppression import load_suppressed
+from dunwell.notices.notice import (
+    HOUR,
+    Notice,
+    TooMany,
+    Unreachable,
+    decide_expiry,
+    decide_limit,
+    heeds_suppression,
+)
+from dunwell.notices.secrets import bears_token, derive_notice_token
+from dunwell.notices.store import NoticeTimes, load_asked, save_notice, save_notice_link
+
+
+async def send_notice(
+    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
+) -> UUID | TooMany | Unreachable:
+    """The notice's id, which its code and its link's token are derived from. Locks the claim:
+    limits count those of others too. Raises NotFound."""
+    addressee = notice.addressee
+    if await lock_claim(work.tx, work.merchant_id, addressee.claim_id) is None:
+        raise NotFound("The claim is gone.")
+    refusal = await _find_refusal(work, keys, notice, real_now)
+    if refusal is not None:
+        return refusal
+    notice_id = work.ids.new(real_now)
+    times = NoticeTimes(work.now, real_now, decide_expiry(notice.kind, real_now))
+    await save_notice(work.tx, work.merchant_id, notice_id, notice, times)
+    if bears_token(notice.kind):
+        token_hash = hash_token(derive_notice_token(keys, notice_id))
+        await save_notice_link(
+            work.tx, work.merchant_id, notice_id, addressee.claim_id, token_hash, real_now
+        )
+    await save_audit(
+        work, "notice.send", f"claim:{addressee.claim_id}",
+        noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
+    )  # fmt: skip
+    return notice_id
+
+
+async def _find_refusal(
+    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
+) -> TooMany | Unreachable | None:
+    addressee = notice.addressee
+    if addressee.channel not in work.merchant.configuration.channels:
+        return Unreachable("NO_CHANNEL")
+    if heeds_suppression(notice.kind):
+        address = (addressee.channel, addressee.recipient)
+        if await load_suppressed(work.tx, keys, work.merchant_id, [address]):
+            return Unreachable("SUPPRESSED")
+    asked = await load_asked(
+        work.tx, work.merchant_id, addressee.claim_id, notice.kind, real_now - HOUR
+    )
+    return decide_limit(asked, real_now)

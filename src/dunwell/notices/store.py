@@ -1,0 +1,181 @@
+"""The SQL of notices: planning, leasing, settling, emptying. Rows in, values out, no rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
+from dunwell.notices.settlement import Settlement
+
+# A merchant's notices by one channel: what is slow there holds up no other lane.
+Lane = tuple[int, NoticeChannel]
+
+# Rides on debtor_notices_claim.
+_LOAD_ASKED = """
+SELECT created_at
+FROM debtor_notices
+WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
+"""
+_SAVE = """
+INSERT INTO debtor_notices
+    (merchant_id, notice_id, claim_id, kind, channel, recipient, language, subject, body_text,
+     body_html, dated_at, created_at, due_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)
+"""
+_SAVE_LINK = """
+INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
+VALUES ($1, $2, $3, $4, $5)
+"""
+# Of each lane as many as it has room for. Rides on debtor_notices_due, then on the primary key.
+_LEASE = """
+WITH due AS (
+    SELECT merchant_id, notice_id, channel, due_at,
+           row_number() OVER (PARTITION BY merchant_id, channel ORDER BY due_at) AS place
+    FROM debtor_notices
+    WHERE due_at <= $1
+), chosen AS MATERIALIZED (
+    SELECT n.merchant_id, n.notice_id, n.state = 'HANDED_OVER' AS was_handed_over
+    FROM due
+    JOIN debtor_notices n USING (merchant_id, notice_id)
+    LEFT JOIN unnest($4::integer[], $5::text[], $6::integer[]) AS busy (merchant_id, channel, count)
+        ON busy.merchant_id = due.merchant_id AND busy.channel = due.channel
+    WHERE due.place <= $7 - coalesce(busy.count, 0) AND n.due_at <= $1
+    ORDER BY due.due_at
+    LIMIT $8
+    FOR NO KEY UPDATE OF n SKIP LOCKED
+)
+UPDATE debtor_notices n
+SET state = 'HANDED_OVER', lease_id = $2, due_at = $3, tries = tries + 1
+FROM chosen
+WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
+RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
+    n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over
+"""
+# By primary key.
+_SETTLE = """
+UPDATE debtor_notices
+SET state = $4, due_at = $5, failure = $6, lease_id = NULL,
+    settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
+WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
+RETURNING notice_id
+"""
+# Rides on debtor_notices_settled.
+_EMPTY = """
+WITH emptied AS (
+    UPDATE debtor_notices
+    SET recipient = NULL, subject = NULL, body_text = NULL, body_html = NULL
+    WHERE (merchant_id, notice_id) IN (
+        SELECT merchant_id, notice_id
+        FROM debtor_notices
+        WHERE settled_at < $1 AND recipient IS NOT NULL
+        LIMIT $2
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+    RETURNING notice_id
+)
+SELECT count(*) FROM emptied
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeTimes:
+    """The merchant's time it bears; real time of being asked for, and of the end of its use."""
+
+    dated_at: datetime
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeLease:
+    """Real time."""
+
+    lease_id: UUID
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedNotice:
+    merchant_id: int
+    notice_id: UUID
+    notice: Notice
+    # With the one that begins now.
+    tries: int
+    dated_at: datetime
+    expires_at: datetime
+    # Already before this lease.
+    was_handed_over: bool
+
+    @property
+    def lane(self) -> Lane:
+        return self.merchant_id, self.notice.addressee.channel
+
+
+async def load_asked(
+    tx: Connection, merchant_id: int, claim_id: int, kind: Kind, since: datetime
+) -> list[datetime]:
+    """When the claim's notices of a kind were asked for."""
+    rows = await tx.fetch(_LOAD_ASKED, merchant_id, claim_id, kind, since)
+    return [row["created_at"] for row in rows]
+
+
+async def save_notice(
+    tx: Connection, merchant_id: int, notice_id: UUID, notice: Notice, times: NoticeTimes
+) -> None:
+    addressee = notice.addressee
+    await tx.execute(
+        _SAVE, merchant_id, notice_id, addressee.claim_id, notice.kind, addressee.channel,
+        addressee.recipient, addressee.language, notice.subject, notice.body_text,
+        notice.body_html, times.dated_at, times.created_at, times.expires_at,
+    )  # fmt: skip
+
+
+async def save_notice_link(
+    tx: Connection, merchant_id: int, notice_id: UUID, claim_id: int,
+    token_hash: bytes, created_at: datetime,
+) -> None:  # fmt: skip
+    await tx.execute(_SAVE_LINK, merchant_id, token_hash, claim_id, created_at, notice_id)
+
+
+async def lease_notices(
+    tx: Connection, now: datetime, lease: NoticeLease, busy: Mapping[Lane, int],
+    *, lane_limit: int, limit: int,
+) -> list[LeasedNotice]:  # fmt: skip
+    """Due ones of all merchants, marked as handed over. busy: how many each lane is busy with."""
+    lanes = list(busy)
+    rows = await tx.fetch(
+        _LEASE, now, lease.lease_id, lease.until,
+        [merchant_id for merchant_id, _ in lanes], [channel for _, channel in lanes],
+        [busy[lane] for lane in lanes], lane_limit, limit,
+    )  # fmt: skip
+    return [
+        LeasedNotice(
+            row["merchant_id"], row["notice_id"],
+            Notice(
+                Kind(row["kind"]),
+                Addressee(row["claim_id"], row["channel"], row["recipient"], row["language"]),
+                row["subject"], row["body_text"], row["body_html"],
+            ),
+            row["tries"], row["dated_at"], row["expires_at"], row["was_handed_over"],
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def settle_notice(
+    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement, now: datetime
+) -> bool:
+    """False: the lease had run out, and somebody else has taken it up."""
+    saved = await tx.fetchval(
+        _SETTLE, leased.merchant_id, leased.notice_id, lease_id,
+        settlement.state, settlement.due_at, settlement.failure, now,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def empty_notices(tx: Connection, settled_before: datetime, limit: int) -> int:
+    """Take out address and content; how many were emptied."""
+    count: int = await tx.fetchval(_EMPTY, settled_before, limit)
+    return count

@@ -1,0 +1,106 @@
+"""Takes down that a debtor has sent a bank transfer: nobody is dunned until it has arrived.
+
+A hold, a request and PAYMENT_IN_PROGRESS in one transaction, or none of them. Saying it again while
+it is waited for changes nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.raise_event import raise_event
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.store import lock_claim
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.escalation.sending_hours import find_days
+from dunwell.events.payloads import Payment, payment_in_progress
+from dunwell.kit.db import Row
+from dunwell.merchants.account import Work
+from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting
+from dunwell.payments.check_choice import check_choice
+from dunwell.payments.choice import Choice
+from dunwell.payments.expire_transfer import load_awaited_requests
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.store_requests import PaymentRequest, save_request
+from dunwell.payments.take_request import audit_request
+
+
+@dataclass(frozen=True, slots=True)
+class SentTransfer:
+    choice: Choice
+    # A day of the merchant's.
+    sent_on: date
+
+
+async def announce_transfer(
+    work: Work, claim_id: int, sent: SentTransfer, real_now: datetime
+) -> UUID:
+    """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
+    payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
+    AMOUNT_CHANGED)."""
+    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    _check_claim(work, claim)
+    live = await load_awaited_requests(work, claim_id, real_now)
+    for request in live:
+        if request.provider == BANK_TRANSFER:
+            return request.request_id
+    if any(request.state is RequestState.PENDING for request in live):
+        raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
+    await check_choice(work, claim_id, sent.choice)
+    until = _find_end(work, sent.sent_on)
+    await open_hold(work, claim_id, HoldKind.PAYMENT_PENDING, until=until)
+    request = _compose(work, claim, sent, real_now)
+    await save_request(work.tx, work.merchant_id, request, next_check_at=None)
+    payment = Payment(BANK_TRANSFER, request.amount_cents, request.currency, request.request_id)
+    await raise_event(
+        work,
+        claim_id,
+        lambda head: payment_in_progress(head, payment, request.reference),
+        real_now,
+    )
+    await audit_request(work, "announce", request)
+    return request.request_id
+
+
+def _check_claim(work: Work, claim: Row) -> None:
+    if Status(claim["status"]) not in ACTIVE:
+        message = "There is nothing to pay on this claim any more."
+        raise InvalidState(message, state=claim["status"])
+    if work.merchant.configuration.payment.bank_account is None:
+        raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
+
+
+def _find_end(work: Work, sent_on: date) -> datetime:
+    timezone = work.merchant.configuration.timezone
+    today = find_days(timezone).local_date(work.now)
+    if sent_on > today:
+        message = "Say it once the transfer is sent: the day is still to come."
+        raise ValidationError([Fault("/sentOn", message, "IN_FUTURE")])
+    until = find_end_of_waiting(sent_on, timezone)
+    if until <= work.now:
+        message = "A transfer of that day would have arrived by now."
+        raise ValidationError([Fault("/sentOn", message, "TOO_EARLY")])
+    return until
+
+
+def _compose(work: Work, claim: Row, sent: SentTransfer, real_now: datetime) -> PaymentRequest:
+    return PaymentRequest(
+        request_id=work.ids.new(real_now),
+        claim_id=claim["claim_id"],
+        provider=BANK_TRANSFER,
+        amount_cents=sent.choice.cents,
+        currency=claim["currency"],
+        reference=claim["reference_number"],
+        state=RequestState.PENDING,
+        provider_reference=None,
+        checkout_url=None,
+        created_at=real_now,
+        settled_at=None,
+        checks=0,
+        item_ids=sent.choice.item_ids,
+        sent_on=sent.sent_on,
+    )

@@ -1,0 +1,109 @@
+"""What of a claim a debtor may pay at once: all of it, a part, chosen items (CONTRACT 11). Pure."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dunwell.claims.balance import Item
+from dunwell.merchants.configuration import PartialPayments
+
+
+class ChoiceKind(StrEnum):
+    WHOLE = "WHOLE"
+    PART = "PART"
+    ITEMS = "ITEMS"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a debtor wants to pay, and the sum that was shown for it."""
+
+    kind: ChoiceKind
+    cents: int
+    # Of ITEMS alone, in order.
+    item_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the greatest part; both can be paid."""
+
+    least_cents: int
+    most_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An item that can be chosen, with the fees that go with it."""
+
+    item: Item
+    fees: tuple[Item, ...]
+
+    @property
+    def cents(self) -> int:
+        return sum(each.outstanding_cents for each in (self.item, *self.fees))
+
+    @property
+    def fees_cents(self) -> int:
+        return sum(fee.outstanding_cents for fee in self.fees)
+
+    @property
+    def item_ids(self) -> tuple[int, ...]:
+        return tuple(each.item_id for each in (self.item, *self.fees))
+
+
+def sum_outstanding(items: Sequence[Item]) -> int:
+    return sum(item.outstanding_cents for item in items)
+
+
+def find_bounds(partial: PartialPayments | None, items: Sequence[Item]) -> Bounds | None:
+    """None: no part can be paid, as none is offered or too little is outstanding."""
+    outstanding = sum_outstanding(items)
+    if partial is None or partial.min_cents is None or outstanding <= partial.min_cents:
+        return None
+    return Bounds(partial.min_cents, outstanding)
+
+
+def allow_rate(partial: PartialPayments | None, rate_cents: int | None) -> PartialPayments | None:
+    """With an agreed plan its next rate can be paid, and any part above it, whatever the merchant
+    takes otherwise. rate_cents: what is left of that rate; None: there is none."""
+    if rate_cents is None:
+        return partial
+    if partial is None:
+        return PartialPayments(rate_cents)
+    least = rate_cents if partial.min_cents is None else min(partial.min_cents, rate_cents)
+    return PartialPayments(least, partial.items)
+
+
+def list_groups(partial: PartialPayments | None, items: Sequence[Item]) -> list[Group]:
+    """The items to choose among, each with its fees; none where there is nothing to choose."""
+    if partial is None or not partial.items:
+        return []
+    owing = [item for item in items if item.outstanding_cents > 0]
+    heads = {item.item_id for item in owing if item.fee_of is None}
+    fees = {head: tuple(fee for fee in owing if fee.fee_of == head) for head in heads}
+    # A fee whose item is paid stands for itself.
+    groups = [Group(item, fees.get(item.item_id, ())) for item in owing if item.fee_of not in heads]
+    return groups if len(groups) > 1 else []
+
+
+def choose_items(groups: Sequence[Group], chosen: Collection[int]) -> Choice | None:
+    """The sum of the groups that these ids belong to. None: an id is of no group, or there is no
+    id."""
+    picked = [group for group in groups if not set(group.item_ids).isdisjoint(chosen)]
+    ids = sorted(item_id for group in picked for item_id in group.item_ids)
+    if not chosen or not set(chosen) <= set(ids):
+        return None
+    return Choice(ChoiceKind.ITEMS, sum(group.cents for group in picked), tuple(ids))
+
+
+def may_pay(partial: PartialPayments | None, items: Sequence[Item], choice: Choice) -> bool:
+    """Whether the merchant takes it, of items as they stand now."""
+    if choice.kind is ChoiceKind.ITEMS:
+        return choice == choose_items(list_groups(partial, items), choice.item_ids)
+    if choice.item_ids:
+        return False
+    if choice.kind is ChoiceKind.WHOLE:
+        return choice.cents == sum_outstanding(items)
+    bounds = find_bounds(partial, items)
+    return bounds is not None and bounds.least_cents <= choice.cents <= bounds.most_cents

@@ -1,0 +1,37 @@
+"""Ends announced bank transfers that nobody waits for any more: part of use cases that hold the
+claim's lock.
+
+No provider can be asked about one, so it is waited for as long as its hold stands. Money that
+arrives later is recorded all the same.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.store import load_holds
+from dunwell.merchants.account import Work
+from dunwell.payments.banking_days import BANK_TRANSFER
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.store_requests import PaymentRequest, load_live_requests, move_request
+
+
+async def load_awaited_requests(
+    work: Work, claim_id: int, real_now: datetime
+) -> Sequence[PaymentRequest]:
+    """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
+    live = await load_live_requests(work.tx, work.merchant_id, claim_id)
+    transfers = [request for request in live if request.provider == BANK_TRANSFER]
+    if not transfers or await _is_waited_for(work, claim_id):
+        return live
+    for request in transfers:
+        await move_request(
+            work.tx, work.merchant_id, request.request_id, RequestState.EXPIRED,
+            now=real_now, keeps_checking=False,
+        )  # fmt: skip
+    return [request for request in live if request.provider != BANK_TRANSFER]
+
+
+async def _is_waited_for(work: Work, claim_id: int) -> bool:
+    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    return any(hold.kind is HoldKind.PAYMENT_PENDING and hold.stands(work.now) for hold in holds)

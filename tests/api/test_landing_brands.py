@@ -1,0 +1,36 @@
+"""Two merchants on one installation: each page has the look, the words and the files of its own."""
+
+import re
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Brand, Logo
+from tests.support.landing import a_doorstep
+from tests.support.payments import PAYING
+
+_SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+async def test_two_merchants_look_different_on_one_installation(
+    resources: Resources, clock: MovableClock
+) -> None:
+    teal = msgspec.structs.replace(PAYING, brand=Brand(Logo("image/svg+xml", _SVG), "#0b5d57"))
+    violet = msgspec.structs.replace(PAYING, brand=Brand(color="#5b2a86"))
+    async with (
+        a_doorstep(resources, clock, configuration=teal) as first,
+        a_doorstep(resources, clock, configuration=violet, key="teekontor") as second,
+    ):
+        looks: list[tuple[str, str, bool]] = []
+        for doorstep in (first, second):
+            # One application shows both.
+            page = await first.visitor(f"192.0.2.{len(looks)}").open(await doorstep.give_link())
+            [own] = re.findall(r'href="(/claim/brand/[^"]*)"', page.text)
+            looks.append((own, (await first.browser.get(own)).text, "<img " in page.text))
+
+    assert looks[0][0] != looks[1][0]
+    assert [look[1:] for look in looks] == [
+        (":root{--brand:#0b5d57;--brand-deep:#094c47}\n", True),
+        (":root{--brand:#5b2a86;--brand-deep:#4a226d}\n", False),
+    ]

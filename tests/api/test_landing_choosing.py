@@ -1,0 +1,224 @@
+"""How much to pay: bounds, parts, single items; what is chosen goes to the provider and no more."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import PartialPayments
+from dunwell.payments.add_fee import add_fee
+from dunwell.payments.add_item import NewItem
+from tests.support.landing import Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.transfers import THREE_ITEMS, taking
+
+BOTH = PartialPayments(500, items=True)
+_SHARES = """
+SELECT i.reference, sum(a.amount_cents)::bigint AS cents
+FROM allocations a JOIN items i USING (merchant_id, claim_id, item_id)
+WHERE a.merchant_id = $1
+GROUP BY i.reference
+ORDER BY i.reference
+"""
+
+
+@pytest.fixture
+async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """Three items, of which parts and single ones can be paid; opened with a letter's code."""
+    given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await doorstep.browser.type_code(await doorstep.give_code())
+        yield doorstep
+
+
+async def test_the_bounds_are_stated_first_and_all_of_it_is_one_step(counter: Doorstep) -> None:
+    page = await counter.browser.get("/claim/pay")
+
+    text = read_text(page.text)
+    assert "Noch zu zahlen 102,40 € Alles zahlen" in text
+    assert "Von 5,00 € bis 102,40 €, zum Beispiel 5,00." in text
+    assert page.text.count(" checked") == 3
+    check = await counter.browser.get("/claim/pay/method?want=whole")
+    assert "Sie zahlen 102,40 €" in read_text(check.text)
+
+
+@pytest.mark.parametrize("typed", ["50", "50,00", "50.00", "€50", " 50,00 € "])
+async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str) -> None:
+    page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
+
+    text = read_text(page.text)
+    assert "Sie zahlen 50,00 €" in text
+    assert "Danach noch zu zahlen 52,40 €" in text
+    await counter.browser.submit("/claim/pay/method")
+    [asked] = counter.till.provider.started
+    assert asked.amount_cents == 5000
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("4,99", "Der kleinste Teil ist 5,00 €."),
+        ("102,41", "Das ist mehr, als offen ist. Offen sind 102,40 €."),
+        ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte schreiben Sie ihn wie 5,00."),
+        ("", "Diesen Betrag können wir nicht lesen."),
+        ("-50", "Diesen Betrag können wir nicht lesen."),
+    ],
+)
+async def test_what_cannot_be_paid_is_the_fields_error(
+    counter: Doorstep, typed: str, said: str
+) -> None:
+    page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
+
+    assert page.status_code == 422
+    assert said in read_text(page.text)
+    assert "<title>Fehler:" in page.text
+    assert 'href="#amount"' in page.text
+    assert 'aria-invalid="true"' in page.text
+    assert f'value="{typed}"' in page.text or not typed
+
+
+async def test_single_items_are_paid_with_their_fees_and_before_the_others(
+    counter: Doorstep,
+) -> None:
+    ids = await list_items(counter)
+    async with counter.till.house.work() as work:
+        await add_fee(work, counter.claim_id, NewItem("DUNNING_FEE", 250, "M-2", fee_of=ids["R-2"]))
+
+    page = await counter.browser.get(f"/claim/pay/method?want=items&item={ids['R-2']}")
+
+    text = read_text(page.text)
+    assert "Sie zahlen 42,50 €" in text
+    assert "Ursprünglicher Betrag R-2: 40,00 €" in text
+    assert "Mahngebühr M-2: 2,50 €" in text
+    await counter.browser.submit("/claim/pay/method")
+    [asked] = counter.till.provider.started
+    counter.till.pays(4250)
+    await counter.browser.get(f"/claim/return/{asked.request_id}")
+    shares = {row["reference"]: row["cents"] for row in await counter.till.house.rows(_SHARES)}
+    assert shares == {"R-2": 4000, "M-2": 250}
+
+
+async def test_no_item_at_all_is_an_error(counter: Doorstep) -> None:
+    page = await counter.browser.get("/claim/pay/method?want=items")
+    assert page.status_code == 422
+    assert "Bitte wählen Sie mindestens einen Posten." in page.text
+    assert " checked" not in page.text
+
+
+async def test_a_link_alone_shows_no_items_and_pays_none(
+    resources: Resources, clock: MovableClock
+) -> None:
+    given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await doorstep.open()
+        ids = await list_items(doorstep)
+        amount = await doorstep.browser.get("/claim/pay")
+        check = await doorstep.browser.get(f"/claim/pay/method?items={ids['R-2']}")
+        answer = await forge(doorstep.browser, shown="4000", items=str(ids["R-2"]))
+
+    assert "R-2" not in amount.text
+    assert "Einen Teil zahlen" in amount.text
+    assert (check.status_code, check.headers["Location"]) == (303, "/claim/pay")
+    assert "R-2" not in answer.text
+    assert doorstep.till.provider.started == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"shown": "499", "cents": "499"},
+        {"shown": "10241", "cents": "10241"},
+        {"shown": "5000", "cents": "6000"},
+        {"shown": "5000"},
+        {"shown": "-5000", "cents": "-5000"},
+        {"shown": "5e3", "cents": "5e3"},
+        {"shown": "10000", "items": "1"},
+        {"shown": "1", "items": ""},
+    ],
+)
+async def test_an_amount_changed_in_the_form_pays_nothing(
+    counter: Doorstep, fields: dict[str, str]
+) -> None:
+    answer = await forge(counter.browser, **fields)
+
+    assert answer.status_code == 200
+    assert "Der Betrag hat sich geändert" in answer.text
+    assert counter.till.provider.started == []
+    assert await counter.till.states() == []
+
+
+async def test_a_fee_added_meanwhile_does_not_turn_all_of_it_into_a_part(
+    counter: Doorstep,
+) -> None:
+    await counter.browser.get("/claim/pay/method?want=whole")
+    async with counter.till.house.work() as work:
+        await add_fee(work, counter.claim_id, NewItem("DUNNING_FEE", 250))
+
+    page = await counter.browser.submit("/claim/pay/method")
+
+    assert "Der Betrag hat sich geändert" in page.text
+    assert "104,90" in page.text
+    assert counter.till.provider.started == []
+
+
+async def test_a_part_stays_the_part_that_was_chosen_while_it_can_be_paid(
+    counter: Doorstep,
+) -> None:
+    await counter.browser.get("/claim/pay/method?cents=5000")
+    await counter.till.house.pay(counter.claim_id, 240)
+
+    answer = await counter.browser.submit("/claim/pay/method")
+
+    assert answer.status_code == 303
+    assert counter.till.provider.started[0].amount_cents == 5000
+
+
+async def test_another_amount_gives_the_open_request_up(counter: Doorstep) -> None:
+    for cents in ("5000", "5000", "6000"):
+        await counter.browser.get(f"/claim/pay/method?cents={cents}")
+        await counter.browser.submit("/claim/pay/method")
+
+    assert await counter.till.states() == ["CANCELLED", "OPEN"]
+    assert [asked.amount_cents for asked in counter.till.provider.started] == [5000, 6000]
+    assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 2
+
+
+async def test_the_language_goes_along_and_the_choice_is_asked_for_again(
+    counter: Doorstep,
+) -> None:
+    page = await counter.browser.get("/claim/pay?lang=en")
+    assert '<input type="hidden" name="lang" value="en">' in page.text
+    assert 'href="/claim/pay/method?want=whole&amp;lang=en"' in page.text
+    check = await counter.browser.get("/claim/pay/method?want=part&amount=50.00&lang=en")
+    assert "You pay €50.00 to Nordwind for INV-1001." in read_text(check.text)
+    switched = await counter.browser.get("/claim/pay/method?lang=de")
+    assert (switched.status_code, switched.headers["Location"]) == (303, "/claim/pay?lang=de")
+
+
+async def test_an_amount_can_be_proposed_in_the_address(counter: Doorstep) -> None:
+    page = await counter.browser.get("/claim/pay?cents=5000")
+    assert 'value="50,00"' in page.text
+    assert (await counter.browser.get(f"/claim/pay?cents={'9' * 400}")).status_code == 200
+
+
+async def list_items(doorstep: Doorstep) -> dict[str, int]:
+    rows = await doorstep.till.house.rows(
+        "SELECT item_id, reference FROM items WHERE merchant_id = $1"
+    )
+    return {row["reference"]: row["item_id"] for row in rows}
+
+
+async def forge(browser: Browser, **fields: str) -> Any:
+    """The hand-off form of the session, with what the sender likes."""
+    page = await browser.get("/claim/pay/method?want=whole")
+    token = read_hidden(page.text, "/claim/pay/method")["token"]
+    return await browser.post("/claim/pay/method", token=token, provider="sandbox", **fields)
+
+
+def read_text(page: str) -> str:
+    """As it is read: amounts stand within sentences."""
+    return " ".join(
+        re.sub(r"<[^>]*>", " ", re.sub(r"</?bdi[^>]*>", "", page)).replace("\u00a0", " ").split()
+    )

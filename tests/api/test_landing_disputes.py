@@ -1,0 +1,312 @@
+"""Objecting on the page: reasons, questions, sending, the case, taking it back."""
+
+import asyncio
+import re
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from dunwell.disputes.case_number import render_case_number
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import DisputeReason, Disputes, PartialPayments
+from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
+from tests.support.files import a_pdf
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.objections import disputes, enter, files, look, told
+from tests.support.payments import PAYING
+
+SHOES = msgspec.structs.replace(
+    PAYING,
+    disputes=Disputes(
+        (
+            DisputeReason("INSOLVENCY", is_hidden=True),
+            DisputeReason("WRONG_SIZE", {"de": "Falsche Größe", "en": "Wrong size"}),
+        ),
+        answer_within_days=3,
+    ),
+)
+
+
+async def test_a_code_shows_every_reason_and_a_link_those_that_need_no_data(
+    doorstep: Doorstep,
+) -> None:
+    await doorstep.open()
+    few = _list_reasons(await doorstep.browser.get("/claim/dispute"))
+    await enter(doorstep)
+    all_of_them = _list_reasons(await doorstep.browser.get("/claim/dispute"))
+
+    assert few == ["NOT_MY_DEBT", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID", "OTHER"]
+    assert len(all_of_them) == 13
+    assert all_of_them[:2] == ["DEBTOR_ALREADY_PAID", "AMOUNT_WRONG"]
+
+
+async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(doorstep: Doorstep) -> None:
+    await doorstep.open()
+
+    answer = await doorstep.browser.get("/claim/dispute/AMOUNT_WRONG")
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=dispute")
+
+
+async def test_a_merchants_reasons_are_its_own_and_none_it_hides(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=SHOES) as doorstep:
+        await enter(doorstep)
+        page = await doorstep.browser.get("/claim/dispute?lang=en")
+        hidden = await doorstep.browser.get("/claim/dispute/INSOLVENCY")
+        path = await look(doorstep, "WRONG_SIZE")
+        sent = await doorstep.browser.send(path, do="send", message="Two sizes too small")
+        [event] = await told(doorstep)
+
+    assert _list_reasons(page)[-2:] == ["WRONG_SIZE", "OTHER"]
+    assert "Wrong size" in page.text
+    assert hidden.status_code == 404
+    assert event["message"] == "Falsche Größe"
+    # Monday and three business days.
+    assert "March 5, 2026" in sent.text
+
+
+async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEBTOR_ALREADY_PAID")
+
+    page = await doorstep.browser.send(
+        path, do="send", day_day="14", day_month="2", day_year="2026", amount="€1,102.40",
+        way="TRANSFER", number="INV 1001", message="From my other account\r\nas always",
+    )  # fmt: skip
+
+    [dispute] = await disputes(doorstep)
+    assert dispute["answers"] == {
+        "day": "2026-02-14", "amount": "110240", "way": "TRANSFER", "number": "INV 1001",
+    }  # fmt: skip
+    assert dispute["message"] == "From my other account\nas always"
+    assert page.url.path == f"/claim/disputes/{dispute['dispute_id']}"
+    assert render_case_number(dispute["dispute_id"]) in page.text
+    assert "we do not write to you about this claim" in page.text
+    [reason] = await told(doorstep)
+    assert reason == {"type": "DEBTOR_ALREADY_PAID", "disputeId": str(dispute["dispute_id"])}
+    claim = await doorstep.till.house.read(doorstep.claim_id)
+    assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
+
+
+async def test_nothing_need_be_said_where_the_reason_says_it_all(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "NOT_MY_DEBT")
+
+    await doorstep.browser.send(path, do="send")
+
+    [dispute] = await disputes(doorstep)
+    assert (dispute["type"], dispute["message"], dispute["answers"]) == ("NOT_MY_DEBT", None, {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "place"),
+    [
+        ({}, "Please tell us what is not right.", "message"),
+        ({"message": "x" * 2001}, "The text is too long.", "message"),
+        ({"message": "a", "amount": "1.2.3"}, "Please write an amount in figures", "amount"),
+        ({"message": "a", "amount": "-5"}, "Please write an amount in figures", "amount"),
+    ],
+)
+async def test_a_fault_is_told_beside_its_field_and_all_that_was_typed_stays(
+    doorstep: Doorstep, fields: dict[str, str], said: str, place: str
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep)
+
+    page = await doorstep.browser.send(path, do="send", **fields)
+
+    assert page.status_code == 422
+    assert "<title>Error:" in page.text
+    assert f'<a href="#{place}">{said}' in page.text
+    assert f'id="{place}-error"' in page.text
+    again = (await doorstep.browser.get(path)).text
+    assert all(text in again for text in fields.values())
+    assert await disputes(doorstep) == []
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (("31", "2", "2026"), "There is no such day."),
+        (("3", "3", "2026"), "This day is still to come."),
+        (("1", "1", "1900"), "This day is too long ago."),
+        (("", "2", "2026"), "There is no such day."),
+        (("W1", "2", "2026"), "There is no such day."),
+    ],
+)
+async def test_a_day_must_have_been(
+    doorstep: Doorstep, day: tuple[str, str, str], said: str
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "GOODS_RETURNED")
+
+    page = await doorstep.browser.send(
+        path, do="send", day_day=day[0], day_month=day[1], day_year=day[2]
+    )
+
+    assert page.status_code == 422
+    assert f'<a href="#day_day">{said}' in page.text
+    assert await disputes(doorstep) == []
+
+
+async def test_what_was_kept_is_there_after_the_session_is_extended_and_is_sent_whole(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep)
+    await doorstep.browser.send(path, [("offer.pdf", a_pdf())], do="keep", message="Ten too much")
+    await doorstep.browser.submit("/claim/extend?lang=en")
+
+    page = await doorstep.browser.get(path)
+
+    assert "Ten too much" in page.text
+    assert "offer.pdf" in page.text
+    await doorstep.browser.send(path, do="send", message="Ten too much")
+    assert await files(doorstep) == [("offer.pdf", "application/pdf")]
+    assert "Ten too much" not in (await doorstep.browser.get(path)).text
+
+
+async def test_a_draft_is_its_sessions_alone(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep)
+    await doorstep.browser.send(path, do="keep", message="Ten too much")
+    stranger = doorstep.visitor()
+    await stranger.type_code(await doorstep.give_code())
+
+    assert "Ten too much" not in (await stranger.get(path)).text
+
+
+async def test_a_double_click_opens_one_dispute_with_each_file_once(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep)
+    assert doorstep.browser.page is not None
+    hidden = read_hidden(doorstep.browser.page.text, path)
+    fields = {**hidden, "message": "Ten too much", "do": "send"}
+    parts: list[Any] = [(name, (None, text)) for name, text in fields.items()]
+    parts.append(("files", ("offer.pdf", a_pdf())))
+
+    answers = await asyncio.gather(*(
+        doorstep.browser.http.post(path, files=parts, headers=OWN_FORM) for _ in range(4)
+    ))  # fmt: skip
+
+    [dispute] = await disputes(doorstep)
+    expected = f"/claim/disputes/{dispute['dispute_id']}?lang=en"
+    assert [answer.headers["Location"] for answer in answers] == [expected] * 4
+    assert await files(doorstep) == [("offer.pdf", "application/pdf")]
+    assert await doorstep.till.count("uploads") == 1
+    assert len(await told(doorstep)) == 1
+
+
+async def test_the_same_reason_can_be_given_again_on_a_new_page(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    for _ in range(2):
+        path = await look(doorstep, "OTHER")
+        await doorstep.browser.send(path, do="send", message="Again")
+
+    assert len(await disputes(doorstep)) == 2
+
+
+async def test_an_objection_is_taken_back_after_a_question(doorstep: Doorstep) -> None:
+    path = await _dispute(doorstep)
+    asked = await doorstep.browser.get(f"{path}/withdraw?lang=en")
+    assert "Take your objection back?" in asked.text
+    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+
+    page = await doorstep.browser.submit(f"{path}/withdraw?lang=en")
+
+    assert "You have taken your objection back" in page.text
+    assert [each["state"] for each in await disputes(doorstep)] == ["WITHDRAWN"]
+    assert (await doorstep.till.house.read(doorstep.claim_id)).holds == []
+    again = await doorstep.browser.get(f"{path}/withdraw?lang=en")
+    assert again.status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("outcome", "end_claim", "said"),
+    [
+        (ACCEPTED, None, "The claim is withdrawn, and you need not pay."),
+        (ACCEPTED, False, "The claim page shows what is left of the claim."),
+        (REJECTED, None, "We have checked it. The claim stands."),
+    ],
+)
+async def test_the_answer_and_its_words_are_read_on_the_page(
+    doorstep: Doorstep, outcome: str, end_claim: bool | None, said: str
+) -> None:
+    path = await _dispute(doorstep)
+    [opened] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    given = {} if end_claim is None else {"end_claim": end_claim}
+    await resolve(doorstep.till.house, opened, outcome, message="We <looked> into it", **given)  # type: ignore[arg-type]
+
+    page = await doorstep.browser.get(f"{path}?lang=en")
+
+    assert said in page.text
+    assert "We &lt;looked&gt; into it" in page.text
+    assert "/withdraw" not in page.text
+    assert 'type="file"' not in page.text
+
+
+async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorstep) -> None:
+    path = await _dispute(doorstep)
+    await doorstep.open()
+
+    page = await doorstep.browser.get(f"{path}?lang=en")
+
+    assert page.status_code == 200
+    assert "Your case number" in page.text
+    assert "Ten too much" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("partial", "amount", "is_offered"),
+    [
+        (PartialPayments(min_cents=500), "92.40", True),
+        (PartialPayments(min_cents=500), "4.99", False),
+        (PartialPayments(min_cents=500), "102.40", False),
+        (None, "92.40", False),
+    ],
+)
+async def test_the_undisputed_part_can_be_paid_where_parts_can(
+    resources: Resources, clock: MovableClock, partial: PartialPayments | None, amount: str,
+    is_offered: bool,
+) -> None:  # fmt: skip
+    payment = msgspec.structs.replace(PAYING.payment, partial=partial)
+    configuration = msgspec.structs.replace(PAYING, payment=payment)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        path = await _dispute(doorstep, amount=amount)
+        page = await doorstep.browser.get(f"{path}?lang=en")
+
+    assert ('href="/claim/pay?cents=9240&amp;lang=en"' in page.text) is is_offered
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_an_ended_claim_is_disputed_no_more(doorstep: Doorstep, status: str) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    page = doorstep.browser.page
+    await doorstep.till.end_claim(status)
+
+    for each in ("/claim/dispute", path):
+        answer = await doorstep.browser.get(each)
+        assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/claim")
+    doorstep.browser.page = page
+    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="send", message="Too late")
+    assert await disputes(doorstep) == []
+    assert await doorstep.till.count("uploads") == 0
+
+
+async def _dispute(doorstep: Doorstep, **fields: str) -> str:
+    """Sent by the browser; the case's address."""
+    await enter(doorstep)
+    path = await look(doorstep)
+    page = await doorstep.browser.send(path, do="send", message="Ten too much", **fields)
+    assert page.status_code == 200, page.text
+    return page.url.path
+
+
+def _list_reasons(page: httpx.Response) -> list[str]:
+    return re.findall(r'href="/claim/dispute/(\w+)', page.text)

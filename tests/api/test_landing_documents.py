@@ -1,0 +1,131 @@
+"""The claim's documents: listed, saved, and nobody else's."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.files.storage import Storage
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import LandingPage
+from tests.support.documents import attach, read_text
+from tests.support.files import a_pdf, an_image
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.payments import PAYING
+
+_PAGE = "/claim/documents"
+
+
+async def _enter(doorstep: Doorstep) -> Any:
+    return await doorstep.browser.type_code(await doorstep.give_code())
+
+
+async def test_the_claim_page_leads_to_its_documents(doorstep: Doorstep) -> None:
+    await attach(doorstep.till.house, doorstep.claim_id)
+    await attach(doorstep.till.house, doorstep.claim_id, "Foto", an_image("PNG", 600, 400))
+
+    claim = await _enter(doorstep)
+    page = await doorstep.browser.get(_PAGE)
+
+    assert f'<a href="{_PAGE}">2 Dokumente ansehen</a>' in claim.text
+    text = read_text(page.text)
+    assert "Rechnung.pdf PDF, 1 KB" in text
+    assert "Foto.png PNG, " in text
+
+
+async def test_a_claim_without_documents_says_whom_to_ask(doorstep: Doorstep) -> None:
+    claim = await _enter(doorstep)
+    page = await doorstep.browser.get(_PAGE)
+
+    assert _PAGE not in claim.text
+    assert "Nordwind hat dieser Forderung keine Dokumente beigefügt." in read_text(page.text)
+    assert 'href="tel:+49401234560"' in page.text
+
+
+async def test_a_document_is_saved_and_never_shown_in_place(doorstep: Doorstep) -> None:
+    attachment_id = await attach(doorstep.till.house, doorstep.claim_id, 'Rechnung "Mai" €')
+    await _enter(doorstep)
+
+    answer = await doorstep.browser.get(f"{_PAGE}/{attachment_id}")
+
+    assert answer.status_code == 200
+    assert answer.content.startswith(b"%PDF-")
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Disposition"] == (
+        'attachment; filename="Rechnung _Mai_ _.pdf"; '
+        "filename*=UTF-8''Rechnung%20%22Mai%22%20%E2%82%AC.pdf"
+    )
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_another_claims_document_is_as_absent_as_none(doorstep: Doorstep) -> None:
+    [other] = await doorstep.till.house.create("INV-OTHER")
+    theirs = await attach(doorstep.till.house, other)
+    await _enter(doorstep)
+
+    wrong = ["00000000-0000-7000-8000-000000000000", "x", str(theirs)]
+    answers = [await doorstep.browser.get(f"{_PAGE}/{each}") for each in wrong]
+
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.text for answer in answers}) == 1
+
+
+async def test_a_link_alone_shows_none(doorstep: Doorstep) -> None:
+    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
+    claim = await doorstep.open()
+
+    answers = [await doorstep.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
+
+    assert _PAGE not in claim.text
+    assert {(each.status_code, each.headers["Location"]) for each in answers} == {
+        (303, "/claim/verify?for=documents")
+    }
+
+
+async def test_a_document_whose_content_is_lost_says_so(doorstep: Doorstep) -> None:
+    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
+    [row] = await doorstep.till.house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
+    storage = Storage.open(doorstep.till.resources.settings.files_url)
+    await storage.remove(row["storage_key"])
+    await _enter(doorstep)
+
+    page = await doorstep.browser.get(f"{_PAGE}/{attachment_id}")
+
+    assert page.status_code == 410
+    assert "Dieses Dokument ist nicht mehr da Rechnung.pdf" in read_text(page.text)
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_a_closed_claim_gives_no_documents(doorstep: Doorstep, status: str) -> None:
+    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
+    await _enter(doorstep)
+    await doorstep.till.end_claim(status)
+
+    pages = [await doorstep.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
+
+    assert [page.status_code for page in pages] == [404, 404]
+
+
+async def test_a_merchant_may_show_none(resources: Resources, clock: MovableClock) -> None:
+    configuration = msgspec.structs.replace(PAYING, landing_page=LandingPage(features=()))
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
+        claim = await _enter(doorstep)
+        paths = (_PAGE, f"{_PAGE}/{attachment_id}", "/claim/preferences")
+        pages = [await doorstep.browser.get(each) for each in paths]
+
+    assert "/claim/documents" not in claim.text
+    assert "/claim/preferences" not in claim.text
+    assert [page.status_code for page in pages] == [404, 404, 404]
+
+
+async def test_markup_in_a_name_is_text(doorstep: Doorstep) -> None:
+    await attach(doorstep.till.house, doorstep.claim_id, "<b>Rechnung</b>", a_pdf())
+    await _enter(doorstep)
+
+    page = await doorstep.browser.get(_PAGE)
+
+    assert "&lt;b&gt;Rechnung&lt;-b&gt;.pdf" in page.text

@@ -1,0 +1,231 @@
+"""What the ways in withstand: guessing at once and in turn, other claims, replay, hostile words."""
+
+import asyncio
+import html
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
+from tests.support.ways import (
+    ON_FILE,
+    a_guarded_doorstep,
+    levels,
+    list_notices,
+    read_sent_code,
+)
+
+_EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
+_CODE = "/claim/verify/preferences"
+
+
+async def _post_all(
+    doorstep: Doorstep, path: str, fields: list[dict[str, str]], cookie: str | None = None
+) -> Counter[int]:
+    """At once, each from an address of its own; what they are answered."""
+    headers = OWN_FORM if cookie is None else {**OWN_FORM, "Cookie": f"dunwell={cookie}"}
+    answers = await asyncio.gather(
+        *(
+            doorstep.visitor(f"203.0.113.{number}").http.post(path, data=each, headers=headers)
+            for number, each in enumerate(fields)
+        )
+    )
+    return Counter(answer.status_code for answer in answers)
+
+
+async def test_forty_facts_at_once_are_five_tries(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        link = await doorstep.give_link()
+        guesses = [{"fact": f"{10000 + number}"} for number in range(40)]
+        assert await _post_all(doorstep, link, guesses) == {422: 5, 429: 35}
+
+
+async def test_forty_guessed_codes_at_once_are_five_tries_and_the_code_is_dead(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        await doorstep.browser.post(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        guesses = [{"code": f"{number:06}"} for number in range(40) if f"{number:06}" != code]
+
+        answered = await _post_all(doorstep, f"{link}/code", guesses)
+        right = await doorstep.browser.post(f"{link}/code", code=code)
+
+        assert answered == {422: len(guesses)}
+        assert right.status_code == 422
+        assert await levels(doorstep) == []
+
+
+async def test_one_visitor_has_five_tries_over_all_ways(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        [second] = await doorstep.till.house.create("INV-2", **ON_FILE)
+        links = [await doorstep.give_link(), await doorstep.give_link(claim_id=second)]
+        statuses = [
+            (await doorstep.browser.post(links[number % 2], fact="1")).status_code
+            for number in range(4)
+        ]
+        statuses.append((await doorstep.browser.type_code("0000-0000-0000")).status_code)
+        statuses.append((await doorstep.browser.post(links[0], fact="20095")).status_code)
+
+    assert statuses == [422] * 5 + [429]
+
+
+async def test_the_same_code_at_once_raises_one_session_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        await doorstep.open()
+        fields = await _have_code_sent(doorstep)
+        cookie = doorstep.browser.cookie
+
+        answered = await _post_all(doorstep, f"{_CODE}/code", [fields] * 8, cookie)
+
+        assert answered[303] == 1
+        assert await levels(doorstep) == ["CODE"]
+        assert len(await doorstep.accesses()) == 1
+
+
+async def test_a_code_of_one_claim_opens_no_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        [second] = await doorstep.till.house.create("INV-2", **ON_FILE)
+        mine, other = await doorstep.give_link(), await doorstep.give_link(claim_id=second)
+        await doorstep.browser.post(f"{mine}/send")
+        code = await read_sent_code(doorstep)
+        await doorstep.browser.post(f"{other}/send")
+
+        assert (await doorstep.browser.post(f"{other}/code", code=code)).status_code == 422
+        assert (await doorstep.browser.post(f"{mine}/code", code=code)).status_code == 303
+
+
+async def test_another_sessions_code_raises_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        [second] = await doorstep.till.house.create("INV-2", **ON_FILE)
+        stranger = doorstep.visitor()
+        await stranger.open(await doorstep.give_link(claim_id=second))
+        await doorstep.open()
+        code = (await _have_code_sent(doorstep))["code"]
+        page = await stranger.get(f"{_CODE}/code")
+        token = read_hidden(page.text, f"{_CODE}/code")
+
+        answer = await stranger.post(f"{_CODE}/code", **token, code=code)
+
+        assert answer.status_code == 422
+        assert sorted(await levels(doorstep)) == ["LINK", "LINK"]
+
+
+async def test_a_cookie_planted_before_a_raise_is_worth_nothing_after_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        await doorstep.open()
+        copied = doorstep.browser.cookie
+        await doorstep.browser.get("/claim/verify/claim")
+        await doorstep.browser.submit("/claim/verify/claim", fact="20095")
+
+        thief = doorstep.visitor()
+        stolen = {"Cookie": f"dunwell={copied}"}
+        pages = [await thief.get(path, headers=stolen) for path in ("/claim", "/claim/documents")]
+
+        assert all("Nordwind" not in page.text for page in pages)
+        assert pages[0].status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"X-Forwarded-Host": "evil.example"},
+        {"X-Forwarded-For": "198.51.100.99", "X-Real-IP": "198.51.100.99"},
+        {"Forwarded": "for=198.51.100.99;host=evil.example;proto=https"},
+        {"X-Original-URL": "/claim", "X-Rewrite-URL": "/claim"},
+    ],
+)
+async def test_headers_from_outside_lead_nowhere_else(
+    resources: Resources, clock: MovableClock, headers: dict[str, str]
+) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        link = await doorstep.give_link()
+        page = await doorstep.browser.get(link, headers=headers)
+        opened = await doorstep.browser.http.post(link, headers={**OWN_FORM, **headers})
+        asked = {"reference": "INV-1001", "contact": "erika@example.org"}
+        await doorstep.browser.http.post("/q/new-link", data=asked, headers={**OWN_FORM, **headers})
+        [notice] = await list_notices(doorstep)
+
+    assert "evil.example" not in page.text + notice["body_text"]
+    assert opened.headers["Location"] == "/claim"
+    assert "evil.example" not in str(opened.headers)
+    assert "http://127.0.0.1:8000/q/" in notice["body_text"]
+
+
+async def test_an_address_a_proxy_might_have_written_does_not_make_another_visitor(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        statuses = [
+            (await _type_from(doorstep.browser, f"198.51.100.{number}")).status_code
+            for number in range(6)
+        ]
+    assert statuses == [422] * 5 + [429]
+
+
+async def test_hostile_words_are_shown_as_words(resources: Resources, clock: MovableClock) -> None:
+    async with a_guarded_doorstep(resources, clock, "CUSTOMER_NUMBER") as doorstep:
+        await doorstep.till.house.rows(
+            "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1", _EVIL
+        )
+        link = await doorstep.give_link()
+        browser = doorstep.browser
+        pages = [
+            await browser.get(link),
+            await browser.post(link, fact=_EVIL),
+            await browser.post("/real", code=_EVIL, amount=_EVIL),
+            await browser.post("/q/new-link", reference=_EVIL, contact=""),
+            await browser.get("/claim/verify", params={"for": _EVIL}),
+        ]
+
+    assert not any(re.search(r"<script>|<img src=x|23333331", page.text) for page in pages)
+    assert _EVIL in html.unescape(pages[0].text)
+
+
+async def test_twenty_scanners_send_no_code_and_open_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        for number in range(20):
+            method = ("GET", "HEAD")[number % 2]
+            path = (link, f"{link}/send", f"{link}/code", "/q/new-link")[number % 4]
+            answer = await doorstep.visitor().http.request(method, path)
+            assert answer.headers.get("Set-Cookie") is None
+            assert not re.search(r"102,40|INV-1001|Mustermann|Erika|erika@", answer.text)
+
+        assert await list_notices(doorstep) == []
+        assert await doorstep.accesses() == []
+
+
+async def _type_from(browser: Browser, address: str) -> Any:
+    return await browser.http.post(
+        "/q", data={"code": "0000-0000-0000"}, headers={**OWN_FORM, "X-Forwarded-For": address}
+    )
+
+
+async def _have_code_sent(doorstep: Doorstep) -> dict[str, str]:
+    """The form that enters it."""
+    await doorstep.browser.get(_CODE)
+    page = await doorstep.browser.submit(f"{_CODE}/send")
+    return {
+        **read_hidden(page.text, f"{_CODE}/code"), "code": await read_sent_code(doorstep),
+    }  # fmt: skip

@@ -1,0 +1,181 @@
+"""A debtor's files: taken clean, kept with the draft, added later, gone when not wanted."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from dunwell.files.storage import Storage
+from dunwell.kit.clock import MovableClock
+from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.worker.housekeeping import Housekeeping
+from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
+from tests.support.files import a_pdf, an_image
+from tests.support.landing import Doorstep
+from tests.support.objections import disputes, enter, files, kept_contents, look
+
+FIVE = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(5)]
+
+
+async def test_files_of_every_type_come_with_the_dispute(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+
+    page = await doorstep.browser.send(
+        path,
+        [("offer.pdf", a_pdf()), ("a.jpg", an_image("JPEG")), ("b.png", an_image("PNG")),
+         ("c.webp", an_image("WEBP"))],
+        do="send", message="See there",
+    )  # fmt: skip
+
+    assert await files(doorstep) == [
+        ("offer.pdf", "application/pdf"), ("a.jpg", "image/jpeg"), ("b.png", "image/png"),
+        ("c.webp", "image/webp"),
+    ]  # fmt: skip
+    assert "offer.pdf" in page.text
+    assert len(kept_contents(doorstep)) == 4
+
+
+async def test_a_refused_file_keeps_what_was_typed_and_the_others(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+
+    page = await doorstep.browser.send(
+        path, [("a.docx", b"PK\x03\x04"), ("b.png", an_image("PNG"))], do="send", message="See"
+    )
+
+    assert page.status_code == 422
+    assert "We cannot read “a.docx”." in page.text
+    assert "\nSee</textarea>" in page.text
+    assert await disputes(doorstep) == []
+    await doorstep.browser.send(path, do="send", message="See")
+    assert await files(doorstep) == [("b.png", "image/png")]
+
+
+async def test_a_file_can_be_removed_before_sending_and_is_gone(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    page = await doorstep.browser.send(path, FIVE[:2], do="keep", message="See")
+    tickets = re.findall(r'name="remove" value="([^"]+)"', page.text)
+
+    page = await doorstep.browser.send(path, remove=tickets[0], message="See")
+
+    assert re.findall(r'name="remove" value="([^"]+)"', page.text) == tickets[1:]
+    assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 1
+
+
+async def test_five_files_are_taken_and_no_sixth(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    await doorstep.browser.send(path, FIVE[:3], do="keep", message="See")
+
+    page = await doorstep.browser.send(
+        path, [*FIVE[3:], ("6.pdf", a_pdf())], do="keep", message="See"
+    )
+
+    assert page.status_code == 422
+    assert "These are too many files." in page.text
+    assert "6.pdf" not in page.text
+    assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 5
+
+
+async def test_six_files_at_once_are_five(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+
+    page = await doorstep.browser.send(path, [*FIVE, ("6.pdf", a_pdf())], do="send", message="See")
+
+    assert page.status_code == 422
+    assert page.text.count("These are too many files.") == 2
+    assert len(kept_contents(doorstep)) == 5
+
+
+async def test_the_same_file_again_is_one_file(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    for _ in range(2):
+        await doorstep.browser.send(path, FIVE[:1], do="keep", message="See")
+
+    assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 1
+
+
+async def test_files_are_added_to_an_open_case_up_to_twenty(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    for _ in range(4):
+        await doorstep.browser.get(path)
+        await doorstep.browser.send(f"{path}/files", FIVE)
+
+    await doorstep.browser.get(f"{path}?lang=en")
+    page = await doorstep.browser.send(f"{path}/files?lang=en", FIVE[:1])
+
+    assert page.status_code == 422
+    assert "These are too many files." in page.text
+    assert len(await files(doorstep)) == len(kept_contents(doorstep)) == 20
+
+
+async def test_an_answered_case_takes_no_more_files(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    await doorstep.browser.get(path)
+    await resolve(doorstep.till.house, opened, REJECTED)
+
+    page = await doorstep.browser.send(f"{path}/files", FIVE[:1])
+
+    assert (page.status_code, page.url.path) == (200, path)
+    assert await files(doorstep) == []
+    assert kept_contents(doorstep) == []
+
+
+async def test_drafts_go_with_their_session_and_files_nobody_sent_with_them(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    await doorstep.browser.send(path, FIVE[:1], do="send", message="See")
+    path = await look(doorstep, "DEFECTIVE")
+    await doorstep.browser.send(path, FIVE[1:3], do="keep", message="See")
+    resources = doorstep.till.resources
+    housekeeping = Housekeeping(resources, Storage.open(resources.settings.files_url))
+    clock.advance(timedelta(minutes=59))
+    await sweep_landing(resources)
+    assert await doorstep.till.count("debtor_drafts") == 2
+
+    clock.advance(timedelta(hours=2))
+    await sweep_landing(resources)
+    await housekeeping.run_once()
+
+    assert await doorstep.till.count("debtor_drafts") == 0
+    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == 1
+    assert await files(doorstep) == [("0.png", "image/png")]
+
+
+@pytest.mark.parametrize("size", [10 * 1024 * 1024 + 1, 20 * 1024 * 1024])
+async def test_a_file_that_is_too_large_is_named_and_the_rest_is_kept(
+    doorstep: Doorstep, size: int
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+
+    page = await doorstep.browser.send(
+        path, [("huge.pdf", b"%PDF-1.7\n" + bytes(size)), FIVE[0]], do="send", message="See"
+    )
+
+    assert page.status_code == 422
+    assert "“huge.pdf” is larger than 10&nbsp;MB." in page.text
+    assert "\nSee</textarea>" in page.text
+    assert "0.png" in page.text
+    assert len(kept_contents(doorstep)) == 1
+
+
+async def test_a_debtors_case_lists_its_files_for_the_debtor(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    await doorstep.browser.send(path, FIVE[:1], do="send", message="See")
+    [opened] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+
+    page = await doorstep.browser.get(f"/claim/disputes/{opened.dispute_id}")
+
+    assert "<bdi>0.png</bdi>" in page.text

@@ -1,0 +1,286 @@
+"""What an objection's forms withstand: hostile files and names, foreign forms, strangers."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.api.test_api_hostile_files import read_all
+from tests.support.disputes import dispute
+from tests.support.files import a_pdf, an_image
+from tests.support.hostile_files import HARMLESS, REFUSED
+from tests.support.hostile_pdfs import EVIL
+from tests.support.house import ERP
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.objections import disputes, enter, files, kept_contents, look
+
+EVIL_TEXT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
+REASON = "/claim/dispute/OTHER"
+
+
+async def test_hostile_files_that_can_be_cleaned_are_kept_clean(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    for number, (name, content) in enumerate(HARMLESS.values()):
+        if number % 15 == 0:
+            opened = await dispute(doorstep.till.house, doorstep.claim_id)
+        path = f"/claim/disputes/{opened.dispute_id}"
+        await doorstep.browser.get(path)
+        page = await doorstep.browser.send(f"{path}/files", [(name, content)])
+        assert page.status_code == 200, (name, page.text)
+
+    contents = [path.read_bytes() for path in kept_contents(doorstep)]
+    assert len(contents) == len(HARMLESS)
+    assert not any(EVIL in read_all(content) for content in contents)
+
+
+async def test_the_others_are_refused_and_nothing_is_kept(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    assert len(HARMLESS) + len(REFUSED) >= 40
+    for name, make in REFUSED.values():
+        page = await doorstep.browser.send(path, [(name, make())], do="send", message="See")
+        assert page.status_code == 422, name
+        assert f"We cannot read “{name}”." in page.text
+
+    assert await doorstep.till.count("uploads") == 0
+    assert kept_contents(doorstep) == []
+    assert await disputes(doorstep) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("../../etc/passwd.pdf", "passwd.pdf"),
+        ("C:\\\\evil\\\\a.pdf", "a.pdf"),
+        ("a\u202efdp.pdf", "afdp.pdf"),
+        ("a\u2028b\u200b.pdf", "ab.pdf"),
+        ("<img src=x onerror=alert(1)>.pdf", "&lt;img src=x onerror=alert(1)&gt;.pdf"),
+        ("x" * 300 + ".pdf", "x" * 116 + ".pdf"),
+        (" .pdf", ".pdf"),
+    ],
+)
+async def test_a_files_name_is_shown_without_what_deceives(
+    doorstep: Doorstep, given: str, shown: str
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+
+    page = await doorstep.browser.send(path, [(given, a_pdf())], do="keep", message="See")
+
+    assert f"<bdi>{shown}</bdi>" in page.text
+
+
+async def test_a_line_break_in_a_files_name_ends_no_header(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    body = _compose(fields, b'files"; filename="a\r\nX: 1.pdf', a_pdf())
+
+    answer = await _post(doorstep, body)
+
+    assert answer.status_code == 400
+    assert await doorstep.till.count("debtor_drafts") == 0
+
+
+@pytest.mark.parametrize("reason", ["NOT_MY_DEBT", "INSOLVENCY", "DEBTOR_ALREADY_PAID"])
+async def test_texts_are_shown_as_they_are(doorstep: Doorstep, reason: str) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, reason)
+    names = ("message", "person", "court", "number", "amount", "way", "day_day", "day_year")
+
+    pages = [await doorstep.browser.send(path, do="keep", **dict.fromkeys(names, EVIL_TEXT))]
+    pages.append(await doorstep.browser.send(path, do="send", message=EVIL_TEXT, number=EVIL_TEXT))
+
+    assert [each["message"] for each in await disputes(doorstep)] == [EVIL_TEXT]
+    for page in pages:
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
+        assert "<script>" not in page.text
+        assert "<img src=x" not in page.text
+        assert "23333331" not in page.text
+
+
+@pytest.mark.parametrize("token", [None, "", "x", "other"])
+async def test_a_form_without_its_sessions_token_keeps_nothing(
+    doorstep: Doorstep, token: str | None
+) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    if token == "other":
+        stranger = doorstep.visitor()
+        theirs = await stranger.open(await doorstep.give_link())
+        fields["token"] = read_hidden(theirs.text, "/claim/end")["token"]
+    elif token is None:
+        del fields["token"]
+    else:
+        fields["token"] = token
+
+    answer = await _post(doorstep, _compose(fields, b'files"; filename="a.pdf', a_pdf()))
+
+    assert answer.status_code == 403
+    await _assert_nothing(doorstep)
+
+
+async def test_files_before_the_token_are_not_looked_at(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    parts: list[Any] = [("files", ("a.pdf", a_pdf())), *((n, (None, t)) for n, t in fields.items())]
+
+    answer = await doorstep.browser.http.post(REASON, files=parts, headers=OWN_FORM)
+
+    assert answer.status_code == 403
+    await _assert_nothing(doorstep)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}]
+)
+async def test_a_foreign_form_keeps_nothing(doorstep: Doorstep, headers: dict[str, str]) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()), ("files", ("a.pdf", a_pdf()))]
+
+    for path in (REASON, f"/claim/disputes/{opened.dispute_id}/files"):
+        answer = await doorstep.browser.http.post(path, files=parts, headers=headers)
+        assert answer.status_code == 403
+
+    assert await doorstep.till.count("uploads") == 0
+    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+
+
+@pytest.mark.parametrize("ending", ["", "/files", "/withdraw"])
+async def test_another_claims_case_is_absent_to_the_byte(doorstep: Doorstep, ending: str) -> None:
+    [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
+    theirs = await dispute(doorstep.till.house, other)
+    await enter(doorstep)
+    page = await doorstep.browser.get("/claim/dispute")
+    token = read_hidden(page.text, "/claim/end")["token"]
+
+    async def ask(dispute_id: object) -> list[tuple[int, str]]:
+        path = f"/claim/disputes/{dispute_id}{ending}"
+        answers = [await doorstep.browser.get(path)]
+        if ending:
+            given: Any = {"files": [("token", (None, token)), ("files", FILE)]}
+            if ending == "/withdraw":
+                given = {"data": {"token": token}}
+            answers.append(await doorstep.browser.http.post(path, **given, headers=OWN_FORM))
+        return [(answer.status_code, answer.text) for answer in answers]
+
+    assert await ask(theirs.dispute_id) == await ask(uuid4()) == await ask("x")
+    assert {status for status, _ in await ask(theirs.dispute_id)} == {404}
+    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+    assert await files(doorstep) == []
+
+
+async def test_a_merchants_own_record_is_not_the_debtors_to_take_back(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    page = await doorstep.browser.get(path)
+
+    answer = await doorstep.browser.post(
+        f"{path}/withdraw", token=read_hidden(page.text, "/claim/end")["token"]
+    )
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, path)
+    assert f"{path}/withdraw" not in page.text
+    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+
+
+async def test_another_claims_draft_and_file_cannot_be_named(doorstep: Doorstep) -> None:
+    stranger = doorstep.visitor()
+    [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
+    await stranger.type_code(await doorstep.give_code(other))
+    await stranger.get(REASON)
+    page = await stranger.send(REASON, [FILE], do="keep", message="Mine")
+    theirs = page.text.split('name="remove" value="')[1].partition('"')[0]
+    await enter(doorstep)
+    await doorstep.browser.get(REASON)
+
+    await doorstep.browser.send(REASON, remove=theirs, message="See")
+
+    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == 1
+
+
+async def test_too_many_parts_are_refused(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()),
+                        *((f"x{n}", (None, "y")) for n in range(40))]  # fmt: skip
+
+    answer = await doorstep.browser.http.post(REASON, files=parts, headers=OWN_FORM)
+
+    assert answer.status_code == 400
+    await _assert_nothing(doorstep)
+
+
+@pytest.mark.parametrize("announces", [True, False])
+async def test_too_large_a_form_is_refused_at_once_and_fills_nothing(
+    doorstep: Doorstep, announces: bool
+) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep) | {"message": "Kept all the same"}
+    body = _compose(fields, b'files"; filename="a.pdf', b"%PDF-1.7\n" + bytes(60 * 1024 * 1024))
+    asked = 0
+
+    async def stream() -> AsyncIterator[bytes]:
+        nonlocal asked
+        for start in range(0, len(body), 65536):
+            asked += 1
+            yield body[start : start + 65536]
+
+    headers = {"Content-Length": str(len(body))} if announces else {}
+    began = time.monotonic()
+    answer = await _post(doorstep, stream(), headers)
+
+    assert answer.status_code == 422
+    assert time.monotonic() - began < 1
+    assert "Die Dateien sind zusammen zu groß." in answer.text
+    assert "Kept all the same" in answer.text
+    assert kept_contents(doorstep) == []
+
+
+async def test_a_form_cut_off_keeps_nothing(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    fields = await _read_form(doorstep)
+    body = _compose(fields, b'files"; filename="a.png', an_image("PNG"))
+
+    answer = await _post(doorstep, body[:-20])
+
+    assert answer.status_code == 400
+    await _assert_nothing(doorstep)
+
+
+FILE = ("a.pdf", a_pdf())
+_BOUNDARY = b"----dunwelltest"
+
+
+async def _read_form(doorstep: Doorstep) -> dict[str, str]:
+    page = await doorstep.browser.get(REASON)
+    return read_hidden(page.text, REASON) | {"do": "send", "message": "See"}
+
+
+def _compose(fields: dict[str, str], head: bytes, content: bytes) -> bytes:
+    """A form with one file, its head as given."""
+    texts = b"".join(
+        b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n'
+        % (_BOUNDARY, name.encode(), text.encode())
+        for name, text in fields.items()
+    )
+    file = b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n--%s--\r\n'
+    return texts + file % (_BOUNDARY, head, content, _BOUNDARY)
+
+
+async def _post(doorstep: Doorstep, content: Any, headers: dict[str, str] | None = None) -> Any:
+    given = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY.decode()}"}
+    return await doorstep.browser.http.post(
+        REASON, content=content, headers={**OWN_FORM, **given, **(headers or {})}
+    )
+
+
+async def _assert_nothing(doorstep: Doorstep) -> None:
+    for table in ("debtor_drafts", "uploads", "disputes"):
+        assert await doorstep.till.count(table) == 0, table
+    assert kept_contents(doorstep) == []

@@ -1,0 +1,91 @@
+"""Every form of every page is taken from our own pages alone, and in its own session alone."""
+
+import re
+
+import pytest
+
+from dunwell.landing.face import ROUTES
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+
+_FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)
+_IN_SESSION = [path for path in _FORMS if path.startswith("/claim")]
+_TRACES = """
+SELECT (SELECT count(*) FROM audit_log WHERE merchant_id = $1) AS audited,
+       (SELECT count(*) FROM events WHERE merchant_id = $1) AS events,
+       (SELECT count(*) FROM debtor_notices WHERE merchant_id = $1) AS notices,
+       (SELECT count(*) FROM payment_requests WHERE merchant_id = $1) AS requests
+"""
+
+
+@pytest.mark.parametrize("token", [None, "", "x", "other"])
+async def test_a_form_without_its_sessions_token_does_nothing(
+    doorstep: Doorstep, token: str | None
+) -> None:
+    await doorstep.open()
+    fields = {"code": "123456", "fact": "20459", "shown": "10240", "provider": "sandbox"}
+    if token == "other":
+        theirs = await doorstep.visitor().open(await doorstep.give_link())
+        fields["token"] = read_hidden(theirs.text, "/claim/end")["token"]
+    elif token is not None:
+        fields["token"] = token
+    before = await doorstep.till.house.rows(_TRACES)
+
+    answers = [await doorstep.browser.post(_fill(path), **fields) for path in _IN_SESSION]
+
+    for path, answer in zip(_IN_SESSION, answers, strict=True):
+        assert answer.status_code in _list_refusals(path), path
+        if answer.status_code == 403:
+            assert "Es wurde nichts geändert und nichts bezahlt." in answer.text
+    assert await doorstep.till.house.rows(_TRACES) == before
+    assert doorstep.till.provider.started == []
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1:8001", "Sec-Fetch-Site": "same-origin"},
+    ],
+)
+async def test_a_foreign_form_with_the_right_token_does_nothing(
+    doorstep: Doorstep, headers: dict[str, str]
+) -> None:
+    code = await doorstep.give_code()
+    page = await doorstep.open()
+    fields = {**read_hidden(page.text, "/claim/end"), "code": code, "amount": "102,40"}
+    before = await doorstep.till.house.rows(_TRACES)
+
+    answers = [
+        await doorstep.browser.http.post(_fill(path), data=fields, headers=headers)
+        for path in _FORMS
+    ]
+
+    for path, answer in zip(_FORMS, answers, strict=True):
+        assert answer.status_code in _list_refusals(path), path
+    assert await doorstep.till.house.rows(_TRACES) == before
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+
+
+async def test_without_a_session_no_form_does_anything(doorstep: Doorstep) -> None:
+    answers = [
+        await doorstep.visitor().http.post(_fill(path), data={"token": "x"}, headers=OWN_FORM)
+        for path in _IN_SESSION
+    ]
+    for path, answer in zip(_IN_SESSION, answers, strict=True):
+        assert answer.status_code in _list_refusals(path), path
+    [traces] = await doorstep.till.house.rows(_TRACES)
+    assert (traces["events"], traces["notices"], traces["requests"]) == (0, 0, 0)
+
+
+def _list_refusals(path: str) -> set[int]:
+    """An id that is none is no page (404), and a form that brings files is not read in another
+    shape (400), whoever sends it."""
+    is_plain = re.search(r"\{(?!place|token)", path) is None
+    return {403} if is_plain else {400, 403, 404}
+
+
+def _fill(path: str) -> str:
+    return re.sub(r"\{place:str\}", "preferences", re.sub(r"\{(?!place)\w+:\w+\}", "x", path))

@@ -1,0 +1,141 @@
+"""When somebody cannot pay at all: advice, a break once in 30 days, whom to talk to."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Contact, Modalities
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing_plans import ask, enter, read_text
+from tests.support.payments import PAYING
+
+_HELP = "/claim/help"
+_PAUSES = """
+SELECT until, actor_kind FROM holds
+WHERE merchant_id = $1 AND kind = 'PAUSE' AND lifted_at IS NULL
+"""
+
+
+@pytest.fixture
+async def entered(doorstep: Doorstep) -> Doorstep:
+    await enter(doorstep)
+    return doorstep
+
+
+async def _pauses(doorstep: Doorstep) -> list[Any]:
+    return list(await doorstep.till.house.rows(_PAUSES))
+
+
+async def test_a_break_ends_by_itself_and_is_the_debtors(entered: Doorstep) -> None:
+    page = await ask(entered, _HELP)
+
+    [pause] = await _pauses(entered)
+    assert pause["until"].isoformat() == "2026-03-15T23:00:00+00:00"
+    assert pause["actor_kind"] == "DEBTOR"
+    shown = await entered.browser.get(f"{_HELP}?lang=en")
+    assert str(page.url).endswith(_HELP)
+    assert "This claim is paused until March 16, 2026." in read_text(shown.text)
+
+
+async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
+    page = await entered.browser.get(_HELP)
+    fields = read_hidden(page.text, _HELP)
+
+    answers = await asyncio.gather(
+        *(entered.browser.http.post(_HELP, data=fields, headers=OWN_FORM) for _ in range(8))
+    )
+
+    assert {answer.headers.get("Location") for answer in answers} == {_HELP}
+    assert len(await _pauses(entered)) == 1
+
+
+async def test_a_second_break_within_thirty_days_is_refused_with_the_phone(
+    entered: Doorstep, clock: MovableClock
+) -> None:
+    await ask(entered, _HELP)
+    clock.advance(timedelta(days=20))
+    await entered.till.house.run()
+    await enter(entered)
+
+    page = await ask(entered, _HELP)
+
+    assert page.status_code == 409
+    assert "Sie haben sie in den letzten 30 Tagen schon pausiert." in page.text
+    assert page.text.count("+49 40 1234560") == 3
+    assert 'action="/claim/help"' not in page.text
+    assert await _pauses(entered) == []
+
+
+async def test_a_merchant_sets_how_long_a_break_is(
+    resources: Resources, clock: MovableClock
+) -> None:
+    configuration = msgspec.structs.replace(PAYING, modalities=Modalities(pause_days=7))
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await enter(doorstep)
+        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+
+    assert "Pause until March 9, 2026" in page.text
+
+
+async def test_without_breaks_there_is_advice_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    configuration = msgspec.structs.replace(PAYING, modalities=Modalities(pause_days=0))
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await enter(doorstep)
+        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+        token = read_hidden(page.text, "/claim/end?lang=en")["token"]
+        posted = await doorstep.browser.post(_HELP, token=token)
+        pauses = await _pauses(doorstep)
+
+    assert "<form" not in page.text.partition("<main")[2].partition("</main>")[0]
+    assert "Ask your town or district for its debt advice centre." in page.text
+    assert posted.headers["Location"] == _HELP
+    assert pauses == []
+
+
+async def test_a_link_alone_shows_advice_and_pauses_nothing(doorstep: Doorstep) -> None:
+    opened = await doorstep.open()
+    token = read_hidden(opened.text, "/claim/end")["token"]
+
+    page = await doorstep.browser.get(_HELP)
+    posted = await doorstep.browser.post(_HELP, token=token)
+
+    assert 'href="/claim/verify?for=help"' in page.text
+    assert "Schuldnerberatung" in page.text
+    assert posted.headers["Location"] == "/claim/verify?for=help"
+    assert await _pauses(doorstep) == []
+
+
+async def test_without_a_phone_one_writes_to_be_called(
+    resources: Resources, clock: MovableClock
+) -> None:
+    configuration = msgspec.structs.replace(PAYING, contact=Contact("hilfe@nordwind.example"))
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await enter(doorstep)
+        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+
+    text = read_text(page.text)
+    assert "Write to Nordwind that you want to be called, and when." in text
+    assert "hilfe@nordwind.example" in text
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
+async def test_of_a_claim_that_has_ended_there_is_nothing_to_pause(
+    entered: Doorstep, status: str
+) -> None:
+    page = await entered.browser.get(_HELP)
+    fields = read_hidden(page.text, _HELP)
+    await entered.till.end_claim(status)
+
+    shown = await entered.browser.get(_HELP)
+    posted = await entered.browser.post(_HELP, **fields)
+
+    assert shown.headers["Location"] == "/claim"
+    assert posted.headers["Location"] == _HELP
+    assert await _pauses(entered) == []

@@ -1,0 +1,203 @@
+"""A plan or a deferment that was asked for: its page, its confirmation, taking it back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import Doorstep, a_doorstep, read_hidden
+from tests.support.landing_plans import (
+    AGREEING,
+    LATER_CHECK,
+    OFFERING,
+    PLAN_CHECK,
+    approve,
+    ask,
+    enter,
+    modalities,
+    read_text,
+    reject,
+)
+from tests.support.letters import PrintedLetter
+
+
+@pytest.fixture
+async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """A merchant that answers requests, and a debtor who has entered a letter's code."""
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        await enter(doorstep)
+        yield doorstep
+
+
+@pytest.fixture
+async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """The same with one that takes requests within its bounds at once."""
+    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
+        await enter(doorstep)
+        yield doorstep
+
+
+async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) -> None:
+    page = await ask(agreeing)
+    await agreeing.till.house.pay(agreeing.claim_id, 4000)
+
+    text = read_text((await agreeing.browser.get(f"{page.url.path}?lang=en")).text)
+
+    assert "Your next payment €28.27 , April 16, 2026" in text
+    assert "March 16, 2026 paid €34.14 April 16, 2026 €5.86 paid €34.13" in text
+    assert "Still to pay €62.40" in text
+
+
+@pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
+async def test_a_request_is_taken_back_after_a_question(offering: Doorstep, path: str) -> None:
+    page = await ask(offering, path)
+    address = page.url.path
+
+    question = await offering.browser.get(f"{address}/withdraw")
+    assert "102,40" in question.text
+    assert (await modalities(offering))[0]["ended_reason"] is None
+    page = await offering.browser.submit(f"{address}/withdraw")
+
+    assert "zurückgenommen" in page.text
+    assert (await modalities(offering))[0]["ended_reason"] == "WITHDRAWN"
+    again = await offering.browser.get(f"{address}/withdraw")
+    assert again.headers["Location"] == address
+
+
+async def test_another_claims_request_is_as_absent_as_none(offering: Doorstep) -> None:
+    address = (await ask(offering)).url.path
+    [other_id] = await offering.till.house.create("INV-2002", email="other@example.org")
+    other = offering.visitor()
+    page = await other.type_code(await offering.give_code(other_id))
+    token = read_hidden(page.text, "/claim/end")["token"]
+    absent = "/claim/modality/019cadc6-9a80-7f36-9b0d-000000000000"
+
+    for end in ("", "/pdf", "/withdraw"):
+        assert await _get(other.http, address + end) == await _get(other.http, absent + end)
+    for end in ("/withdraw", "/email"):
+        pair = [await other.post(each + end, token=token) for each in (address, absent)]
+        assert [each.status_code for each in pair] == [404, 404]
+    assert (await modalities(offering))[0]["ended_reason"] is None
+
+
+async def _get(http: httpx.AsyncClient, path: str) -> tuple[int, str]:
+    answer = await http.get(path)
+    assert answer.status_code == 404
+    return answer.status_code, answer.text
+
+
+async def test_the_merchants_reason_cannot_mark_up_the_page(offering: Doorstep) -> None:
+    page = await ask(offering)
+    await reject(offering, "<script>alert(1)</script> zu lang")
+
+    shown = await offering.browser.get(page.url.path)
+
+    assert "Ihre Anfrage wurde nicht angenommen" in shown.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; zu lang" in shown.text
+
+
+async def test_a_broken_plan_says_so_and_leads_on(agreeing: Doorstep, clock: MovableClock) -> None:
+    page = await ask(agreeing)
+    clock.advance(timedelta(days=22))
+    await agreeing.till.house.run()
+    await enter(agreeing)
+
+    text = read_text((await agreeing.browser.get(page.url.path)).text)
+
+    assert clock.now().date() == date(2026, 3, 24)
+    assert "Ihr Ratenplan ist zu Ende" in text
+    assert "Ich kann jetzt nicht alles zahlen" in text
+
+
+async def test_a_refused_request_says_why_and_leads_on(offering: Doorstep) -> None:
+    page = await ask(offering)
+    await reject(offering, "Höchstens zwei Raten.")
+
+    text = read_text((await offering.browser.get(f"{page.url.path}?lang=en")).text)
+
+    assert (
+        "Your request was not accepted Nordwind cannot agree to it. Höchstens zwei Raten." in text
+    )
+    assert "Pay now I cannot pay all of it now" in text
+
+
+async def test_only_what_was_agreed_has_a_confirmation(offering: Doorstep) -> None:
+    page = await ask(offering)
+    address, token = page.url.path, read_hidden(page.text, "/claim/end")["token"]
+
+    assert "/pdf" not in page.text
+    assert (await offering.browser.get(f"{address}/pdf")).status_code == 404
+    assert (await offering.browser.post(f"{address}/email", token=token)).status_code == 404
+    await approve(offering)
+    assert f'href="{address}/pdf"' in (await offering.browser.get(address)).text
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (PLAN_CHECK, ["Confirmation of your payment plan", "March 16, 2026", "€34.14", "€102.40"]),
+        (LATER_CHECK, ["Confirmation of more time to pay", "March 31, 2026", "€102.40"]),
+    ],
+)
+async def test_the_confirmation_is_a_file_that_stays_the_same(
+    agreeing: Doorstep, clock: MovableClock, tmp_path: Path, path: str, told: list[str]
+) -> None:
+    address = (await ask(agreeing, path)).url.path
+
+    file = await agreeing.browser.get(f"{address}/pdf?lang=en")
+    await agreeing.till.house.pay(agreeing.claim_id, 3414)
+    clock.advance(timedelta(minutes=5))
+    again = await agreeing.browser.get(f"{address}/pdf?lang=en")
+
+    assert file.headers["Content-Type"] == "application/pdf"
+    assert file.headers["Content-Disposition"].startswith("attachment; filename=")
+    assert again.content == file.content
+    printed = PrintedLetter(tmp_path / "confirmation.pdf")
+    printed.path.write_bytes(file.content)
+    text = await asyncio.to_thread(printed.text)
+    assert [each for each in [*told, "Nordwind Schuhe GmbH", "INV-1001"] if each not in text] == []
+
+
+async def test_a_copy_goes_to_the_address_on_file(agreeing: Doorstep) -> None:
+    page = await ask(agreeing)
+
+    page = await agreeing.browser.submit(f"{page.url.path}/email")
+
+    [notice] = await agreeing.till.house.rows(
+        "SELECT kind, recipient, body_text FROM debtor_notices WHERE merchant_id = $1"
+    )
+    assert (notice["kind"], notice["recipient"]) == ("CONFIRMATION", "erika@example.org")
+    assert "16. März 2026: 34,14" in notice["body_text"].replace("*", "")
+    assert "Eine Kopie ist unterwegs an e" in page.text
+    assert "erika@example.org" not in page.text
+
+
+async def test_the_next_rate_can_be_paid_where_no_other_part_can(agreeing: Doorstep) -> None:
+    page = await ask(agreeing)
+    assert 'href="/claim/pay/method?cents=3414"' in page.text
+
+    check = await agreeing.browser.get("/claim/pay/method?cents=3414")
+    less = await agreeing.browser.get("/claim/pay/method?want=part&amount=34,13")
+    answer = await agreeing.browser.post(
+        "/claim/pay/method", **read_hidden(check.text, "/claim/pay/method")
+    )
+
+    assert "34,14" in read_text(check.text)
+    assert less.status_code == 422
+    assert answer.status_code == 303
+    [asked] = agreeing.till.provider.started
+    assert asked.amount_cents == 3414
+
+
+async def test_without_an_agreed_plan_no_rate_can_be_paid(offering: Doorstep) -> None:
+    await ask(offering)
+
+    shown = await offering.browser.get("/claim/pay/method?cents=3414")
+
+    assert shown.status_code == 303
+    assert shown.headers["Location"] == "/claim/pay"

@@ -1,0 +1,294 @@
+"""Paying in parts or later: what is offered, checked, asked for and told on the pages."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Modalities, Plans
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing_plans import (
+    AGREEING,
+    LATER_CHECK,
+    OFFERING,
+    PLAN_CHECK,
+    ask,
+    enter,
+    modalities,
+    read_text,
+    told_states,
+)
+
+
+@pytest.fixture
+async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """A merchant that answers requests, and a debtor who has entered a letter's code."""
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        await enter(doorstep)
+        yield doorstep
+
+
+@pytest.fixture
+async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """The same with one that takes requests within its bounds at once."""
+    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
+        await enter(doorstep)
+        yield doorstep
+
+
+async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Doorstep) -> None:
+    text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
+
+    assert "1 x €34.14 , then 2 x €34.13 From March 16, 2026 to May 16, 2026" in text
+    assert "2 x €51.20 From March 16, 2026 to April 16, 2026, together €102.40" in text
+    assert "It costs nothing extra." in text
+
+
+async def test_the_options_lead_to_what_is_offered_and_nothing_else(
+    resources: Resources, clock: MovableClock
+) -> None:
+    only_plans = msgspec.structs.replace(OFFERING, modalities=Modalities(Plans(counts=(2,))))
+    async with a_doorstep(resources, clock, configuration=only_plans) as doorstep:
+        await enter(doorstep)
+        page = (await doorstep.browser.get("/claim/options")).text
+        later = await doorstep.browser.get("/claim/later")
+
+    assert 'href="/claim/plan"' in page
+    assert 'href="/claim/later"' not in page
+    assert later.headers["Location"] == "/claim/options"
+
+
+async def test_where_nothing_is_offered_the_phone_is_named(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+
+    page = await doorstep.browser.get("/claim/options?lang=en")
+
+    assert "Together you can look for a way." in page.text
+    assert page.text.count("+49 40 1234560") == 2
+    assert "/claim/plan" not in page.text
+
+
+async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> None:
+    page = await offering.browser.get("/claim/plan?offer=6&show=1&lang=en")
+
+    text = read_text(page.text)
+    assert "March 16, 2026 €17.07" in text
+    assert "August 16, 2026 €17.06 Together €102.40" in text
+    assert await modalities(offering) == []
+
+
+async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorstep) -> None:
+    page = await offering.browser.get("/claim/plan?lang=en")
+
+    rows = 'data-plan-rows="March 16, 2026|€51.20;April 16, 2026|€51.20"'
+    assert rows in page.text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+async def test_looking_at_pages_asks_for_nothing(offering: Doorstep) -> None:
+    for path in ("/claim/options", "/claim/plan", PLAN_CHECK, "/claim/later", LATER_CHECK):
+        assert (await offering.browser.get(path)).status_code == 200
+
+    assert await modalities(offering) == []
+
+
+async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) -> None:
+    page = await ask(offering)
+
+    [plan] = await modalities(offering)
+    assert (plan["type"], plan["state"], plan["amount_cents"]) == (
+        "PAYMENT_PLAN", "REQUESTED", 10240,
+    )  # fmt: skip
+    assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
+    assert "Sie haben um Ratenzahlung gebeten" in page.text
+    assert "Sie haben eine Antwort bis 16. März 2026" in read_text(page.text)
+    assert await told_states(offering) == ["REQUESTED"]
+
+
+async def test_a_plan_within_the_bounds_is_agreed_at_once(agreeing: Doorstep) -> None:
+    await agreeing.browser.get(PLAN_CHECK)
+    assert agreeing.browser.page is not None
+    assert "Mit diesem Knopf ist der Plan vereinbart." in agreeing.browser.page.text
+
+    page = await ask(agreeing)
+
+    assert "Ihr Ratenplan ist vereinbart" in page.text
+    assert await told_states(agreeing) == ["REQUESTED", "APPROVED"]
+
+
+async def test_more_time_is_asked_for(agreeing: Doorstep) -> None:
+    page = await ask(agreeing, LATER_CHECK)
+
+    [deferment] = await modalities(agreeing)
+    assert (deferment["type"], deferment["state"]) == ("PAYMENT_DEFEREMENT", "APPROVED")
+    assert "Sie haben Zeit bis zum 31. März 2026" in page.text
+
+
+@pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
+async def test_a_double_submit_asks_once(offering: Doorstep, path: str) -> None:
+    page, address = await offering.browser.get(path), path.partition("?")[0]
+    fields = read_hidden(page.text, address)
+
+    answers = await asyncio.gather(
+        *(offering.browser.http.post(address, data=fields, headers=OWN_FORM) for _ in range(8))
+    )
+
+    [modality] = await modalities(offering)
+    assert {answer.status_code for answer in answers} == {303}
+    expected = f"/claim/modality/{modality['modality_id']}"
+    assert {answer.headers["Location"] for answer in answers} == {expected}
+    assert await told_states(offering) == ["REQUESTED"]
+
+
+async def test_another_request_meanwhile_says_which_one_stands(offering: Doorstep) -> None:
+    page = await offering.browser.get(LATER_CHECK)
+    fields = read_hidden(page.text, "/claim/later/check")
+    await ask(offering)
+
+    answer = await offering.browser.post("/claim/later/check", **fields)
+    shown = await offering.browser.get(answer.headers["Location"])
+
+    assert "darum wurde die neue nicht gesendet" in shown.text
+    assert [each["type"] for each in await modalities(offering)] == ["PAYMENT_PLAN"]
+
+
+@pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "9" * 20])
+async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, shown: str) -> None:
+    await offering.browser.get(PLAN_CHECK)
+
+    page = await offering.browser.submit("/claim/plan/check", shown=shown)
+
+    assert page.status_code == 200
+    assert "Es wurde nichts angefragt." in page.text
+    assert await modalities(offering) == []
+
+
+async def test_a_payment_meanwhile_shows_the_plan_for_what_is_left(offering: Doorstep) -> None:
+    await offering.browser.get(PLAN_CHECK)
+    await offering.till.house.pay(offering.claim_id, 1240)
+
+    page = await offering.browser.submit("/claim/plan/check")
+
+    assert "Der Betrag hat sich geändert" in page.text
+    assert "16. März 2026 30,00 € 16. April 2026 30,00 €" in read_text(page.text)
+    assert await modalities(offering) == []
+    again = await offering.browser.submit("/claim/plan/check")
+    assert "Sie haben um Ratenzahlung gebeten" in again.text
+    assert [each["amount_cents"] for each in await modalities(offering)] == [9000]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"count": "4"}, 200),
+        ({"count": "36"}, 200),
+        ({"count": "1"}, 200),
+        ({"count": "-3"}, 200),
+        ({"first": "2026-04-02"}, 200),
+        ({"first": "2026-03-01"}, 200),
+        ({"first": "<b>"}, 200),
+    ],
+)
+async def test_terms_changed_in_the_form_are_not_taken(
+    offering: Doorstep, fields: dict[str, str], status: int
+) -> None:
+    await offering.browser.get(PLAN_CHECK)
+
+    page = await offering.browser.submit("/claim/plan/check", **fields)
+
+    assert page.status_code == status
+    assert "hat sich etwas geändert" in page.text
+    assert await modalities(offering) == []
+
+
+async def test_a_claim_that_is_paid_meanwhile_leads_to_its_page(offering: Doorstep) -> None:
+    await offering.browser.get(PLAN_CHECK)
+    await offering.till.house.pay(offering.claim_id, 10240)
+
+    page = await offering.browser.submit("/claim/plan/check")
+
+    assert str(page.url).endswith("/claim")
+    assert await modalities(offering) == []
+
+
+async def test_after_three_requests_the_phone_is_named(offering: Doorstep) -> None:
+    for _ in range(3):
+        page = await ask(offering)
+        address = page.url.path
+        await offering.browser.get(f"{address}/withdraw")
+        await offering.browser.submit(f"{address}/withdraw")
+
+    answer = await offering.browser.get("/claim/plan")
+    page = await offering.browser.get(answer.headers["Location"])
+
+    assert answer.headers["Location"] == "/claim/options"
+    assert "Sie haben in den letzten 30 Tagen dreimal angefragt." in page.text
+    assert len(await modalities(offering)) == 3
+
+
+async def test_the_bounds_are_named_at_the_field(offering: Doorstep) -> None:
+    path = "/claim/plan/check?offer=3&first_day=2&first_month=4&first_year=2026&lang=en"
+
+    page = await offering.browser.get(path)
+
+    assert page.status_code == 422
+    assert "<title>Error: " in page.text
+    assert (
+        '<a href="#first_day">Please choose a day from March 2, 2026 to April 1, 2026.' in page.text
+    )
+    assert 'aria-invalid="true"' in page.text
+    assert 'name="first_day" class="day" inputmode="numeric" maxlength="2" value="2"' in page.text
+
+
+async def test_the_claims_last_day_binds_the_offers(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debtor = {"maxDeferralDate": "2026-04-20"}
+    given = {"configuration": OFFERING, "debtor": debtor}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await enter(doorstep)
+        plans = await doorstep.browser.get("/claim/plan?lang=en")
+        refused = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
+
+    assert "2 x €51.20" in read_text(plans.text)
+    assert 'value="3"' not in plans.text
+    assert "Something has changed" in refused.text
+
+
+async def test_a_link_alone_shows_no_plans_and_asks_for_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        page = await doorstep.open()
+        token = read_hidden(page.text, "/claim/end")["token"]
+        shown = await doorstep.browser.get("/claim/plan")
+        posted = await doorstep.browser.post(
+            "/claim/plan/check", token=token, count="3", first="2026-03-16", shown="10240"
+        )
+        options = await doorstep.browser.get("/claim/options")
+        asked = await modalities(doorstep)
+
+    assert shown.headers["Location"] == "/claim/verify?for=plan"
+    assert posted.headers["Location"] == "/claim/verify?for=plan"
+    assert options.status_code == 200
+    assert asked == []
+
+
+async def test_a_foreign_form_asks_for_nothing(offering: Doorstep) -> None:
+    fields = {"token": "x", "count": "3", "first": "2026-03-16", "shown": "10240"}
+    page = await ask(offering, LATER_CHECK)
+    address = page.url.path
+
+    answers = [
+        await offering.browser.post("/claim/plan/check", **fields),
+        await offering.browser.post("/claim/later/check", **fields, until="2026-03-31"),
+        await offering.browser.post(f"{address}/withdraw", token="x"),
+        await offering.browser.post(f"{address}/email", token="x"),
+        await offering.browser.post("/claim/help", token="x"),
+    ]
+
+    assert {answer.status_code for answer in answers} == {403}
+    [deferment] = await modalities(offering)
+    assert deferment["ended_reason"] is None

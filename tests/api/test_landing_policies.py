@@ -1,0 +1,181 @@
+"""Links that ask for something before they open, as the merchant's policy says."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import LandingPage
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.payments import PAYING
+from tests.support.ways import (
+    NUMBER,
+    ON_FILE,
+    a_guarded_doorstep,
+    levels,
+    list_notices,
+    read_sent_code,
+)
+
+_BORN = {"born_day": "27", "born_month": "3", "born_year": "1984"}
+
+
+@pytest.mark.parametrize(
+    ("proof", "label", "right"),
+    [
+        ("POSTAL_CODE", "Postleitzahl Ihrer Adresse", {"fact": "20 095"}),
+        ("DATE_OF_BIRTH", "Ihr Geburtsdatum", _BORN),
+        ("CUSTOMER_NUMBER", "Ihre Kundennummer", {"fact": "k4711"}),
+        ("CONTRACT_NUMBER", "Ihre Vertragsnummer", {"fact": "V 2024/9"}),
+    ],
+)
+async def test_a_link_asks_for_the_known_fact_which_opens_it(
+    resources: Resources, clock: MovableClock, proof: Any, label: str, right: dict[str, str]
+) -> None:
+    async with a_guarded_doorstep(resources, clock, proof) as doorstep:
+        link = await doorstep.give_link()
+        page = await doorstep.browser.get(link)
+        opened = await doorstep.browser.submit(link, **right)
+
+        assert label in page.text
+        assert (opened.status_code, opened.url.path) == (200, "/claim")
+        assert await levels(doorstep) == ["FACT"]
+        [details] = await doorstep.accesses()
+        assert details["communicationType"] == "EMAIL"
+
+
+async def test_a_link_that_asks_shows_nothing_of_the_claim(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        link = await doorstep.give_link()
+        pages = [await doorstep.browser.get(link), await doorstep.browser.post(link, fact="20096")]
+
+    for page in pages:
+        assert not any(
+            secret in page.text
+            for secret in ("102,40", "INV-1001", "Erika", "Mustermann", "20095", "K-4711", "E.")
+        )
+
+
+async def test_a_wrong_fact_gets_one_answer_whatever_is_wrong(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        link = await doorstep.give_link()
+        pages = [
+            await doorstep.browser.post(link, **fields)
+            for fields in ({"fact": "20096"}, {"fact": "x" * 300}, {"fact": ""}, {}, _BORN)
+        ]
+
+        assert {page.status_code for page in pages} == {422}
+        assert len({page.text for page in pages}) == 1
+        assert 'aria-invalid="true"' in pages[0].text
+        assert await doorstep.accesses() == []
+        assert doorstep.browser.cookie is None
+
+
+async def test_a_fact_that_is_not_on_file_is_not_asked_for(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(
+        resources, clock, "DATE_OF_BIRTH", "CUSTOMER_NUMBER", dateOfBirth=None
+    ) as doorstep:
+        page = await doorstep.browser.get(await doorstep.give_link())
+
+    assert "Ihre Kundennummer" in page.text
+    assert "Geburtsdatum" not in page.text
+
+
+async def test_policies_are_of_channels(resources: Resources, clock: MovableClock) -> None:
+    page = LandingPage(verification={"SMS": ("POSTAL_CODE",)})
+    configuration = msgspec.structs.replace(PAYING, landing_page=page)
+    async with a_doorstep(
+        resources, clock, configuration=configuration, debtor=ON_FILE
+    ) as doorstep:
+        asked = [
+            "Postleitzahl" in (await doorstep.browser.get(await doorstep.give_link(channel))).text
+            for channel in ("EMAIL", "SMS", "LETTER")
+        ]
+        refused = await doorstep.browser.post(await doorstep.give_link("SMS"))
+
+    assert asked == [False, True, False]
+    assert refused.status_code == 422
+
+
+async def test_the_sixth_wrong_fact_is_not_looked_at_and_the_phone_is_named(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        links = [await doorstep.give_link() for _ in range(2)]
+        for number in range(5):
+            visitor = doorstep.visitor(f"203.0.113.{number}")
+            wrong = await visitor.post(links[number % 2], fact=f"1000{number}")
+            assert wrong.status_code == 422
+
+        locked = await doorstep.browser.post(links[0], fact="20095")
+
+        assert locked.status_code == 429
+        assert locked.headers["Retry-After"] == str(30 * 60)
+        assert locked.text.count('href="tel:+49401234560"') == 2
+        assert "In 30 Minuten" in locked.text
+        clock.advance(timedelta(minutes=30))
+        assert (await doorstep.browser.post(links[0], fact="20095")).status_code == 303
+
+
+async def test_who_locks_a_claim_alone_is_told_the_longer_wait(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
+        link = await doorstep.give_link()
+        pages = [await doorstep.browser.post(link, fact="1") for _ in range(6)]
+    assert [page.status_code for page in pages] == [422] * 5 + [429]
+    assert pages[5].headers["Retry-After"] == str(30 * 60)
+
+
+async def test_a_code_goes_to_the_address_on_file_and_opens_all(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE", mobileNumber=NUMBER) as doorstep:
+        link = await doorstep.give_link()
+        page = await doorstep.browser.get(link)
+        field = await doorstep.browser.submit(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        opened = await doorstep.browser.submit(f"{link}/code", code=f"{code[:3]} {code[3:]}")
+
+        assert NUMBER[-4:] not in page.text + field.text
+        assert field.url.path == f"{link}/code"
+        assert (opened.status_code, opened.url.path) == (200, "/claim")
+        [notice] = await list_notices(doorstep)
+        assert (notice["kind"], notice["channel"], notice["recipient"]) == ("CODE", "SMS", NUMBER)
+        assert code not in notice["body_text"]
+        assert await levels(doorstep) == ["CODE"]
+        [details] = await doorstep.accesses()
+        assert details["communicationType"] == "EMAIL"
+
+
+async def test_with_nothing_on_file_the_phone_and_the_letter_are_named(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(
+        resources, clock, "POSTAL_CODE", address=None, email=None
+    ) as doorstep:
+        link = await doorstep.give_link()
+        page = await doorstep.browser.get(link)
+        posted = [await doorstep.browser.post(f"{link}{end}") for end in ("", "/send", "/code")]
+
+        assert "<form" not in page.text
+        assert page.text.count('href="tel:+49401234560"') == 2
+        assert [each.status_code for each in posted] == [200, 303, 303]
+        assert await levels(doorstep) == []
+
+
+@pytest.mark.parametrize("end", ["", "/send", "/code"])
+async def test_a_dead_link_asks_for_nothing(doorstep: Doorstep, end: str) -> None:
+    answers = [await doorstep.browser.post(f"/q/{'A' * 22}{end}", fact="20095", code="123456")]
+    if end != "/send":
+        answers.append(await doorstep.browser.get(f"/q/{'A' * 22}{end}"))
+    assert {answer.status_code for answer in answers} == {410}

@@ -1,0 +1,302 @@
+"""How a debtor is reached: the language, the ways, and changed addresses."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asyncpg import LockNotAvailableError
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.choose_channels import choose_channels
+from dunwell.messages.suppression import load_suppressions
+from tests.support.disputes import DEBTOR
+from tests.support.documents import read_text
+from tests.support.landing import Doorstep, read_hidden
+from tests.support.ways import NUMBER, a_guarded_doorstep, list_notices, read_sent_code
+
+_PAGE = "/claim/preferences"
+_VERIFY = "/claim/verify/preferences"
+_EMAIL = f"{_PAGE}/email"
+_NEW = "erika@neu.example"
+_ON_FILE = "SELECT email, mobile_number, language FROM debtors WHERE merchant_id = $1"
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """A debtor with an e-mail address and a mobile number, whose merchant uses both."""
+    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
+        yield doorstep
+
+
+async def enter(doorstep: Doorstep) -> Any:
+    await doorstep.browser.type_code(await doorstep.give_code())
+    return await doorstep.browser.get(_PAGE)
+
+
+async def be_sure(doorstep: Doorstep) -> None:
+    """With a code that was sent to the address on file."""
+    await enter(doorstep)
+    await doorstep.browser.get(_VERIFY)
+    await doorstep.browser.submit(f"{_VERIFY}/send")
+    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+
+
+async def ask(doorstep: Doorstep, address: str = _NEW, what: str = "email") -> Any:
+    await doorstep.browser.get(f"{_PAGE}/{what}")
+    return await doorstep.browser.submit(f"{_PAGE}/{what}", address=address)
+
+
+async def suppressed(doorstep: Doorstep) -> list[tuple[str, str, str, str]]:
+    async with doorstep.till.resources.database.connection() as connection:
+        found = await load_suppressions(connection, doorstep.till.merchant_id)
+    return [(each.channel, each.masked_address, each.reason, each.actor_kind) for each in found]
+
+
+async def on_file(doorstep: Doorstep) -> dict[str, Any]:
+    [row] = await doorstep.till.house.rows(_ON_FILE)
+    return dict(row)
+
+
+async def test_the_page_masks_what_it_knows(doorstep: Doorstep) -> None:
+    page = await enter(doorstep)
+
+    text = read_text(page.text)
+    assert "E-Mail e***@example.org" in text
+    assert "SMS +49***567" in text
+    assert "erika@example.org" not in page.text
+    assert NUMBER not in page.text
+
+
+async def test_a_link_alone_does_not_show_it(doorstep: Doorstep) -> None:
+    await doorstep.open()
+
+    answer = await doorstep.browser.get(_PAGE)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=reach")
+
+
+async def test_the_chosen_language_is_kept_with_the_claim(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+
+    page = await doorstep.browser.submit(f"{_PAGE}/language", language="en")
+
+    assert '<html lang="en"' in page.text
+    assert "We write to you in this language from now on." in page.text
+    assert (await on_file(doorstep))["language"] == "en"
+
+
+async def test_a_language_there_is_none_of_changes_nothing(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    before = await on_file(doorstep)
+
+    await doorstep.browser.submit(f"{_PAGE}/language", language="fr\r\nX: 1")
+
+    assert await on_file(doorstep) == before
+
+
+async def test_a_way_without_its_tick_is_used_no_more_until_it_is_ticked(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    page = await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
+
+    assert "Wir nutzen nur die angekreuzten Wege." in page.text
+    assert await suppressed(doorstep) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
+    assert 'name="EMAIL" value="use">' in page.text
+    assert 'name="SMS" value="use" checked>' in page.text
+
+    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use", EMAIL="use")
+    assert await suppressed(doorstep) == []
+
+
+async def test_the_last_way_stays_and_the_page_says_why(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+
+    page = await doorstep.browser.submit(f"{_PAGE}/channels")
+
+    assert page.status_code == 422
+    assert "<title>Fehler: Wie wir Sie erreichen" in page.text
+    assert "Das Gesetz verlangt" in page.text
+    assert 'id="channels-error"' in page.text
+    assert await suppressed(doorstep) == []
+
+
+async def test_two_choices_at_once_take_turns(doorstep: Doorstep) -> None:
+    """So that they cannot leave no way together."""
+    keys, house = doorstep.till.resources.keys, doorstep.till.house
+    async with house.work(DEBTOR) as first, house.work(DEBTOR) as second:
+        await choose_channels(first, keys, doorstep.claim_id, ["EMAIL"])
+        await second.tx.execute("SET LOCAL lock_timeout = '100ms'")
+        with pytest.raises(LockNotAvailableError):
+            await choose_channels(second, keys, doorstep.claim_id, ["SMS"])
+
+    assert [each[0] for each in await suppressed(doorstep)] == ["SMS"]
+
+
+async def test_only_the_debtors_own_refusal_can_be_taken_back(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
+    await doorstep.till.house.rows(
+        "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
+    )
+
+    page = await doorstep.browser.get(_PAGE)
+    assert 'name="EMAIL" value="use" disabled>' in page.text
+    assert "Unsere Nachrichten kamen dort nicht an." in page.text
+    refused = await doorstep.browser.submit(f"{_PAGE}/channels", EMAIL="use")
+
+    assert refused.status_code == 422
+    assert [each[2] for each in await suppressed(doorstep)] == ["BOUNCE"]
+
+
+async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    page = await ask(doorstep)
+    assert page.url.path == f"{_EMAIL}/code"
+    assert (await on_file(doorstep))["email"] == "erika@example.org"
+    code = await read_sent_code(doorstep)
+
+    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+
+    assert (page.url.path, page.status_code) == (_PAGE, 200)
+    assert "Ab jetzt nutzen wir Ihre neue E-Mail-Adresse." in page.text
+    assert (await on_file(doorstep))["email"] == _NEW
+    notices = [(each["kind"], each["recipient"]) for each in await list_notices(doorstep)]
+    assert notices[-2:] == [("CHANGE_CODE", _NEW), ("CHANGE_NOTICE", "erika@example.org")]
+    assert "e***@neu.example" in (await list_notices(doorstep))[-1]["body_text"]
+    assert await doorstep.till.audited("claim.change") == 1
+
+
+async def test_a_number_is_read_as_it_is_dialled(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    await ask(doorstep, "0151 2345 6789", "mobile")
+
+    await doorstep.browser.submit(f"{_PAGE}/mobile/code", code=await read_sent_code(doorstep))
+
+    assert (await on_file(doorstep))["mobile_number"] == "+4915123456789"
+
+
+@pytest.mark.parametrize(
+    ("what", "typed", "said"),
+    [
+        ("email", "erika", "Bitte geben Sie eine Adresse wie name@example.org ein."),
+        ("email", "a@b.example\r\nBcc: c@d.example", "Bitte geben Sie eine Adresse wie"),
+        ("email", " ERIKA@example.org ", "Diese haben wir schon."),
+        ("mobile", "0151", "Bitte geben Sie eine Nummer wie +49 151 23456789 ein."),
+        ("mobile", "<b>1</b>", "Bitte geben Sie eine Nummer wie"),
+        ("mobile", "01711234567", "Diese haben wir schon."),
+    ],
+)
+async def test_what_is_no_new_address_is_refused_beside_the_field(
+    doorstep: Doorstep, what: str, typed: str, said: str
+) -> None:
+    await be_sure(doorstep)
+    before = len(await list_notices(doorstep))
+
+    page = await ask(doorstep, typed, what)
+
+    assert page.status_code == 422
+    assert "<title>Fehler:" in page.text
+    assert said in page.text
+    assert "<b>1" not in page.text
+    assert len(await list_notices(doorstep)) == before
+
+
+async def test_a_wrong_code_changes_nothing_and_five_are_the_last(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    await ask(doorstep)
+    code = await read_sent_code(doorstep)
+    wrong = "000000" if code != "000000" else "000001"
+
+    pages = [await doorstep.browser.submit(f"{_EMAIL}/code", code=wrong) for _ in range(5)]
+    assert [page.status_code for page in pages] == [422] * 5
+    await doorstep.till.house.rows("DELETE FROM code_attempts WHERE $1::integer IS NOT NULL")
+    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+
+    assert page.status_code == 422
+    assert (await on_file(doorstep))["email"] == "erika@example.org"
+
+
+async def test_a_code_is_too_old_after_ten_minutes(doorstep: Doorstep, clock: MovableClock) -> None:
+    await be_sure(doorstep)
+    await ask(doorstep)
+    code = await read_sent_code(doorstep)
+    clock.advance(timedelta(minutes=10))
+
+    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+
+    assert page.status_code == 422
+    assert (await on_file(doorstep))["email"] == "erika@example.org"
+
+
+async def test_only_the_newest_code_works_and_once(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    await ask(doorstep)
+    first = await read_sent_code(doorstep)
+    await doorstep.browser.submit(f"{_EMAIL}/send")
+    second = await read_sent_code(doorstep)
+    pages = [await doorstep.browser.submit(f"{_EMAIL}/code", code=code) for code in (first, second)]
+    await doorstep.browser.get(f"{_EMAIL}/code")
+    replayed = await doorstep.browser.submit(f"{_EMAIL}/code", code=second)
+
+    assert [page.status_code for page in pages] == [422, 200]
+    assert replayed.status_code == 422
+
+
+async def test_a_code_of_a_session_is_no_code_of_an_address(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    of_session = await read_sent_code(doorstep)
+    await ask(doorstep)
+
+    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=of_session)
+
+    assert page.status_code == 422
+    assert (await on_file(doorstep))["email"] == "erika@example.org"
+
+
+async def test_below_its_level_nothing_is_changed(doorstep: Doorstep) -> None:
+    page = await enter(doorstep)
+    token = read_hidden(page.text, f"{_PAGE}/channels")["token"]
+
+    for path in (_EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"):
+        answer = await doorstep.browser.post(path, token=token, address=_NEW, code="000000")
+        assert answer.headers["Location"] == "/claim/verify?for=preferences"
+    assert await list_notices(doorstep) == []
+    assert await doorstep.till.count("debtor_contact_changes") == 0
+
+
+@pytest.mark.parametrize(
+    "path", [f"{_PAGE}/language", f"{_PAGE}/channels", _EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"]
+)
+async def test_a_form_of_another_session_is_refused(doorstep: Doorstep, path: str) -> None:
+    await be_sure(doorstep)
+    before = await on_file(doorstep)
+
+    answer = await doorstep.browser.post(
+        path, token="x", language="en", EMAIL="use", address=_NEW, code="1"
+    )
+
+    assert answer.status_code == 403
+    assert await on_file(doorstep) == before
+    assert await suppressed(doorstep) == []
+
+
+async def test_after_five_codes_in_an_hour_the_page_says_when_to_ask_again(
+    doorstep: Doorstep,
+) -> None:
+    await be_sure(doorstep)
+    for place in range(5):
+        await ask(doorstep, f"erika@neu{place}.example")
+
+    page = await ask(doorstep, _NEW)
+
+    assert page.status_code == 429
+    assert "Bitte verwenden Sie den neuesten." in read_text(page.text)
+
+
+async def test_an_address_that_cannot_be_changed_has_no_page(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    page = await doorstep.browser.get(f"{_PAGE}/letter")
+    assert page.status_code == 404

@@ -1,0 +1,105 @@
+"""Is this real: answered without a link, by a letter's code and amount."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import Doorstep, a_doorstep
+
+_SECRETS = ("INV-1001", "Mustermann", "Erika", "102,40", "102.40")
+
+
+@pytest.mark.parametrize("amount", ["102,40", "€ 102.40", "10240"])
+async def test_a_letter_of_ours_is_confirmed_and_nothing_else_told(
+    doorstep: Doorstep, amount: str
+) -> None:
+    code = await doorstep.give_code()
+    await doorstep.browser.get("/real")
+
+    page = await doorstep.browser.submit("/real", code=code.lower(), amount=amount)
+
+    assert page.status_code == 200
+    assert "Dieser Brief ist von uns" in page.text
+    assert "Nordwind Schuhe GmbH" in page.text
+    assert [secret for secret in _SECRETS if secret in page.text] == []
+    assert doorstep.browser.cookie is None
+    assert await doorstep.accesses() == []
+
+
+async def test_an_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -> None:
+    code = await doorstep.give_code()
+    await doorstep.till.house.pay(doorstep.claim_id, 5000)
+
+    pages = [
+        await doorstep.browser.post("/real", code=code, amount=amount)
+        for amount in ("102,40", "52,40")
+    ]
+
+    assert [page.status_code for page in pages] == [200, 200]
+
+
+async def test_what_does_not_fit_gets_one_answer(doorstep: Doorstep) -> None:
+    code = await doorstep.give_code()
+    wrong = [(code, "102,41"), ("0000-0000-0000", "102,40"), ("x", ""), (code, "")]
+
+    pages = [
+        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        for number, (typed, amount) in enumerate(wrong)
+    ]
+
+    assert {page.status_code for page in pages} == {422}
+    assert len({page.text for page in pages}) == 1
+    assert "Nordwind" not in pages[0].text
+
+
+async def test_wrong_amounts_are_counted_with_wrong_codes(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    code = await doorstep.give_code()
+    for number in range(3):
+        await doorstep.browser.post("/real", code=code, amount=f"{number}")
+    for number in range(2):
+        await doorstep.browser.type_code(f"0000-0000-000{number}")
+
+    pages = [
+        await doorstep.browser.post("/real", code=code, amount="102,40"),
+        await doorstep.browser.type_code(code),
+    ]
+
+    assert [page.status_code for page in pages] == [429, 429]
+    clock.advance(timedelta(minutes=16))
+    assert (await doorstep.browser.post("/real", code=code, amount="102,40")).status_code == 200
+
+
+async def test_it_says_how_we_never_write(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get("/real?lang=en")
+    assert "How we never write" in page.text
+    assert "<strong>127.0.0.1:8000</strong>" in page.text
+
+
+async def test_in_a_session_the_creditor_stands_there(doorstep: Doorstep) -> None:
+    before = await doorstep.browser.get("/real")
+    await doorstep.open()
+    after = await doorstep.browser.get("/real")
+
+    assert ("Nordwind Schuhe GmbH" in before.text, "Nordwind Schuhe GmbH" in after.text) == (
+        False, True,
+    )  # fmt: skip
+
+
+async def test_link_code_and_claim_lead_there(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    pages = [await doorstep.browser.get(link), await doorstep.browser.get("/q")]
+    pages.append(await doorstep.browser.open(link))
+    assert all('href="/real"' in page.text for page in pages)
+
+
+async def test_another_merchants_letter_names_that_merchant(
+    resources: Resources, clock: MovableClock, doorstep: Doorstep
+) -> None:
+    async with a_doorstep(resources, clock, key="hansen") as other:
+        await doorstep.open()
+        page = await doorstep.browser.post("/real", code=await other.give_code(), amount="102,40")
+    assert "Wir haben ihn für Hansen gesendet." in page.text

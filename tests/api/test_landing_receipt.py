@@ -1,0 +1,154 @@
+"""The receipt: as a page, as a PDF that says the same, by e-mail to the address on file."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.provider import Succeeded
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.tools import run_tool
+
+_NOTICES = "SELECT kind, channel, recipient, body_text FROM debtor_notices WHERE merchant_id = $1"
+
+
+async def test_the_receipt_shows_the_method_masked(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get(await _pay(doorstep))
+    text = _read_text(page.text)
+    assert "Bezahlt mit Sandbox, •••• 4242 Zahlungsnummer psp-1" in text
+    assert "Kopie an e***@example.org senden" in text
+
+
+async def test_the_pdf_says_what_the_page_says(doorstep: Doorstep, tmp_path: Path) -> None:
+    path = await _pay(doorstep)
+
+    answer = await doorstep.browser.get(f"{path}/pdf")
+
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="receipt.pdf"')
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    text = await _read_pdf(answer.content, tmp_path)
+    page = await doorstep.browser.get(path)
+    said = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page.text)
+    assert len(said) == 6
+    for label, value in said:
+        assert f"{label} {_read_text(value)}" in text
+    assert "Quittung" in text
+    assert "Bezahlt 102,40 €" in text
+    assert "Deichstraße 1 Telefon: +49 40 1234560" in text
+
+
+async def test_the_pdf_is_in_the_readers_language_and_always_the_same(
+    doorstep: Doorstep, tmp_path: Path
+) -> None:
+    path = await _pay(doorstep)
+
+    first = await doorstep.browser.get(f"{path}/pdf?lang=en")
+    second = await doorstep.browser.get(f"{path}/pdf?lang=en")
+
+    assert first.content == second.content
+    assert "Paid with Sandbox, •••• 4242" in await _read_pdf(first.content, tmp_path)
+
+
+async def test_a_copy_goes_to_the_address_on_file(doorstep: Doorstep) -> None:
+    path = await _pay(doorstep)
+    await doorstep.browser.get(path)
+
+    page = await doorstep.browser.submit(f"{path}/email")
+
+    assert "Eine Kopie ist unterwegs an e***@example.org." in page.text
+    assert "erika@" not in page.text
+    [notice] = await doorstep.till.house.rows(_NOTICES)
+    assert (notice["kind"], notice["recipient"]) == ("RECEIPT", "erika@example.org")
+    for said in ("102,40", "INV-1001", "psp-1", "•••• 4242"):
+        assert said in notice["body_text"]
+
+
+async def test_copies_have_a_limit_that_the_page_tells(doorstep: Doorstep) -> None:
+    path = await _pay(doorstep)
+    for _ in range(6):
+        await doorstep.browser.get(path)
+        page = await doorstep.browser.submit(f"{path}/email")
+
+    assert "Es wurde keine Kopie gesendet" in page.text
+    assert len(await doorstep.till.house.rows(_NOTICES)) == 5
+
+
+async def test_without_an_address_no_copy_is_offered_or_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    given: dict[str, Any] = {"debtor": {"email": None}, "definition": None}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        path = await _pay(doorstep)
+        page = await doorstep.browser.get(path)
+        token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
+        answer = await doorstep.browser.post(f"{path}/email", token=token)
+
+    assert "senden" not in _read_text(page.text.partition("<footer")[0])
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("more", ["", "/pdf", "/email"])
+async def test_another_claims_receipt_is_not_there(doorstep: Doorstep, more: str) -> None:
+    path = await _pay(doorstep)
+    [other] = await doorstep.till.house.create("INV-2")
+    stranger = doorstep.visitor()
+    await stranger.open(await doorstep.give_link(claim_id=other))
+
+    answer = await stranger.get(path + more)
+    assert answer.status_code == 404
+    page = await stranger.get("/claim")
+    token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
+    assert (await stranger.post(f"{path}/email", token=token)).status_code == 404
+    assert await doorstep.till.house.rows(_NOTICES) == []
+
+
+async def test_a_foreign_form_sends_no_copy(doorstep: Doorstep) -> None:
+    path = await _pay(doorstep)
+    assert (await doorstep.browser.post(f"{path}/email", token="x")).status_code == 403
+    assert await doorstep.till.house.rows(_NOTICES) == []
+
+
+@pytest.mark.parametrize(
+    "method", ["<b>Visa</b>", "Visa\r\nX: 1", "\u202e4242", '#panic("x")', "x" * 300]
+)
+async def test_what_a_provider_calls_the_method_is_text_of_one_line(
+    doorstep: Doorstep, method: str, tmp_path: Path
+) -> None:
+    path = await _pay(doorstep, method)
+
+    page = await doorstep.browser.get(path)
+    pdf = await doorstep.browser.get(f"{path}/pdf")
+
+    assert "<b>" not in page.text
+    assert "\u202e" not in page.text
+    assert "x" * 61 not in page.text
+    assert (await _read_pdf(pdf.content, tmp_path)).count("Bezahlt mit Sandbox, ") == 1
+
+
+async def _pay(doorstep: Doorstep, method: str = "•••• 4242") -> str:
+    """The receipt's address."""
+    await doorstep.open()
+    await doorstep.browser.get("/claim/pay")
+    await doorstep.browser.submit("/claim/pay/method")
+    [asked] = doorstep.till.provider.started
+    doorstep.till.provider.answer = Succeeded("psp-1", 10240, "EUR", doorstep.till.now, method)
+    await doorstep.browser.get(f"/claim/return/{asked.request_id}")
+    return f"/claim/receipt/{asked.request_id}"
+
+
+async def _read_pdf(pdf: bytes, folder: Path) -> str:
+    path = folder / "receipt.pdf"
+    await asyncio.to_thread(path.write_bytes, pdf)
+    text = await asyncio.to_thread(run_tool, "pdftotext", "-layout", str(path), "-")
+    return " ".join(text.replace("\u00a0", " ").split())
+
+
+def _read_text(page: str) -> str:
+    text = re.sub(r"<[^>]*>", " ", re.sub(r"</?bdi[^>]*>", "", page))
+    return " ".join(text.replace("\u00a0", " ").split())

@@ -1,0 +1,175 @@
+"""The claim page by what stands on the claim: plans, deferments, disputes, several at once."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import PartialPayments
+from dunwell.modalities.bounds import Terms
+from tests.support.disputes import dispute
+from tests.support.documents import read_text
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
+from tests.support.payments import PAYING
+
+_IN_PARTS = msgspec.structs.replace(PAYING.payment, partial=PartialPayments(min_cents=500))
+CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED, payment=_IN_PARTS)
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
+        yield doorstep
+
+
+def arrange(doorstep: Doorstep) -> Arrangement:
+    return Arrangement(doorstep.till.house, doorstep.claim_id)
+
+
+async def enter(doorstep: Doorstep) -> Any:
+    return await doorstep.browser.type_code(await doorstep.give_code())
+
+
+def list_primary(page: Any) -> list[str]:
+    """Where the primary action leads; a page has one at most."""
+    return re.findall(r'class="primary" href="([^"]*)"', page.text)
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        (PLAN, "Sie möchten in Raten zahlen."),
+        (DEFERMENT, "Sie haben um Zeit bis zum 31. März 2026 gebeten."),
+    ],
+)
+async def test_a_request_is_said_and_the_claim_can_be_paid_all_the_same(
+    doorstep: Doorstep, terms: Terms, said: str
+) -> None:
+    modality = await arrange(doorstep).ask(terms)
+
+    page = await enter(doorstep)
+
+    text = read_text(page.text)
+    assert f"{said} Anfrage ansehen oder zurücknehmen Wir prüfen das" in text
+    assert f'href="/claim/modality/{modality.modality_id}">Anfrage ansehen' in page.text
+    assert list_primary(page) == ["/claim/pay"]
+    assert "/claim/options" not in page.text
+
+
+async def test_a_plan_shows_its_next_rate_its_table_and_the_rest(doorstep: Doorstep) -> None:
+    modality = await arrange(doorstep).agree(PLAN)
+    await doorstep.till.house.pay(doorstep.claim_id, 4000)
+
+    page = await enter(doorstep)
+
+    text = read_text(page.text)
+    assert "Ihre nächste Rate: 28,27 € bis 16. April 2026." in text
+    assert "16. März 2026 bezahlt 34,14 €" in text
+    assert "16. April 2026 5,86 € bezahlt 34,13 €" in text
+    assert "16. Mai 2026 34,13 €" in text
+    assert list_primary(page) == ["/claim/pay/method?cents=2827"]
+    assert 'class="secondary" href="/claim/pay">' in page.text
+    assert f'href="/claim/modality/{modality.modality_id}">Ratenplan ansehen' in page.text
+
+
+async def test_the_rate_that_is_offered_can_be_paid(doorstep: Doorstep) -> None:
+    await arrange(doorstep).agree(PLAN)
+    [path] = list_primary(await enter(doorstep))
+
+    page = await doorstep.browser.get(path)
+
+    assert page.status_code == 200
+    assert '<p class="amount"><bdi class="money">34,14\u00a0€</bdi></p>' in page.text
+
+
+async def test_the_last_rate_is_all_that_is_owed(resources: Resources, clock: MovableClock) -> None:
+    whole = msgspec.structs.replace(PAYING, modalities=OFFERED)
+    async with a_doorstep(resources, clock, configuration=whole) as doorstep:
+        await arrange(doorstep).agree(PLAN)
+        first = list_primary(await enter(doorstep))
+        await doorstep.till.house.pay(doorstep.claim_id, 7000)
+        last = list_primary(await doorstep.browser.get("/claim"))
+
+    assert (first, last) == (["/claim/pay/method?cents=3414"], ["/claim/pay"])
+
+
+async def test_a_deferred_claim_says_until_when(doorstep: Doorstep) -> None:
+    await arrange(doorstep).agree(DEFERMENT)
+
+    page = await enter(doorstep)
+
+    text = read_text(page.text)
+    assert "Sie haben Zeit bis zum 31. März 2026. Vereinbarung ansehen" in text
+    assert "Zahlen können Sie trotzdem." in text
+    assert list_primary(page) == ["/claim/pay"]
+
+
+async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep) -> None:
+    modality = await arrange(doorstep).agree(PLAN)
+
+    page = await doorstep.open()
+
+    text = read_text(page.text)
+    assert "Wir haben vereinbart, wie Sie zahlen." in text
+    assert "34,14" not in text
+    assert "3414" not in page.text
+    assert str(modality.modality_id) not in page.text
+    assert 'href="/claim/verify?for=claim"' in page.text
+
+
+async def test_a_disputed_claim_names_the_case_and_the_part_that_is_agreed(
+    doorstep: Doorstep,
+) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await doorstep.till.house.rows(
+        "UPDATE disputes SET answers = $2 WHERE merchant_id = $1", {"amount": "6000"}
+    )
+
+    page = await enter(doorstep)
+
+    assert "Sie haben am 2. März 2026 widersprochen." in page.text
+    assert re.search(r'dir="ltr">[0-9A-Z]{4}-[0-9A-Z]{4}</span>', page.text)
+    assert f'href="/claim/disputes/{opened.dispute_id}"' in page.text
+    assert 'href="/claim/pay/method?cents=6000"' in page.text
+    assert list_primary(page) == ["/claim/pay"]
+
+
+async def test_several_at_once_are_all_said_with_one_primary_action(doorstep: Doorstep) -> None:
+    await arrange(doorstep).agree(PLAN)
+    await dispute(doorstep.till.house, doorstep.claim_id, "GOODS_RETURNED")
+    await dispute(doorstep.till.house, doorstep.claim_id, "OTHER", "Etwas anderes.")
+
+    page = await enter(doorstep)
+
+    text = read_text(page.text)
+    assert text.count("Sie haben am 2. März 2026 widersprochen.") == 2
+    assert text.count("Wir prüfen das und schreiben Ihnen solange nicht.") == 1
+    assert "Ihre nächste Rate: 34,14 € bis 16. März 2026." in text
+    assert len(list_primary(page)) == 1
+
+
+async def test_what_was_paid_keeps_its_documents_and_asks_for_nothing(doorstep: Doorstep) -> None:
+    await arrange(doorstep).ask(PLAN)
+    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+
+    page = await enter(doorstep)
+
+    assert "Nichts mehr zu zahlen" in page.text
+    assert list_primary(page) == []
+    assert 'class="notice"' not in page.text
+    for path in ("/claim/options", "/claim/dispute", 'id="advice"'):
+        assert path not in page.text
+
+
+async def test_a_code_sent_to_the_address_shows_the_items_too(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await doorstep.till.house.rows(
+        "UPDATE debtor_sessions SET level = 'CODE' WHERE merchant_id = $1"
+    )
+
+    assert "<table" in (await doorstep.browser.get("/claim")).text

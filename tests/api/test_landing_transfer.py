@@ -1,0 +1,269 @@
+"""Paying by bank transfer: what to write, the code for banking apps, "I have sent it"."""
+
+import asyncio
+import io
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import zxingcpp
+from PIL import Image
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import PartialPayments
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.merchants import CONFIGURATION
+from tests.support.transfers import taking
+
+# The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
+TODAY = {"sent": "2026-03-02"}
+
+
+@pytest.fixture
+async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    given: dict[str, Any] = {"configuration": taking(PartialPayments(500))}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await doorstep.open()
+        yield doorstep
+
+
+async def test_the_page_has_all_that_a_transfer_needs(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/transfer?want=whole")
+
+    assert (
+        "Kontoinhaber Nordwind Schuhe GmbH IBAN DE02 1203 0000 0000 2020 51 BIC BYLADEM1001"
+        " Betrag 102,40 € Verwendungszweck INV-1001" in read_text(page.text)
+    )
+    copied = re.findall(r'data-copy="([^"]*)"', page.text)
+    assert copied == [
+        "Nordwind Schuhe GmbH", "DE02120300000000202051", "BYLADEM1001", "102,40", "INV-1001",
+    ]  # fmt: skip
+
+
+async def test_the_code_says_the_same(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/transfer?cents=5000")
+    picture = await bank.browser.get("/claim/pay/code.png?cents=5000")
+
+    assert page.text.count('="/claim/pay/code.png?cents=5000"') == 2
+    [read] = zxingcpp.read_barcodes(Image.open(io.BytesIO(picture.content)))
+    assert read.bytes.decode().splitlines() == [
+        "BCD", "002", "1", "SCT", "BYLADEM1001", "Nordwind Schuhe GmbH", "DE02120300000000202051",
+        "EUR50.00", "", "", "INV-1001",
+    ]  # fmt: skip
+    headers = picture.headers
+    assert headers["Content-Type"] == "image/png"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+
+
+async def test_the_pages_links_lead_from_all_of_it_to_the_code_and_on(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/method?want=whole&lang=en")
+    for mark in ('href="/claim/pay/transfer', 'src="/claim/pay/code.png', 'href="/claim/pay/sent'):
+        start = page.text.index(mark) + mark.index('"') + 1
+        address = page.text[start : page.text.index('"', start)].replace("&amp;", "&")
+        answer = await bank.browser.get(address)
+        assert answer.status_code == 200, address
+        if "code.png" not in address:
+            page = answer
+    assert "When did you send it?" in page.text
+    assert "€102.40" in page.text
+
+
+async def test_the_code_is_the_sessions_alone(bank: Doorstep) -> None:
+    assert (await bank.visitor().get("/claim/pay/code.png?want=whole")).status_code == 403
+    assert (await bank.browser.get("/claim/pay/code.png?cents=1")).status_code == 404
+
+
+async def test_a_claim_in_another_currency_has_no_code(
+    resources: Resources, clock: MovableClock
+) -> None:
+    given: dict[str, Any] = {
+        "configuration": taking(), "debtor": {"currency": "USD"}, "definition": None,
+    }  # fmt: skip
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await doorstep.open()
+        page = await doorstep.browser.get("/claim/pay/transfer")
+        picture = await doorstep.browser.get("/claim/pay/code.png")
+
+    assert (page.status_code, "code.png" in page.text) == (200, False)
+    assert picture.status_code == 404
+
+
+async def test_it_is_one_of_the_ways_to_pay_and_the_only_one_without_a_provider(
+    bank: Doorstep, resources: Resources, clock: MovableClock
+) -> None:
+    page = await bank.browser.get("/claim/pay/method?cents=5000")
+    assert 'href="/claim/pay/transfer?cents=5000"' in page.text
+    given: dict[str, Any] = {"key": "hansen", "configuration": CONFIGURATION}
+    async with a_doorstep(resources, clock, **given) as other:
+        await other.open()
+        answer = await other.browser.get("/claim/pay")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        "/claim/pay/transfer?want=whole",
+    )
+
+
+async def test_without_a_bank_account_there_is_no_such_page(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    for path in ("/claim/pay/transfer", "/claim/pay/sent"):
+        answer = await doorstep.browser.get(path)
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
+    assert (await doorstep.browser.get("/claim/pay/code.png")).status_code == 404
+
+
+async def test_i_have_sent_it(bank: Doorstep) -> None:
+    await bank.browser.get("/claim/pay/sent?cents=5000")
+
+    page = await bank.browser.submit("/claim/pay/sent", **TODAY)
+
+    text = read_text(page.text)
+    assert "Wir warten auf Ihre Überweisung 50,00 €" in text
+    assert "Sie haben am 2. März 2026 überwiesen." in text
+    assert "Bis zum Ende des 5. März 2026 schreiben wir Ihnen nicht" in text
+    [event] = (await bank.till.house.events(bank.claim_id))[1:]
+    assert event["claim"]["payment"]["providerName"] == "BANK_TRANSFER"
+    payment = event["claim"]["payment"]
+    back = await bank.browser.get(f"/claim/return/{payment['paymentRequestId']}")
+    assert (back.status_code, back.headers["Location"]) == (303, "/claim/pay/sent")
+    claim = await bank.browser.get("/claim")
+    assert "Ihre Zahlung ist unterwegs." in claim.text
+    assert "/claim/return/" not in claim.text
+
+
+async def test_another_day_is_read_from_three_fields(bank: Doorstep) -> None:
+    await bank.browser.get("/claim/pay/sent?want=whole")
+
+    page = await bank.browser.submit(
+        "/claim/pay/sent", sent="other", on_day="27", on_month="2", on_year="2026"
+    )
+
+    assert "Sie haben am 27. Februar 2026 überwiesen." in read_text(page.text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"sent": "other"}, "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
+        ({"sent": "2026-02-30"}, "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
+        ({"sent": "other", "on_day": "x", "on_month": "2", "on_year": "2026"},
+         "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
+        ({"sent": "2026-03-03"}, "Dieser Tag kommt erst noch."),
+        ({"sent": "other", "on_day": "2", "on_month": "2", "on_year": "2026"},
+         "Eine Überweisung von diesem Tag wäre schon da."),
+    ],
+)  # fmt: skip
+async def test_a_day_that_cannot_be_is_the_fields_error(
+    bank: Doorstep, fields: dict[str, str], said: str
+) -> None:
+    await bank.browser.get("/claim/pay/sent?want=whole")
+
+    page = await bank.browser.submit("/claim/pay/sent", **fields)
+
+    assert page.status_code == 422
+    assert said in page.text
+    assert 'href="#on_day"' in page.text
+    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+
+
+async def test_pressing_often_says_it_once(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
+
+    answers = await asyncio.gather(
+        *(bank.browser.http.post("/claim/pay/sent", data=fields, headers=OWN_FORM)
+          for _ in range(8))
+    )  # fmt: skip
+
+    places = {(answer.status_code, answer.headers["Location"]) for answer in answers}
+    assert places == {(303, "/claim/pay/sent")}
+    assert await bank.till.states() == ["PENDING"]
+    assert (await bank.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await bank.till.count("holds") == 1
+
+
+async def test_a_second_time_is_refused_with_the_reason_and_the_phone(bank: Doorstep) -> None:
+    await bank.till.house.rows(
+        "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind,"
+        " lifted_at) VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz - interval '20 days',"
+        " $4::timestamptz - interval '15 days', 'DEBTOR', $4::timestamptz - interval '15 days')",
+        bank.claim_id, bank.till.resources.ids.new(bank.till.now), bank.till.now,
+    )  # fmt: skip
+    await bank.browser.get("/claim/pay/sent?want=whole")
+
+    page = await bank.browser.submit("/claim/pay/sent", **TODAY)
+
+    assert page.status_code == 409
+    assert "Wir haben in den letzten 30 Tagen schon auf eine Zahlung" in page.text
+    assert 'href="tel:+49401234560"' in page.text
+    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+    assert await bank.till.states() == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"shown": "10239"}, {"shown": "499", "cents": "499"}, {"shown": "5000", "cents": "4000"}],
+)
+async def test_an_amount_changed_in_the_form_announces_nothing(
+    bank: Doorstep, fields: dict[str, str]
+) -> None:
+    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    hidden = read_hidden(page.text, "/claim/pay/sent")
+
+    answer = await bank.browser.post("/claim/pay/sent", **(hidden | TODAY | fields))
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/pay")
+    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+
+
+async def test_a_claim_paid_meanwhile_waits_for_nothing(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    fields = read_hidden(page.text, "/claim/pay/sent") | TODAY | {"shown": "0"}
+    await bank.till.house.pay(bank.claim_id, 10240)
+
+    answer = await bank.browser.post("/claim/pay/sent", **fields)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
+    assert await bank.till.count("holds") == 0
+
+
+async def test_a_foreign_form_announces_nothing(bank: Doorstep) -> None:
+    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
+
+    answers = [
+        await bank.browser.post("/claim/pay/sent", **(fields | {"token": "x"})),
+        await bank.browser.http.post(
+            "/claim/pay/sent", data=fields, headers={"Sec-Fetch-Site": "cross-site"}
+        ),
+    ]
+
+    assert {answer.status_code for answer in answers} == {403}
+    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+
+
+async def test_once_it_is_not_waited_for_any_more_the_claim_can_be_paid(
+    bank: Doorstep, clock: MovableClock
+) -> None:
+    await bank.browser.get("/claim/pay/sent?want=whole")
+    await bank.browser.submit("/claim/pay/sent", **TODAY)
+    await bank.till.house.rows(
+        "UPDATE holds SET since = $2::timestamptz - interval '1 day', until = $2"
+        " WHERE merchant_id = $1",
+        clock.now(),
+    )
+
+    claim = await bank.browser.get("/claim")
+    await bank.browser.get("/claim/pay/method?want=whole")
+    answer = await bank.browser.submit("/claim/pay/method")
+
+    assert 'href="/claim/pay"' in claim.text
+    assert answer.status_code == 303
+    assert await bank.till.states() == ["EXPIRED", "OPEN"]
+
+
+def read_text(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\u00a0", " ").split())

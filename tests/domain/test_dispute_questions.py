@@ -1,0 +1,123 @@
+"""What is asked of a reason, the case number, and by when it is answered."""
+
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.disputes.answer_day import find_answer_day
+from dunwell.disputes.case_number import render_case_number
+from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
+from dunwell.disputes.questions import (
+    LONGEST_LINE,
+    Kind,
+    find_answer_faults,
+    list_questions,
+    needs_message,
+)
+from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.errors import ValidationError
+
+TODAY = date(2026, 3, 2)
+OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)
+
+
+def a_reason(dispute_type: DisputeType) -> Reason:
+    return Reason(dispute_type, dispute_type, {}, is_hidden=False)
+
+
+def find(reason: Reason, message: str | None = "a", **answers: str) -> list[tuple[str, str]]:
+    faults = find_answer_faults(reason, answers, message, TODAY)
+    return [(fault.path, fault.code) for fault in faults]
+
+
+@pytest.mark.parametrize("dispute_type", DisputeType)
+def test_whoever_knows_nothing_more_can_object(dispute_type: DisputeType) -> None:
+    reason = a_reason(dispute_type)
+    expected = [("message", "REQUIRED")] if needs_message(reason) else []
+    assert find(reason, None) == expected
+    assert find(reason, " \n") == expected
+    assert find(reason, "So it is") == []
+
+
+def test_without_a_word_three_reasons_say_nothing() -> None:
+    needing = {each for each in DisputeType if needs_message(a_reason(each))}
+    assert needing == {"AMOUNT_WRONG", "DEFECTIVE", "OTHER"}
+    assert not needs_message(OWN)
+    assert list_questions(OWN) == ()
+
+
+@pytest.mark.parametrize("dispute_type", DisputeType)
+def test_a_question_is_asked_once_and_choices_have_names(dispute_type: DisputeType) -> None:
+    questions = list_questions(a_reason(dispute_type))
+    names = [each.name for each in questions]
+    assert len(names) == len(set(names))
+    assert "message" not in names
+    for question in questions:
+        assert bool(question.choices) is (question.kind is Kind.CHOICE)
+
+
+@pytest.mark.parametrize(
+    ("answers", "faults"),
+    [
+        ({"day": "2026-03-02", "amount": "0", "way": "CASH", "number": "x" * LONGEST_LINE}, []),
+        ({"day": "2026-03-03"}, [("day", "TOO_LATE")]),
+        ({"day": "1949-12-31"}, [("day", "TOO_EARLY")]),
+        ({"day": "2026-02-29"}, [("day", "WRONG_FORMAT")]),
+        ({"day": "?"}, [("day", "WRONG_FORMAT")]),
+        ({"amount": "1.5"}, [("amount", "WRONG_FORMAT")]),
+        ({"amount": "-1"}, [("amount", "WRONG_FORMAT")]),
+        ({"amount": "٣"}, [("amount", "WRONG_FORMAT")]),
+        ({"amount": "1" * 13}, [("amount", "WRONG_FORMAT")]),
+        ({"way": "BARTER"}, [("way", "NOT_ALLOWED")]),
+        ({"number": "x" * (LONGEST_LINE + 1)}, [("number", "TOO_LONG")]),
+        ({"day": "?", "way": "?"}, [("day", "WRONG_FORMAT"), ("way", "NOT_ALLOWED")]),
+    ],
+)
+def test_answers_are_held_to_their_question(
+    answers: dict[str, str], faults: list[tuple[str, str]]
+) -> None:
+    assert find(a_reason(DisputeType.DEBTOR_ALREADY_PAID), **answers) == faults
+
+
+def test_two_thousand_characters_are_the_longest_message() -> None:
+    reason = a_reason(DisputeType.OTHER)
+    assert find(reason, "x" * 2000) == []
+    assert find(reason, "x" * 2001) == [("message", "TOO_LONG")]
+
+
+@given(st.uuids(), st.uuids())
+def test_a_case_number_is_eight_speakable_signs_of_the_id(one: UUID, other: UUID) -> None:
+    number = render_case_number(one)
+    assert len(number) == 9
+    assert number[4] == "-"
+    assert not set(number) & set("ILOU")
+    assert number == render_case_number(one)
+    assert one == other or number != render_case_number(other)
+
+
+@pytest.mark.parametrize(
+    ("opened", "days", "expected"),
+    [
+        ("2026-03-02T09:00", 1, "2026-03-03"),
+        ("2026-03-02T09:00", 10, "2026-03-16"),
+        ("2026-03-06T09:00", 1, "2026-03-09"),
+        # Saturday already where the merchant is.
+        ("2026-03-06T23:30", 1, "2026-03-09"),
+        ("2026-03-07T12:00", 2, "2026-03-10"),
+    ],
+)
+def test_the_answer_is_due_after_business_days_of_the_merchants(
+    opened: str, days: int, expected: str
+) -> None:
+    opened_at = datetime.fromisoformat(opened).replace(tzinfo=UTC)
+    found = find_answer_day(opened_at, days, "Europe/Berlin")
+    assert found == date.fromisoformat(expected)
+
+
+def test_a_dispute_takes_so_many_files_and_no_more() -> None:
+    check_evidence_space(MOST_OF_DISPUTE - 1, 1)
+    with pytest.raises(ValidationError):
+        check_evidence_space(MOST_OF_DISPUTE - 1, 2)

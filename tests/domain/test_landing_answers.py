@@ -1,0 +1,86 @@
+"""What was typed becomes answers; what nobody can read becomes a fault, never a crash."""
+
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.disputes.questions import list_questions
+from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.kit.texts import find_unprintable
+from dunwell.landing.answers import list_fields, pick_fields, read_answers
+from dunwell.landing.disputing import find_reason, list_reasons_for, needs_fact
+from dunwell.landing.session import Level
+from dunwell.merchants.configuration import DisputeReason, Disputes
+
+TODAY = date(2026, 3, 2)
+
+
+def a_reason(dispute_type: DisputeType) -> Reason:
+    return Reason(dispute_type, dispute_type, {}, is_hidden=False)
+
+
+PAID = a_reason(DisputeType.DEBTOR_ALREADY_PAID)
+
+
+def test_fields_become_answers_in_one_form() -> None:
+    fields = {"day_day": " 4 ", "day_month": "2", "day_year": "2026", "amount": "1.102,40 €",
+              "way": "CARD", "message": " so it is\n"}  # fmt: skip
+
+    answered = read_answers(PAID, fields, "EUR", "de", TODAY)
+
+    assert answered.answers == {"day": "2026-02-04", "amount": "110240", "way": "CARD"}
+    assert (answered.message, answered.faults) == ("so it is", [])
+
+
+def test_a_week_is_no_day() -> None:
+    fields = {"day_day": "1", "day_month": "W01", "day_year": "2026"}
+    answered = read_answers(PAID, fields, "EUR", "en", TODAY)
+    assert [(each.path, each.code) for each in answered.faults] == [("day", "WRONG_FORMAT")]
+
+
+def test_only_the_reasons_own_fields_are_kept_without_controls() -> None:
+    form = {"token": "x", "do": "send", "amount": "5", "message": "a\x00b\ud800\nc", "person": "p",
+            "number": " \n"}  # fmt: skip
+    assert pick_fields(PAID, form) == {"amount": "5", "message": "ab\nc"}
+
+
+@given(
+    st.sampled_from(DisputeType),
+    st.dictionaries(
+        st.sampled_from(["day_day", "day_month", "day_year", "amount", "way", "number", "person",
+                         "court", "message"]),
+        st.text(),
+    ),
+)  # fmt: skip
+def test_whatever_is_typed_is_an_answer_or_a_fault(
+    dispute_type: DisputeType, form: dict[str, str]
+) -> None:
+    reason = a_reason(dispute_type)
+    fields = pick_fields(reason, form)
+    assert set(fields) <= set(list_fields(reason))
+    assert list(find_unprintable(fields)) == []
+
+    answered = read_answers(reason, fields, "EUR", "de", TODAY)
+
+    assert set(answered.answers) <= {each.name for each in list_questions(reason)}
+    assert all(answered.answers.values())
+
+
+def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> None:
+    names = [each.name for each in list_reasons_for(Disputes(), Level.LINK)]
+    assert names == ["NOT_MY_DEBT", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID", "OTHER"]
+    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(DisputeType)
+
+
+def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:
+    disputes = Disputes(
+        (DisputeReason("IDENTITY_THEFT", is_hidden=True), DisputeReason("TOO_BIG", {"en": "Big"}))
+    )
+    assert find_reason(disputes, "IDENTITY_THEFT") is None
+    own = find_reason(disputes, "TOO_BIG")
+    assert own is not None
+    assert needs_fact(own)
+    assert [each.name for each in list_reasons_for(disputes, Level.LINK)] == [
+        "NOT_MY_DEBT", "DEBTOR_ALREADY_PAID", "OTHER",
+    ]  # fmt: skip

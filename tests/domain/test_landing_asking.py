@@ -1,0 +1,147 @@
+"""Which plan or deferment a form or an address asks for."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.landing.asking import (
+    Ground,
+    Refused,
+    is_to_be_had,
+    read_carried_plan,
+    read_deferment,
+    read_plan,
+    render_deferment,
+    render_plan,
+)
+from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
+from dunwell.modalities.offers import count_rate, list_offers, list_plans
+
+TODAY = date(2026, 3, 2)
+COUNTED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
+BY_RATE = Modalities(Plans(min_rate_cents=1000), Deferments(max_days=30))
+GROUND = Ground(COUNTED, ClaimFacts(10240), TODAY)
+FREE = Ground(BY_RATE, ClaimFacts(100000), TODAY)
+DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
+
+
+def test_an_offer_is_taken_as_it_stands() -> None:
+    plan = read_plan({"offer": "3"}, GROUND, "EUR", "en")
+
+    assert plan == PlanTerms(3, date(2026, 3, 16))
+
+
+def test_an_offer_begins_on_a_day_of_ones_own() -> None:
+    plan = read_plan({"offer": "3", **DAY}, GROUND, "EUR", "en")
+
+    assert plan == PlanTerms(3, date(2026, 3, 20))
+
+
+@pytest.mark.parametrize(
+    ("rate", "count"), [("50", 20), ("50.01", 20), ("49.99", 21), ("333.33", 4), ("333.34", 3)]
+)
+def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, count: int) -> None:
+    plan = read_plan({"offer": "own", "rate": rate}, FREE, "EUR", "en")
+
+    assert plan == PlanTerms(count, date(2026, 3, 16))
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({}, [Refused.NO_CHOICE]),
+        ({"offer": "4"}, [Refused.CHANGED]),
+        ({"offer": "own", "rate": "fifty"}, [Refused.RATE_UNREADABLE]),
+        ({"offer": "own", "rate": "17.06"}, [Refused.RATE_TOO_SMALL]),
+        ({"offer": "own", "rate": "102.40"}, [Refused.RATE_TOO_GREAT]),
+        ({"offer": "3", "first_day": "20"}, [Refused.DAY_UNREADABLE]),
+        ({"offer": "3", **DAY, "first_month": "2"}, [Refused.DAY_OUT_OF_RANGE]),
+        ({"offer": "3", **DAY, "first_month": "4"}, [Refused.DAY_OUT_OF_RANGE]),
+        ({"offer": "3", **DAY, "first_day": "32"}, [Refused.DAY_UNREADABLE]),
+        ({**DAY, "first_year": "x"}, [Refused.NO_CHOICE, Refused.DAY_UNREADABLE]),
+        ({"count": "4", "first": "2026-03-16"}, [Refused.CHANGED]),
+        ({"count": "3", "first": "2026-04-02"}, [Refused.CHANGED]),
+        ({"count": "3"}, [Refused.CHANGED]),
+        ({"count": "٣", "first": "2026-03-16"}, [Refused.CHANGED]),
+    ],
+)
+def test_what_cannot_be_asked_for_says_every_reason(
+    fields: dict[str, str], refused: list[Refused]
+) -> None:
+    assert read_plan(fields, GROUND, "EUR", "en") == refused
+
+
+def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
+    ground = Ground(COUNTED, ClaimFacts(10240, date(2026, 5, 17)), TODAY)
+
+    assert read_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [Refused.ENDS_TOO_LATE]
+    assert read_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
+
+
+@given(
+    cents=st.integers(2000, 500_000),
+    rate=st.integers(1, 500_000),
+    least=st.integers(1, 5_000),
+)
+def test_the_plan_for_an_amount_never_asks_for_more_a_month(
+    cents: int, rate: int, least: int
+) -> None:
+    bounds = Modalities(Plans(min_rate_cents=least))
+    ground = Ground(bounds, ClaimFacts(cents), TODAY)
+    typed = f"{rate // 100}.{rate % 100:02}"
+
+    plan = read_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
+
+    if not isinstance(plan, PlanTerms):
+        possible = [
+            count_rate(each, ground.facts) for each in list_plans(bounds, ground.facts, TODAY)
+        ]
+        assert rate >= cents or rate < min(possible, default=cents)
+        return
+    assert max(each.amount_cents for each in plan.schedule(cents)) <= rate
+    assert is_to_be_had(plan, ground)
+
+
+def test_what_an_address_carries_is_read_back() -> None:
+    plan, day = PlanTerms(3, date(2026, 3, 16)), DefermentTerms(date(2026, 3, 31))
+
+    assert read_carried_plan(_split(render_plan(plan))) == plan
+    assert read_plan(_split(render_plan(plan)), GROUND, "EUR", "en") == plan
+    assert read_deferment(_split(render_deferment(day)), GROUND) == day
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, Refused.NO_CHOICE),
+        ({"until": "2026-03-17"}, DefermentTerms(date(2026, 3, 17))),
+        ({"until": "own", **{f"until_{k}": v for k, v in (("day", "5"), ("month", "3"),
+                                                           ("year", "2026"))}},
+         DefermentTerms(date(2026, 3, 5))),
+        ({"until": "own"}, Refused.DAY_UNREADABLE),
+        ({"until": "soon"}, Refused.DAY_UNREADABLE),
+        ({"until": "2026-03-02"}, Refused.DAY_OUT_OF_RANGE),
+        ({"until": "2026-04-02"}, Refused.DAY_OUT_OF_RANGE),
+        ({"until": "99999-01-01"}, Refused.DAY_UNREADABLE),
+    ],
+)  # fmt: skip
+def test_a_day_to_pay_later_is_one_within_the_bounds(
+    fields: dict[str, str], expected: Refused | DefermentTerms
+) -> None:
+    assert read_deferment(fields, GROUND) == expected
+
+
+def test_every_offer_on_the_page_can_be_asked_for() -> None:
+    for ground in (GROUND, FREE):
+        for offer in list_offers(ground.modalities, ground.facts, TODAY):
+            assert is_to_be_had(offer.terms, ground)
+            if isinstance(offer.terms, PlanTerms):
+                chosen = read_plan({"offer": str(offer.terms.count)}, ground, "EUR", "en")
+                assert chosen == offer.terms
+
+
+def _split(carried: str) -> dict[str, str]:
+    return dict(part.split("=") for part in carried.split("&"))

@@ -1,0 +1,56 @@
+"""Is a letter's amount one of this claim, and is an address the one on file."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.landing.contacts import find_contact
+from dunwell.landing.letter_sums import LetterSums, is_known_amount
+
+_SUMS = LetterSums("EUR", [120000, 250, 4900], [10000])
+_ON_FILE: Any = {"EMAIL": "Erika.M@example.org", "SMS": "+491711234567"}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "1200", "1.200,00 €", "EUR 1,200.00", "1202,50", "1251,50", "1151,50", "1100", "1 100,00",
+        "\uff11\uff12\uff10\uff10", "01200",
+    ],
+)  # fmt: skip
+def test_an_amount_that_once_stood_open_is_known_however_it_is_written(typed: str) -> None:
+    assert is_known_amount(typed, _SUMS)
+
+
+@pytest.mark.parametrize("typed", ["", "€", "0", "2,50", "49", "1200,01", "100", "-", "120"])
+def test_any_other_amount_is_not(typed: str) -> None:
+    assert not is_known_amount(typed, _SUMS)
+
+
+def test_a_currency_without_minor_units_has_whole_amounts() -> None:
+    assert is_known_amount("¥1,200", LetterSums("JPY", [1200], []))
+    assert not is_known_amount("12", LetterSums("JPY", [1200], []))
+
+
+@pytest.mark.parametrize(
+    ("typed", "channel"),
+    [
+        ("Erika.M@example.org", "EMAIL"),
+        (" erika.m@EXAMPLE.org ", "EMAIL"),
+        ("erika@example.org", None),
+        ("+491711234567", "SMS"),
+        ("0171 123 45 67", "SMS"),
+        ("0049171/1234567", "SMS"),
+        ("0171 123 45 68", None),
+        ("1234567", None),
+        ("", None),
+        ("\x00", None),
+    ],
+)
+def test_an_address_is_recognised_however_it_is_written(typed: str, channel: str | None) -> None:
+    assert find_contact(typed, _ON_FILE) == channel
+
+
+def test_nothing_is_recognised_where_nothing_is_on_file() -> None:
+    assert find_contact("", {}) is None
+    assert find_contact("+491711234567", {"EMAIL": "erika@example.org"}) is None

@@ -1,0 +1,70 @@
+"""Which ways to reach a debtor there are, what may be chosen, and how addresses are read."""
+
+import pytest
+
+from dunwell.landing.preferences import OnFile, WayToReach, choose_ways, read_address
+from dunwell.merchants.configuration import Channel
+from dunwell.notices.notice import NoticeChannel
+
+_ADDRESS = {"street": "Am Markt 1", "postal_code": "20095", "city": "Hamburg"}
+_ALL: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+
+
+def a_way(channel: Channel, suppressed_for: str | None = None) -> WayToReach:
+    return WayToReach(channel, "e@example.org", suppressed_for)
+
+
+def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
+    on_file = OnFile("e@example.org", None, _ADDRESS, None)
+
+    assert on_file.list_addresses(_ALL) == {
+        "EMAIL": "e@example.org", "LETTER": "Am Markt 1, 20095 Hamburg",
+    }  # fmt: skip
+    assert on_file.list_addresses(("SMS", "LETTER")) == {"LETTER": "Am Markt 1, 20095 Hamburg"}
+    assert OnFile(None, None, {"postal_code": "20095"}, None).list_addresses(_ALL) == {}
+
+
+def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:
+    ways = [a_way("EMAIL"), a_way("SMS", "DEBTOR"), a_way("LETTER")]
+
+    chosen = choose_ways(ways, ["SMS", "LETTER"])
+
+    assert chosen is not None
+    assert [way.channel for way in chosen.suppressed] == ["EMAIL"]
+    assert [way.channel for way in chosen.lifted] == ["SMS"]
+
+
+@pytest.mark.parametrize("reason", ["BOUNCE", "MERCHANT", "OPERATOR"])
+def test_a_way_that_others_closed_is_not_counted_and_not_opened(reason: str) -> None:
+    ways = [a_way("EMAIL", reason), a_way("SMS")]
+
+    assert choose_ways(ways, ["EMAIL"]) is None
+    chosen = choose_ways(ways, ["EMAIL", "SMS"])
+    assert chosen is not None
+    assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
+
+
+def test_where_no_way_may_be_chosen_nothing_changes() -> None:
+    chosen = choose_ways([a_way("EMAIL", "BOUNCE")], [])
+    assert chosen is not None
+    assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("channel", "typed", "present", "expected"),
+    [
+        ("EMAIL", " a@b.example ", None, ("a@b.example", None)),
+        ("EMAIL", "Anna <a@b.example>", None, ("Anna <a@b.example>", "WRONG_EMAIL")),
+        ("EMAIL", "", None, ("", "WRONG_EMAIL")),
+        ("EMAIL", "A@B.example", "a@b.example", ("A@B.example", "SAME")),
+        ("SMS", "0151 2345 6789", "+491711234567", ("+4915123456789", None)),
+        ("SMS", "0151 2345 6789", None, ("0151 2345 6789", "WRONG_NUMBER")),
+        ("SMS", "+44 7400 123456", "+491711234567", ("+447400123456", None)),
+        ("SMS", "0171/1234567", "+491711234567", ("0171/1234567", "SAME")),
+        ("SMS", "+49 1", None, ("+49 1", "WRONG_NUMBER")),
+    ],
+)
+def test_an_address_is_read_as_people_write_it(
+    channel: NoticeChannel, typed: str, present: str | None, expected: tuple[str, str | None]
+) -> None:
+    assert read_address(channel, typed, present) == expected

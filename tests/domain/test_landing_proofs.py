@@ -1,0 +1,147 @@
+"""What a way in asks for, and how forgiving it is of what is typed."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.landing.proofs import (
+    AskCode,
+    AskFact,
+    CallUs,
+    Fact,
+    Known,
+    Open,
+    Way,
+    choose_fact,
+    decide_entry,
+    find_code_channel,
+    find_policy,
+    is_proven,
+    read_typed,
+)
+from dunwell.merchants.configuration import Configuration, LandingPage, Proof
+
+_BOTH: Any = {"EMAIL": "erika@example.org", "SMS": "+491711234567"}
+_ALL: tuple[Any, ...] = ("EMAIL", "SMS", "LETTER")
+_FACTS: Any = {
+    "POSTAL_CODE": "20459", "DATE_OF_BIRTH": "1984-03-27", "CUSTOMER_NUMBER": "K-4711 a",
+    "CONTRACT_NUMBER": "Straße 9",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "known", "way"),
+    [
+        ((), Known(_FACTS, _BOTH), Open()),
+        (("POSTAL_CODE",), Known(_FACTS, _BOTH), AskFact("POSTAL_CODE")),
+        (("DATE_OF_BIRTH", "POSTAL_CODE"), Known({"POSTAL_CODE": "1"}, _BOTH),
+         AskFact("POSTAL_CODE")),
+        (("CODE", "POSTAL_CODE"), Known(_FACTS, _BOTH), AskCode("SMS")),
+        (("CODE", "POSTAL_CODE"), Known(_FACTS, {}), AskFact("POSTAL_CODE")),
+        (("POSTAL_CODE",), Known({}, _BOTH), AskCode("SMS")),
+        (("POSTAL_CODE",), Known({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
+        (("POSTAL_CODE",), Known({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
+        (("CODE",), Known(_FACTS, {}), CallUs()),
+    ],
+)  # fmt: skip
+def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
+    policy: tuple[Proof, ...], known: Known, way: Way
+) -> None:
+    assert decide_entry(policy, known, "EMAIL", _ALL) == way
+
+
+@pytest.mark.parametrize(
+    ("link", "channels", "channel"),
+    [
+        ("EMAIL", _ALL, "SMS"),
+        ("SMS", _ALL, "EMAIL"),
+        ("LETTER", _ALL, "EMAIL"),
+        (None, _ALL, "EMAIL"),
+        ("EMAIL", ("EMAIL",), "EMAIL"),
+        ("EMAIL", ("LETTER",), None),
+    ],
+)
+def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
+    link: Any, channels: Any, channel: Any
+) -> None:
+    assert find_code_channel(Known({}, _BOTH), link, channels) == channel
+
+
+@pytest.mark.parametrize(
+    ("fact", "typed"),
+    [
+        ("POSTAL_CODE", "20459"),
+        ("POSTAL_CODE", " 20 459 "),
+        ("POSTAL_CODE", "D-20459"),
+        ("POSTAL_CODE", "\uff12\uff10\uff14\uff15\uff19"),
+        ("CUSTOMER_NUMBER", "k4711A"),
+        ("CUSTOMER_NUMBER", "K 4711-a"),
+        ("CONTRACT_NUMBER", "STRASSE 9"),
+    ],
+)
+def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -> None:
+    read = read_typed(fact, {"fact": typed})
+    assert read is not None
+    assert is_proven(fact, read, Known(_FACTS, {}))
+
+
+@pytest.mark.parametrize(
+    ("fact", "typed"),
+    [("POSTAL_CODE", "20458"), ("POSTAL_CODE", "2045"), ("CUSTOMER_NUMBER", "K-4711")],
+)
+def test_anything_else_is_wrong(fact: Fact, typed: str) -> None:
+    read = read_typed(fact, {"fact": typed})
+    assert read is not None
+    assert not is_proven(fact, read, Known(_FACTS, {}))
+
+
+def test_what_is_not_on_file_is_proven_by_nothing() -> None:
+    assert not is_proven("POSTAL_CODE", "", Known({}, {}))
+    assert not is_proven("POSTAL_CODE", "20459", Known({}, {}))
+
+
+@pytest.mark.parametrize(
+    ("day", "month", "year", "read"),
+    [
+        ("27", "3", "1984", "1984-03-27"),
+        (" 27 ", "03", "1984", "1984-03-27"),
+        ("31", "2", "1984", None),
+        ("27", "March", "1984", None),
+        ("", "", "", None),
+        ("1", "1", "99999", None),
+    ],
+)
+def test_a_birth_date_is_a_day_there_was(day: str, month: str, year: str, read: str | None) -> None:
+    form = {"born_day": day, "born_month": month, "born_year": year}
+    assert read_typed("DATE_OF_BIRTH", form) == read
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "---", "\u2028"])
+def test_nothing_that_counts_is_a_slip(typed: str) -> None:
+    assert read_typed("POSTAL_CODE", {"fact": typed}) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "facts", "fact"),
+    [
+        ((), _FACTS, "POSTAL_CODE"),
+        (("CODE",), _FACTS, "POSTAL_CODE"),
+        (("CUSTOMER_NUMBER",), _FACTS, "CUSTOMER_NUMBER"),
+        (("CUSTOMER_NUMBER",), {"POSTAL_CODE": "20459"}, None),
+        ((), {"CONTRACT_NUMBER": "9"}, "CONTRACT_NUMBER"),
+        ((), {}, None),
+    ],
+)
+def test_an_open_session_is_raised_by_the_merchants_facts_or_the_usual_ones(
+    policy: tuple[Proof, ...], facts: Any, fact: Fact | None
+) -> None:
+    assert choose_fact(policy, Known(facts, _BOTH)) == fact
+
+
+def test_a_link_of_no_communication_asks_as_an_e_mails_does() -> None:
+    page = LandingPage(verification={"EMAIL": ("POSTAL_CODE",), "SMS": ("CODE",)})
+    configuration = Configuration("de", "Europe/Berlin", "EUR", landing_page=page)
+
+    policies = [find_policy(configuration, channel) for channel in (None, "EMAIL", "SMS", "LETTER")]
+
+    assert policies == [("POSTAL_CODE",), ("POSTAL_CODE",), ("CODE",), ()]

@@ -1,0 +1,182 @@
+"""What a debtor's messages say: in both languages, complete, and only what they were given."""
+
+import re
+from datetime import UTC, date, datetime
+
+import pytest
+
+from dunwell.landing.notice_facts import (
+    ChangeCodeFacts,
+    ChangeNoticeFacts,
+    CodeFacts,
+    DefermentFacts,
+    Facts,
+    LinkFacts,
+    PlanFacts,
+    ReceiptFacts,
+    RejectionFacts,
+)
+from dunwell.landing.notices import NOTICE_TEMPLATES, NoticeWriter
+from dunwell.landing.wording import load_languages
+from dunwell.merchants.account import Merchant
+from dunwell.messages.gsm import count_parts
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.notices.notice import Addressee, Notice, NoticeChannel
+from dunwell.notices.secrets import NOTICE_CODE_MASK
+from tests.support.merchants import CONFIGURATION
+
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+APRIL, MAY = date(2026, 4, 1), date(2026, 5, 1)
+RECEIPT = ReceiptFacts("INV-1001", "EUR", 5000, AT, "tx_1_2", "Sandbox", 5240)
+PLAN = PlanFacts("INV-1001", "EUR", ((APRIL, 5120), (MAY, 5620)), 500, is_approved=True)
+DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=True)
+CHANGE = ChangeNoticeFacts("EMAIL", AT, "e***@example.org")
+ALL: list[Facts] = [
+    CodeFacts(), LinkFacts(), RECEIPT, PLAN, DEFERMENT, ChangeCodeFacts(), CHANGE,
+    ChangeNoticeFacts("SMS", AT, None),
+    RejectionFacts("INV-1001", is_plan=True, reason="Zu wenig."),
+    RejectionFacts("INV-1001", is_plan=False, reason=None),
+    PlanFacts("INV-1001", "EUR", ((APRIL, 5120),), 0, is_approved=False),
+    DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=False),
+]  # fmt: skip
+BY_SMS: list[Facts] = [
+    CodeFacts(), LinkFacts(), ChangeCodeFacts(), CHANGE, ChangeNoticeFacts("SMS", AT, None),
+]  # fmt: skip
+HOSTILE = (
+    'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
+)
+WRITER = NoticeWriter(load_languages(), "https://pay.nordwind.example")
+
+
+def write(
+    facts: Facts, language: str = "de", channel: NoticeChannel = "EMAIL", name: str = "Nordwind"
+) -> Notice:
+    merchant = Merchant(1, "nordwind", name, True, 1, CONFIGURATION, None)
+    return WRITER.write(merchant, Addressee(7, channel, "erika@example.org", language), facts)
+
+
+def body(notice: Notice) -> str:
+    """The text above its footer."""
+    return notice.body_text.partition("\n\n--\n")[0]
+
+
+def read_html(notice: Notice) -> str:
+    """The words of the HTML's body, on one line."""
+    assert notice.body_html is not None
+    [main] = re.findall("<main>(.*)</main>", notice.body_html, re.DOTALL)
+    return " ".join(re.sub("<[^>]*>", " ", main).split())
+
+
+def test_a_code_reads_like_this() -> None:
+    notice = write(CodeFacts(), "en")
+    assert notice.subject == "Your code for Nordwind"
+    assert body(notice).split("\n\n")[:2] == [
+        f"Your code: {NOTICE_CODE_MASK}",
+        "Enter it within 10 minutes on the page that asked for it.",
+    ]
+    assert notice.body_html is not None
+    assert f"<strong>{NOTICE_CODE_MASK}</strong>" in notice.body_html
+
+
+def test_a_receipt_says_what_its_page_says() -> None:
+    assert body(write(RECEIPT)).split("\n\n")[1].splitlines() == [
+        "- Bezahlt: 50,00\N{NO-BREAK SPACE}€",
+        "- An: Nordwind Schuhe GmbH",
+        "- Für: INV-1001",
+        "- Am: 2. März 2026, 10:00 MEZ",
+        "- Bezahlt mit: Sandbox",
+        "- Zahlungsnummer: tx_1_2",
+        "- Noch zu zahlen: 52,40\N{NO-BREAK SPACE}€",
+    ]
+
+
+def test_a_plan_names_every_day_and_what_it_costs() -> None:
+    text = body(write(PLAN, "en"))
+    assert "- April 1, 2026: €51.20\n- May 1, 2026: €56.20\n" in text
+    assert "Together that is €107.40. This includes €5.00 for the plan." in text
+
+
+def test_a_request_is_not_told_as_an_agreement() -> None:
+    asked = ALL[-2:]
+    given: list[Facts] = [PLAN, DEFERMENT]
+    assert all("request" in str(write(each, "en").subject) for each in asked)
+    assert all("no reminders" not in body(write(each, "en")) for each in asked)
+    assert all("no reminders" in body(write(each, "en")) for each in given)
+
+
+@pytest.mark.parametrize("facts", ALL, ids=lambda facts: f"{facts.template}")
+def test_text_and_html_say_the_same_in_both_languages(facts: Facts) -> None:
+    for language in ("de", "en"):
+        notice = write(facts, language)
+        text = " ".join(re.sub("^- ", "", body(notice), flags=re.MULTILINE).split())
+        assert read_html(notice).replace(" .", ".").replace(" :", ":") == text
+        assert notice.body_html is not None
+        assert f'<html lang="{language}"' in notice.body_html
+        assert "Nordwind Schuhe GmbH" in notice.body_text
+    assert write(facts, "de").body_text != write(facts, "en").body_text
+    assert write(facts, "fr").body_text == write(facts, "en").body_text
+
+
+@pytest.mark.parametrize("facts", BY_SMS, ids=lambda facts: f"{facts.template}")
+def test_an_sms_is_one_part_of_plain_letters(facts: Facts) -> None:
+    for language in ("de", "en"):
+        notice = write(facts, language, "SMS")
+        assert (notice.subject, notice.body_html) == (None, None)
+        assert notice.body_text.startswith("Nordwind: ")
+        parts = count_parts(notice.body_text)
+        assert (parts.alphabet, parts.count) == ("GSM-7", 1)
+
+
+def test_a_name_in_typographers_characters_makes_an_sms_no_dearer() -> None:
+    name = "\u201eNord\u00a0Wind\u201c \u2013 Schuhe\u2026"
+    text = write(CodeFacts(), channel="SMS", name=name).body_text
+    assert text.startswith('"Nord Wind" - Schuhe...: Ihr Code')
+    assert count_parts(text).alphabet == "GSM-7"
+
+
+def test_what_makes_no_sms_is_a_fault_of_the_page() -> None:
+    for facts in (RECEIPT, PLAN, DEFERMENT):
+        with pytest.raises(LookupError):
+            write(facts, channel="SMS")
+
+
+def test_only_the_kinds_that_bear_a_secret_have_its_mask() -> None:
+    for facts in ALL:
+        text = write(facts).body_text
+        assert (NOTICE_CODE_MASK in text) == isinstance(facts, CodeFacts | ChangeCodeFacts)
+        assert (TOKEN_MASK in text) == isinstance(facts, LinkFacts)
+
+
+def test_a_link_is_one_in_html_and_nothing_else_is() -> None:
+    address = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
+    for facts in ALL:
+        links = re.findall('href="([^"]*)"', str(write(facts).body_html))
+        assert links == ([address] if isinstance(facts, LinkFacts) else [])
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_no_value_marks_up_or_injects_anything(language: str) -> None:
+    hostile: list[Facts] = [
+        ReceiptFacts(HOSTILE, "EUR", 1, AT, HOSTILE, HOSTILE, 0),
+        PlanFacts(HOSTILE, "EUR", ((APRIL, 1),), 0, is_approved=True),
+        DefermentFacts(HOSTILE, "EUR", 1, APRIL, is_approved=True),
+        ChangeNoticeFacts("EMAIL", AT, HOSTILE),
+        RejectionFacts(HOSTILE, is_plan=True, reason=HOSTILE),
+        CodeFacts(),
+    ]
+    for facts in hostile:
+        notice = write(facts, language, name=HOSTILE)
+        assert notice.subject is not None
+        assert notice.subject.isprintable()
+        html = str(notice.body_html)
+        assert not re.search(r"<img|<a |<strong>b|<em>", html)
+        if not isinstance(facts, CodeFacts):
+            assert "**b** [l](https://e.example) {{ 0 }} {% x %}" in body(notice)
+            assert "\nBcc" not in notice.body_text
+    sms = write(CodeFacts(), language, "SMS", name=HOSTILE)
+    assert "\n" not in sms.body_text
+
+
+def test_every_template_is_written_by_a_kind() -> None:
+    names = {f"{facts.template}.md" for facts in ALL} | {f"{each.template}.txt" for each in BY_SMS}
+    assert {path.name for path in NOTICE_TEMPLATES.iterdir()} == names

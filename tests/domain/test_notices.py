@@ -1,0 +1,148 @@
+"""How many notices go out, what becomes of one, and the secrets it bears."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.messages.links import TOKEN_MASK, derive_token
+from dunwell.notices.notice import MOST_AN_HOUR, Kind, TooMany, decide_limit, heeds_suppression
+from dunwell.notices.secrets import (
+    NOTICE_CODE_MASK,
+    derive_notice_code,
+    derive_notice_token,
+    is_notice_code,
+    unmask,
+)
+from dunwell.notices.settlement import (
+    Settlement,
+    Standing,
+    decide_no_call,
+    decide_settlement,
+)
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+KEYS = KeyRing(b"k" * 32)
+NOTICE_ID = UUID(int=7)
+MINUTE = timedelta(minutes=1)
+
+
+def test_five_of_a_kind_go_out_in_an_hour() -> None:
+    asked = [NOW - minutes * MINUTE for minutes in (59, 40, 30, 20)]
+
+    assert MOST_AN_HOUR == 5
+    assert decide_limit(asked, NOW) is None
+    assert decide_limit([*asked, NOW], NOW) == TooMany(NOW + MINUTE)
+
+
+def test_what_was_asked_for_an_hour_ago_does_not_count() -> None:
+    assert decide_limit([NOW - 60 * MINUTE] * 5, NOW) is None
+
+
+def test_the_next_may_be_asked_for_when_few_enough_are_left() -> None:
+    asked = [NOW - minutes * MINUTE for minutes in (1, 2, 3, 4, 5, 6, 7)]
+
+    again = decide_limit(asked, NOW)
+
+    assert again == TooMany(NOW + 55 * MINUTE)
+    assert decide_limit(asked, NOW + 55 * MINUTE) is None
+
+
+def test_only_what_is_waited_for_goes_to_suppressed_addresses() -> None:
+    assert {kind for kind in Kind if not heeds_suppression(kind)} == {
+        Kind.CODE, Kind.LINK, Kind.CHANGE_CODE,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries", "expected"),
+    [
+        (Accepted(), 1, Settlement("ACCEPTED")),
+        (Permanent("no such mailbox"), 1, Settlement("FAILED", failure="no such mailbox")),
+        (Temporary(0), 1, Settlement("PLANNED", NOW + timedelta(seconds=5))),
+        (Temporary(0), 3, Settlement("PLANNED", NOW + timedelta(seconds=20))),
+        (Temporary(60), 1, Settlement("PLANNED", NOW + MINUTE)),
+        (Temporary(0), 8, Settlement("FAILED", failure="not taken in time")),
+        (Temporary(600), 1, Settlement("FAILED", failure="not taken in time")),
+        (Unanswered(is_repeatable=True), 1, Settlement("HANDED_OVER", NOW + 5 * MINUTE / 60)),
+        (Unanswered(is_repeatable=True), 8, Settlement("UNKNOWN")),
+        (Unanswered(is_repeatable=False), 1, Settlement("UNKNOWN")),
+    ],
+)
+def test_what_an_answer_means(
+    answer: Outcome | Unanswered, tries: int, expected: Settlement
+) -> None:
+    expires_at = NOW + 10 * MINUTE
+    assert decide_settlement(answer, tries=tries, expires_at=expires_at, now=NOW) == expected
+
+
+def test_pauses_end_at_ten_minutes() -> None:
+    settlement = decide_settlement(Temporary(0), tries=99, expires_at=NOW + 99 * MINUTE, now=NOW)
+    assert settlement.due_at == NOW + 10 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("was_handed_over", "is_suppressed", "is_repeatable", "minutes", "expected"),
+    [
+        (False, False, True, 1, None),
+        (False, False, False, 1, None),
+        (True, False, True, 1, None),
+        (True, False, False, 1, Settlement("UNKNOWN")),
+        (True, True, True, 1, Settlement("UNKNOWN")),
+        (True, False, True, 0, Settlement("UNKNOWN")),
+        (True, False, None, 1, Settlement("UNKNOWN")),
+        (False, True, True, 1, Settlement("FAILED", failure="suppressed")),
+        (False, False, True, 0, Settlement("FAILED", failure="not taken in time")),
+        (False, False, None, 1, Settlement("FAILED", failure="the merchant has no such channel")),
+    ],
+)
+def test_why_a_channel_is_not_called(
+    was_handed_over: bool, is_suppressed: bool, is_repeatable: bool | None, minutes: int,
+    expected: Settlement | None,
+) -> None:  # fmt: skip
+    expires_at = NOW + minutes * MINUTE
+    standing = Standing(was_handed_over, is_suppressed, is_repeatable, expires_at)
+    assert decide_no_call(standing, NOW) == expected
+
+
+def test_a_code_is_six_digits_each_as_likely_as_the_others() -> None:
+    codes = [derive_notice_code(KEYS, UUID(int=number)) for number in range(10_000)]
+
+    assert all(len(code) == 6 and code.isdecimal() and code.isascii() for code in codes)
+    for place in range(6):
+        counts = Counter(code[place] for code in codes)
+        # A thousand each; four standard deviations are 120.
+        assert all(880 < counts[digit] < 1120 for digit in "0123456789")
+
+
+def test_codes_and_tokens_are_the_keys_and_the_notices_own() -> None:
+    other = KeyRing(b"x" * 32)
+    assert derive_notice_code(KEYS, NOTICE_ID) != derive_notice_code(other, NOTICE_ID)
+    assert derive_notice_token(KEYS, NOTICE_ID) != derive_notice_token(other, NOTICE_ID)
+    assert derive_notice_token(KEYS, NOTICE_ID) != derive_notice_token(KEYS, UUID(int=8))
+    assert derive_notice_token(KEYS, NOTICE_ID) != derive_token(KEYS, NOTICE_ID)
+
+
+def test_a_code_is_known_again_however_it_is_grouped() -> None:
+    code = derive_notice_code(KEYS, NOTICE_ID)
+    wrong = f"{(int(code) + 1) % 10**6:06d}"
+
+    for typed in (code, f" {code[:3]} {code[3:]}\n", f"{code[:3]}-{code[3:]}"):
+        assert is_notice_code(KEYS, NOTICE_ID, typed)
+    for typed in ("", wrong, code[:5], f"{code}0", "äöü", "\x00" * 6, "\u0661" * 6):
+        assert not is_notice_code(KEYS, NOTICE_ID, typed)
+
+
+def test_a_notice_shows_its_own_secret_and_no_other() -> None:
+    code, token = derive_notice_code(KEYS, NOTICE_ID), derive_notice_token(KEYS, NOTICE_ID)
+    text = f"{NOTICE_CODE_MASK} {TOKEN_MASK}"
+
+    assert (len(NOTICE_CODE_MASK), len(TOKEN_MASK)) == (len(code), len(token))
+    assert unmask(KEYS, Kind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    assert unmask(KEYS, Kind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    assert unmask(KEYS, Kind.LINK, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
+    for kind in (Kind.RECEIPT, Kind.CONFIRMATION, Kind.CHANGE_NOTICE):
+        assert unmask(KEYS, kind, NOTICE_ID, text) == text

@@ -1,0 +1,175 @@
+"""What a debtor may pay at once: all, a part within the bounds, items with their fees."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.claims.balance import Item, allocate
+from dunwell.landing.choosing import Options, Refused, read_choice, render_choice
+from dunwell.merchants.configuration import PartialPayments
+from dunwell.payments.choice import (
+    Bounds,
+    Choice,
+    ChoiceKind,
+    allow_rate,
+    choose_items,
+    find_bounds,
+    list_groups,
+    may_pay,
+    sum_outstanding,
+)
+
+ITEMS = (
+    Item(1, 0, "PRIMARY", 10000),
+    Item(2, 1, "PRIMARY", 4000),
+    Item(3, 2, "DUNNING_FEE", 250, fee_of=2),
+    Item(4, 3, "COLLECTION_FEE", 900),
+)
+BOTH = PartialPayments(500, items=True)
+
+
+def whole(cents: int) -> Choice:
+    return Choice(ChoiceKind.WHOLE, cents)
+
+
+def part(cents: int) -> Choice:
+    return Choice(ChoiceKind.PART, cents)
+
+
+def of_items(cents: int, *item_ids: int) -> Choice:
+    return Choice(ChoiceKind.ITEMS, cents, item_ids)
+
+
+@pytest.mark.parametrize(
+    ("partial", "choice", "is_taken"),
+    [
+        (None, whole(15150), True),
+        (None, whole(15149), False),
+        (None, part(15149), False),
+        (None, of_items(10000, 1), False),
+        (BOTH, part(500), True),
+        (BOTH, part(499), False),
+        (BOTH, part(15150), True),
+        (BOTH, part(15151), False),
+        (BOTH, part(0), False),
+        (BOTH, part(-500), False),
+        (BOTH, of_items(10000, 1), True),
+        (BOTH, of_items(9999, 1), False),
+        (BOTH, of_items(4250, 2, 3), True),
+        (BOTH, of_items(4000, 2), False),
+        (BOTH, of_items(250, 3), False),
+        (BOTH, of_items(10900, 1, 4), True),
+        (BOTH, of_items(0), False),
+        (BOTH, of_items(10000, 9), False),
+        (BOTH, Choice(ChoiceKind.WHOLE, 15150, (1,)), False),
+        (PartialPayments(500), of_items(10000, 1), False),
+        (PartialPayments(items=True), part(500), False),
+    ],
+)
+def test_only_what_the_merchant_takes_can_be_paid(
+    partial: PartialPayments | None, choice: Choice, is_taken: bool
+) -> None:
+    assert may_pay(partial, ITEMS, choice) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("least", "bounds"),
+    [(500, Bounds(500, 15150)), (15149, Bounds(15149, 15150)), (15150, None), (20000, None)],
+)
+def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
+    least: int, bounds: Bounds | None
+) -> None:
+    assert find_bounds(PartialPayments(least), ITEMS) == bounds
+
+
+@pytest.mark.parametrize(
+    ("partial", "rate_cents", "taken"),
+    [
+        (None, None, None),
+        (BOTH, None, BOTH),
+        (None, 3414, PartialPayments(3414)),
+        (BOTH, 3414, BOTH),
+        (BOTH, 300, PartialPayments(300, items=True)),
+        (PartialPayments(items=True), 3414, PartialPayments(3414, items=True)),
+    ],
+)
+def test_the_next_rate_of_a_plan_can_be_paid_whatever_else_is_taken(
+    partial: PartialPayments | None, rate_cents: int | None, taken: PartialPayments | None
+) -> None:
+    assert allow_rate(partial, rate_cents) == taken
+
+
+def test_a_fee_goes_with_its_item_until_that_is_paid() -> None:
+    assert [group.item_ids for group in list_groups(BOTH, ITEMS)] == [(1,), (2, 3), (4,)]
+    paid = [replace(item, allocated_cents=4000) if item.item_id == 2 else item for item in ITEMS]
+    assert [group.item_ids for group in list_groups(BOTH, paid)] == [(1,), (3,), (4,)]
+
+
+def test_a_fee_of_a_fee_is_there_once() -> None:
+    items = [*ITEMS, Item(5, 4, "COLLECTION_FEE", 100, fee_of=3)]
+    ids = [item_id for group in list_groups(BOTH, items) for item_id in group.item_ids]
+    assert sorted(ids) == [1, 2, 3, 4, 5]
+
+
+def test_one_item_alone_is_no_choice() -> None:
+    assert list_groups(BOTH, ITEMS[1:3]) == []
+
+
+def test_choosing_a_fee_chooses_its_item_too() -> None:
+    groups = list_groups(BOTH, ITEMS)
+    assert choose_items(groups, [3]) == of_items(4250, 2, 3)
+    assert choose_items(groups, [1, 1, 4]) == of_items(10900, 1, 4)
+    assert choose_items(groups, [1, 99]) is None
+    assert choose_items(groups, []) is None
+
+
+def test_the_items_a_payment_was_made_for_are_paid_first() -> None:
+    assert allocate(ITEMS, 4250, "COSTS_FIRST", (2, 3)) == {3: 250, 2: 4000}
+    assert allocate(ITEMS, 5000, "COSTS_FIRST", (2, 3)) == {3: 250, 2: 4000, 4: 750}
+    assert allocate(ITEMS, 4250, "PRIMARY_FIRST", (2, 3)) == {2: 4000, 3: 250}
+
+
+@given(st.sets(st.sampled_from([1, 2, 3, 4])), st.integers(1, 20000))
+def test_whatever_a_payment_is_made_for_no_cent_is_lost(first: set[int], cents: int) -> None:
+    shares = allocate(ITEMS, cents, "COSTS_FIRST", first)
+    assert sum(shares.values()) == min(cents, sum_outstanding(ITEMS))
+    assert all(0 < share <= ITEMS[item_id - 1].value_cents for item_id, share in shares.items())
+
+
+OPTIONS = Options(15150, Bounds(500, 15150), list_groups(BOTH, ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("query", "choice"),
+    [
+        ({}, whole(15150)),
+        ({"want": ["whole"]}, whole(15150)),
+        ({"want": ["part"], "amount": ["50,00"]}, part(5000)),
+        ({"want": ["part"], "amount": ["151,50"]}, whole(15150)),
+        ({"want": ["part"], "amount": ["4,99"]}, Refused.TOO_SMALL),
+        ({"want": ["part"], "amount": ["151,51"]}, Refused.TOO_GREAT),
+        ({"want": ["part"], "amount": ["fifty"]}, Refused.UNREADABLE),
+        ({"want": ["part"]}, Refused.UNREADABLE),
+        ({"want": ["items"], "item": ["2"]}, of_items(4250, 2, 3)),
+        ({"want": ["items"], "item": ["1", "2", "4"]}, whole(15150)),
+        ({"want": ["items"]}, Refused.NO_ITEM),
+        ({"want": ["items"], "item": ["x"]}, Refused.NO_ITEM),
+        ({"cents": ["5000"]}, part(5000)),
+        ({"cents": ["499"]}, Refused.CHANGED),
+        ({"cents": ["-5000"]}, Refused.CHANGED),
+        ({"cents": ["1e9"]}, Refused.CHANGED),
+        ({"items": ["2,3"]}, of_items(4250, 2, 3)),
+        ({"items": ["9"]}, Refused.CHANGED),
+        ({"items": ["2;DROP"]}, Refused.CHANGED),
+    ],
+)
+def test_an_address_says_a_choice(query: dict[str, list[str]], choice: Choice | Refused) -> None:
+    assert read_choice(query, OPTIONS, "EUR", "de") == choice
+
+
+@pytest.mark.parametrize("choice", [whole(15150), part(5000), of_items(4250, 2, 3)])
+def test_a_choice_is_carried_from_page_to_page(choice: Choice) -> None:
+    name, _, value = render_choice(choice).partition("=")
+    assert read_choice({name: [value]}, OPTIONS, "EUR", "de") == choice

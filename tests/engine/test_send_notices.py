@@ -1,0 +1,262 @@
+"""Notices on their way out: at once, once, and whatever a channel or a worker does meanwhile."""
+
+import asyncio
+import re
+from datetime import UTC, date, datetime, timedelta
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+import msgspec
+from litestar import Litestar
+from litestar.testing import AsyncTestClient
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
+from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.notice_facts import CodeFacts, DefermentFacts, LinkFacts
+from dunwell.messages.channel import Permanent, Temporary
+from dunwell.messages.suppression import suppress
+from dunwell.notices.secrets import derive_notice_code, derive_notice_token
+from dunwell.notices.sender import NoticeSender
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import ScriptedChannel
+from tests.support.notices import Asker, an_asker
+
+DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
+LEASE = timedelta(seconds=91)
+
+
+class Desk:
+    """A worker with gated channels. It can die: its calls do not come back."""
+
+    def __init__(self, asker: Asker, post: Post, *, is_open: bool = True) -> None:
+        self.gate = asyncio.Event()
+        if is_open:
+            self.gate.set()
+        channels = [GatedChannel(post, "EMAIL", self.gate), GatedChannel(post, "SMS", self.gate)]
+        self.sender = NoticeSender(asker.house.resources, channels)
+
+    async def run(self) -> None:
+        while await self.sender.run_once() or not self.sender.is_idle:
+            pass
+
+
+async def _run_until_called(sender: NoticeSender, post: Post, calls: int) -> None:
+    while post.calls.total() < calls:
+        await sender.run_once()
+
+
+def _find(resources: Resources, ending: str) -> list[bytes]:
+    """The outbox's files."""
+    folder = Path(resources.settings.data_dir)
+    return [path.read_bytes() for path in sorted(folder.rglob(f"*.{ending}"))]
+
+
+def _mails(resources: Resources) -> list[EmailMessage]:
+    return [message_from_bytes(each, policy=policy.default) for each in _find(resources, "eml")]
+
+
+async def test_a_code_is_in_the_mail_and_not_in_the_database(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    await asker.run(OutboxEmail(resources.settings.data_dir))
+    [mail] = _mails(resources)
+    code = derive_notice_code(resources.keys, notice_id)
+    for kind in ("plain", "html"):
+        body = mail.get_body((kind,))
+        assert body is not None
+        assert code in body.get_content()
+    assert (mail["To"], mail["Subject"]) == ("erika@example.org", "Ihr Code für Nordwind")
+    assert "claims@nordwind.example" in mail["From"]
+    assert mail["Reply-To"] == "hilfe@nordwind.example"
+    [row] = await asker.rows()
+    assert (row["state"], row["settled_at"], row["due_at"]) == ("ACCEPTED", clock.now(), None)
+    assert code not in str(dict(row))
+
+
+async def test_an_sms_bears_its_link_in_one_part(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned(LinkFacts(), channel="SMS")
+    await asker.run(OutboxSms(resources.settings.data_dir))
+    [record] = [msgspec.json.decode(each) for each in _find(resources, "json")]
+    token = derive_notice_token(resources.keys, notice_id)
+    assert record["text"] == f"Nordwind: Ihr angeforderter Link: http://127.0.0.1:8000/q/{token}"
+    assert (record["sender"], record["recipient"]) == ("Nordwind", "+4915112345678")
+    assert (record["alphabet"], record["parts"]) == ("GSM-7", 1)
+
+
+async def test_the_outbox_page_shows_it_as_any_message(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    await asker.run(OutboxEmail(resources.settings.data_dir))
+    app = Litestar(list(outbox_routes(resources)), openapi_config=None)
+    async with AsyncTestClient(app) as client:
+        listed = (await client.get("/outbox")).text
+        [address] = re.findall(f'href="([^"]*{notice_id})"', listed)
+        shown = (await client.get(address)).text
+    assert "Ihr Code für Nordwind" in listed
+    assert derive_notice_code(resources.keys, notice_id) in shown
+
+
+async def test_a_notice_goes_out_at_night_on_a_holiday_and_tells_no_merchant(
+    resources: Resources, clock: MovableClock
+) -> None:
+    clock.move_to(datetime(2026, 4, 5, 1, 30, tzinfo=UTC))
+    asker = await an_asker(resources, clock)
+    await asker.planned(DEFERMENT)
+    await asker.run()
+    assert await asker.states() == [("ACCEPTED", None)]
+    assert await asker.house.events(asker.claim_id) == []
+    assert await asker.house.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
+    assert await asker.house.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
+
+
+async def test_a_busy_channel_is_tried_again_as_long_as_the_code_is_good(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    channel = ScriptedChannel([Temporary(60)] * 10)
+    await asker.planned()
+    for _ in range(12):
+        await asker.run(channel)
+        clock.advance(timedelta(seconds=60))
+    assert await asker.states() == [("FAILED", "not taken in time")]
+    assert len(channel.sent) == 7
+    assert len({message.communication_id for message in channel.sent}) == 1
+
+
+async def test_a_refusal_for_good_is_the_end(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    channel = ScriptedChannel([Permanent("no such mailbox")])
+    await asker.planned()
+    await asker.run(channel)
+    clock.advance(timedelta(days=1))
+    await asker.run(channel)
+    assert await asker.states() == [("FAILED", "no such mailbox")]
+    assert len(channel.sent) == 1
+
+
+async def test_what_nobody_took_up_in_time_is_not_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned()
+    clock.advance(timedelta(minutes=10))
+    channel = ScriptedChannel()
+    await asker.run(channel)
+    assert await asker.states() == [("FAILED", "not taken in time")]
+    assert channel.sent == []
+
+
+async def test_an_address_suppressed_meanwhile_gets_its_code_and_no_confirmation(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned(DEFERMENT)
+    await asker.planned(CodeFacts())
+    async with asker.house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    channel = ScriptedChannel()
+    await asker.run(channel)
+    assert await asker.states() == [("FAILED", "suppressed"), ("ACCEPTED", None)]
+    assert len(channel.sent) == 1
+
+
+async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    post = Post({"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]})
+    await asker.planned()
+    await asker.planned(channel="SMS")
+    desk = Desk(asker, post)
+    await desk.run()
+    assert await asker.states() == [("HANDED_OVER", None), ("UNKNOWN", None)]
+    clock.advance(timedelta(seconds=5))
+    await desk.run()
+    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    assert post.faults == []
+
+
+async def test_what_a_dead_worker_had_under_way_is_taken_up_after_its_lease(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    post = Post()
+    email_id = await asker.planned()
+    sms_id = await asker.planned(channel="SMS")
+    dead, living = Desk(asker, post, is_open=False), Desk(asker, post)
+    await _run_until_called(dead.sender, post, 2)
+    assert await living.sender.run_once() == 0
+    clock.advance(LEASE)
+    await living.run()
+    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    assert post.calls == {email_id: 2, sms_id: 1}
+    # The dead one's answers come after all: they change nothing.
+    dead.gate.set()
+    await dead.sender.close()
+    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    assert post.faults == []
+
+
+async def test_a_worker_that_died_before_its_call_leaves_nothing_behind_but_a_wait(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned()
+    await asker.house.rows(
+        "UPDATE debtor_notices SET state = 'HANDED_OVER', due_at = $2, lease_id = notice_id,"
+        " tries = 1 WHERE merchant_id = $1",
+        clock.now() + LEASE,
+    )
+    channel = ScriptedChannel()
+    await asker.run(channel)
+    assert channel.sent == []
+    clock.advance(LEASE)
+    await asker.run(channel)
+    assert await asker.states() == [("ACCEPTED", None)]
+    assert len(channel.sent) == 1
+
+
+async def test_two_workers_send_each_notice_once(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    claims = await asker.house.create(*(f"INV-{n}" for n in range(30)))
+    for claim_id in claims:
+        await Asker(asker.house, claim_id, asker.writer).planned(channel="SMS")
+    post = Post()
+    await asyncio.gather(*(Desk(asker, post).run() for _ in range(2)))
+    assert sorted(post.calls.values()) == [1] * 30
+    assert await asker.states() == [("ACCEPTED", None)] * 30
+
+
+async def test_a_channel_that_hangs_holds_up_no_other_and_no_other_merchant(
+    resources: Resources, clock: MovableClock
+) -> None:
+    slow = await an_asker(resources, clock, key="slow")
+    for claim_id in await slow.house.create(*(f"INV-{n}" for n in range(20))):
+        await Asker(slow.house, claim_id, slow.writer).planned(channel="SMS")
+    clock.advance(timedelta(seconds=1))
+    await slow.planned()
+    swift = await an_asker(resources, clock, key="swift")
+    await swift.planned()
+    post, swift_post = Post(), Post()
+    gate, opened = asyncio.Event(), asyncio.Event()
+    opened.set()
+    channels = [GatedChannel(post, "SMS", gate), GatedChannel(swift_post, "EMAIL", opened)]
+    sender = NoticeSender(resources, channels)
+    await sender.run_once()
+    await _run_until_called(sender, swift_post, 2)
+    await sender.run_once()
+    assert post.calls.total() == 8
+    assert await swift.states() == [("ACCEPTED", None)]
+    gate.set()
+    while await sender.run_once() or not sender.is_idle:
+        pass
+    assert post.calls.total() == 20
+    assert {state for state, _ in await slow.states()} == {"ACCEPTED"}

@@ -1,0 +1,133 @@
+"""A debtor is told once how a request was answered, whoever answered it."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.notices import NoticeWriter
+from dunwell.landing.tell_answers import tell_answers
+from dunwell.landing.wording import load_languages
+from tests.support.modalities import AT_ONCE, DEFERMENT, Arrangement, an_arrangement
+
+_NOTICES = """
+SELECT kind, channel, recipient, language, subject, body_text, body_html
+FROM debtor_notices
+WHERE merchant_id = $1
+ORDER BY notice_id
+"""
+
+
+@dataclass
+class Teller:
+    arrangement: Arrangement
+    resources: Resources
+    writer: NoticeWriter
+
+    async def tell(self) -> int:
+        return await tell_answers(self.resources, self.writer)
+
+    async def told(self) -> list[Any]:
+        return list(await self.arrangement.house.rows(_NOTICES))
+
+
+async def _a_teller(resources: Resources, clock: MovableClock, **given: Any) -> Teller:
+    arrangement = await an_arrangement(resources, clock, **given)
+    writer = NoticeWriter(load_languages(), resources.settings.public_url)
+    return Teller(arrangement, resources, writer)
+
+
+@pytest.fixture
+async def teller(resources: Resources, clock: MovableClock) -> Teller:
+    return await _a_teller(resources, clock)
+
+
+async def test_a_request_alone_tells_nothing(teller: Teller) -> None:
+    await teller.arrangement.ask()
+
+    assert await teller.tell() == 0
+    assert await teller.told() == []
+
+
+async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller) -> None:
+    await teller.arrangement.agree()
+
+    assert [await teller.tell() for _ in range(3)] == [1, 0, 0]
+    [notice] = await teller.told()
+    assert (notice["kind"], notice["channel"], notice["recipient"], notice["language"]) == (
+        "CONFIRMATION", "EMAIL", "erika@example.org", "de",
+    )  # fmt: skip
+    assert notice["subject"] == "Ihr Ratenplan mit Nordwind"
+    assert "16. April 2026" in notice["body_text"]
+
+
+async def test_many_workers_tell_it_once(teller: Teller) -> None:
+    await teller.arrangement.agree()
+
+    await asyncio.gather(*(teller.tell() for _ in range(4)))
+
+    assert len(await teller.told()) == 1
+
+
+async def test_what_the_bounds_allow_at_once_is_confirmed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    teller = await _a_teller(resources, clock, configuration=AT_ONCE)
+    await teller.arrangement.ask(DEFERMENT)
+
+    await teller.tell()
+
+    [notice] = await teller.told()
+    assert "31. März 2026" in notice["body_text"]
+
+
+async def test_a_refusal_is_told_with_its_reason(teller: Teller) -> None:
+    modality = await teller.arrangement.ask()
+    await teller.arrangement.reject(modality.modality_id, "Zu lang. <b>Drei</b> [x](http://a)")
+
+    await teller.tell()
+
+    [notice] = await teller.told()
+    assert "Der Grund: Zu lang. <b>Drei</b> [x](http://a)" in notice["body_text"]
+    assert "&lt;b&gt;Drei&lt;/b&gt; [x](http://a)" in notice["body_html"]
+
+
+async def test_a_claims_language_is_the_messages(resources: Resources, clock: MovableClock) -> None:
+    teller = await _a_teller(resources, clock, debtor={"language": "en"})
+    await teller.arrangement.agree()
+
+    await teller.tell()
+
+    [notice] = await teller.told()
+    assert notice["subject"] == "Your payment plan with Nordwind"
+
+
+async def test_without_an_address_nothing_is_sent_and_nothing_waits(
+    resources: Resources, clock: MovableClock
+) -> None:
+    teller = await _a_teller(resources, clock, debtor={"email": None})
+    await teller.arrangement.agree()
+
+    assert [await teller.tell(), await teller.tell()] == [1, 0]
+    assert await teller.told() == []
+
+
+async def test_what_cannot_be_told_does_not_come_again(teller: Teller, clock: MovableClock) -> None:
+    """A merchant's legal name is part of every message."""
+    await teller.arrangement.agree()
+    await teller.arrangement.house.rows(
+        "UPDATE merchants"
+        " SET revision = revision + 1, configuration = configuration::jsonb - 'legal'"
+        " WHERE merchant_id = $1"
+    )
+
+    counts = [await teller.tell()]
+    clock.advance(timedelta(minutes=5))
+    counts.append(await teller.tell())
+
+    assert counts == [1, 0]
+    assert await teller.told() == []

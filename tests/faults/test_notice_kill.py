@@ -1,0 +1,38 @@
+"""A worker dies by kill -9 between a notice's hand-over and its answer: it still goes out, once."""
+
+import asyncio
+import signal
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.notices import an_asker
+from tests.support.processes import a_process
+
+pytestmark = pytest.mark.faults
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    """The outbox's e-mails by their ids."""
+    return {path.stem: path.read_bytes() for path in folder.rglob("*.eml")}
+
+
+async def test_a_code_whose_worker_died_is_sent_again_under_its_id(resources: Resources) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    asker = await an_asker(replace(resources, clock=clock), clock)
+    notice_id = await asker.planned(recipient="erika+die@example.org")
+    with a_process(resources.settings, "tests.support.notice_process") as process:
+        assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+    assert await asker.states() == [("HANDED_OVER", None)]
+    folder = resources.settings.data_dir / "outbox"
+    written = _read(folder)
+    clock.move_to(datetime.now(UTC) + timedelta(seconds=91))
+    await asker.run(OutboxEmail(resources.settings.data_dir, is_development=True))
+    assert await asker.states() == [("ACCEPTED", None)]
+    assert list(written) == [str(notice_id)]
+    assert _read(folder) == written

@@ -1,0 +1,52 @@
+"""A bank transfer read as dates: what the process does from "I have sent it" on."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from tests.support.definitions import a_definition
+from tests.support.payments import DEBTOR, Till, a_till
+from tests.support.transfers import taking
+
+# A Monday, 10:00 in Berlin.
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+TOLD = "PAYMENT_IN_PROGRESS"
+
+
+async def at_day(till: Till, day: int) -> list[str]:
+    """Run until the end of that day's contact hours; the types of all events so far."""
+    await till.house.run_until(START + timedelta(days=day, hours=7))
+    return await till.events()
+
+
+async def send(till: Till, sent_on: date) -> None:
+    async with till.house.work(DEBTOR) as work:
+        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10240), sent_on)
+        await announce_transfer(work, till.claim_id, sent, till.now)
+
+
+async def test_a_transfer_that_never_comes_delays_the_fee_by_the_banking_days(
+    resources: Resources, clock: MovableClock
+) -> None:
+    till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
+    assert await at_day(till, 0) == ["ESCALATED"]
+    # The fee is due on Monday, 9 March; the debtor says on Friday that it is sent.
+    assert await at_day(till, 4) == ["ESCALATED"]
+    await send(till, date(2026, 3, 6))
+    # Until the end of Wednesday nothing happens.
+    assert await at_day(till, 9) == ["ESCALATED", TOLD]
+    assert (await at_day(till, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
+
+
+async def test_a_transfer_that_comes_ends_the_claim_without_a_fee(
+    resources: Resources, clock: MovableClock
+) -> None:
+    till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
+    assert await at_day(till, 4) == ["ESCALATED"]
+    await send(till, date(2026, 3, 6))
+    await at_day(till, 7)
+    await till.house.pay(till.claim_id, 10240, "bank-1")
+    assert await at_day(till, 60) == ["ESCALATED", TOLD]
+    assert (await till.house.read(till.claim_id)).status == "COLLECTED"

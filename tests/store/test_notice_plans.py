@@ -1,0 +1,67 @@
+"""Among very many notices the few that matter are found by indexes."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.notices.notice import Kind
+from dunwell.notices.store import Lane, NoticeLease, empty_notices, lease_notices, load_asked
+from tests.support.notices import Asker, an_asker
+from tests.support.plans import Explaining
+
+COUNT, FEW = 50_000, 5
+# Settled over a year; all but a few are emptied.
+_FILL = f"""
+INSERT INTO debtor_notices
+    (merchant_id, notice_id, claim_id, kind, channel, recipient, language, body_text, state,
+     dated_at, created_at, expires_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 'RECEIPT', 'EMAIL', CASE WHEN n <= {FEW} THEN 'a@b.example' END,
+    'de', CASE WHEN n <= {FEW} THEN 'Text' END, 'ACCEPTED', at, at, at, at
+FROM generate_series(1, {COUNT}) n, LATERAL (SELECT $3::timestamptz - n * interval '10 min') t (at)
+"""
+
+
+@pytest.fixture
+async def asker(resources: Resources, clock: MovableClock) -> Asker:
+    asker = await an_asker(resources, clock)
+    await asker.house.rows(_FILL, asker.claim_id, clock.now() - timedelta(days=8))
+    for _ in range(FEW):
+        await asker.planned()
+    async with resources.database.connection() as connection:
+        await connection.execute("ANALYZE debtor_notices")
+    return asker
+
+
+async def test_what_is_due_rides_on_its_index(asker: Asker, resources: Resources) -> None:
+    now = resources.clock.now()
+    lease = NoticeLease(resources.ids.new(now), now + timedelta(seconds=90))
+    async with resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        busy: dict[Lane, int] = {(asker.house.merchant.merchant_id, "SMS"): 1}
+        leased = await lease_notices(explaining, now, lease, busy, lane_limit=8, limit=64)
+    assert len(leased) == FEW
+    assert "debtor_notices_due" in explaining.indexes, explaining.plans
+    assert explaining.tables_read_whole == set(), explaining.plans
+
+
+async def test_what_was_asked_for_lately_rides_on_its_index(
+    asker: Asker, resources: Resources
+) -> None:
+    since = resources.clock.now() - timedelta(hours=1)
+    async with resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        merchant_id = asker.house.merchant.merchant_id
+        asked = await load_asked(explaining, merchant_id, asker.claim_id, Kind.CODE, since)
+    assert len(asked) == FEW
+    assert explaining.indexes == {"debtor_notices_claim"}, explaining.plans
+    assert explaining.rows_read == FEW, explaining.plans
+
+
+async def test_what_is_to_be_emptied_rides_on_its_index(asker: Asker, resources: Resources) -> None:
+    async with resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        assert await empty_notices(explaining, resources.clock.now(), 100) == FEW
+    assert "debtor_notices_settled" in explaining.indexes, explaining.plans
+    assert explaining.tables_read_whole == set(), explaining.plans

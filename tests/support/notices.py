@@ -1,0 +1,79 @@
+"""A debtor who asks for messages, and a merchant whose channels carry them."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.notice_facts import CodeFacts, Facts
+from dunwell.landing.notices import NoticeWriter
+from dunwell.landing.wording import load_languages
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.channel import ChannelAdapter
+from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
+from dunwell.notices.send_notice import send_notice
+from dunwell.notices.sender import NoticeSender
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+WITH_SMS = msgspec.structs.replace(
+    CONFIGURATION,
+    channels={
+        "EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example"),
+        "SMS": ChannelSetup(adapter="outbox", sender="Nordwind"),
+    },
+)
+ADDRESSES: dict[NoticeChannel, str] = {"EMAIL": "erika@example.org", "SMS": "+4915112345678"}
+_NOTICES = "SELECT * FROM debtor_notices WHERE merchant_id = $1 ORDER BY notice_id"
+
+
+@dataclass
+class Asker:
+    """A claim's debtor at the merchant's pages."""
+
+    house: House
+    claim_id: int
+    writer: NoticeWriter
+
+    async def ask(
+        self, facts: Facts | None = None, channel: NoticeChannel = "EMAIL", **given: Any
+    ) -> UUID | TooMany | Unreachable:
+        """A code, unless told otherwise. given: recipient, language."""
+        recipient = given.get("recipient", ADDRESSES[channel])
+        addressee = Addressee(self.claim_id, channel, recipient, given.get("language", "de"))
+        notice = self.writer.write(self.house.merchant, addressee, facts or CodeFacts())
+        resources = self.house.resources
+        async with self.house.work(DEBTOR) as work:
+            return await send_notice(work, resources.keys, notice, resources.clock.now())
+
+    async def planned(self, facts: Facts | None = None, **given: Any) -> UUID:
+        """The id of what was asked for."""
+        notice_id = await self.ask(facts, **given)
+        assert isinstance(notice_id, UUID), notice_id
+        return notice_id
+
+    async def states(self) -> list[tuple[str, str | None]]:
+        """Each notice's state and failure, the oldest first."""
+        return [(row["state"], row["failure"]) for row in await self.rows()]
+
+    async def rows(self) -> list[Any]:
+        return list(await self.house.rows(_NOTICES))
+
+    async def run(self, *channels: ChannelAdapter) -> None:
+        """Send what is due now, as a worker's loop would."""
+        sender = NoticeSender(self.house.resources, channels or self.house.channels)
+        while await sender.run_once() or not sender.is_idle:
+            pass
+
+
+async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> Asker:
+    """given: what a_house takes."""
+    house = await a_house(resources, clock, **{"configuration": WITH_SMS} | given)
+    [claim_id] = await house.create()
+    writer = NoticeWriter(load_languages(), resources.settings.public_url)
+    return Asker(house, claim_id, writer)

@@ -1,0 +1,62 @@
+"""A debtor who objects on the page, and what the merchant then has."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.support.landing import Doorstep
+
+_DISPUTES = """
+SELECT dispute_id, type, reason, label, message, answers, state
+FROM disputes
+WHERE merchant_id = $1
+ORDER BY opened_at, dispute_id
+"""
+_FILES = """
+SELECT u.file_name, u.content_type, u.size_bytes, u.storage_key
+FROM dispute_files f
+JOIN uploads u USING (merchant_id, ticket_id)
+WHERE f.merchant_id = $1
+ORDER BY f.added_at, f.file_id
+"""
+_EVENTS = """
+SELECT body::json -> 'claim' -> 'disputeReason' AS reason
+FROM events
+WHERE merchant_id = $1 AND type = 'DISPUTED'
+ORDER BY sequence
+"""
+
+
+async def enter(doorstep: Doorstep) -> None:
+    """With a letter's code, which shows all."""
+    await doorstep.browser.type_code(await doorstep.give_code())
+
+
+async def look(doorstep: Doorstep, reason: str = "AMOUNT_WRONG") -> str:
+    """The questions of a reason, and where their form goes to."""
+    path = f"/claim/dispute/{reason}?lang=en"
+    page = await doorstep.browser.get(path)
+    assert page.status_code == 200, page.text
+    return path
+
+
+async def disputes(doorstep: Doorstep) -> list[dict[str, Any]]:
+    return [dict(row) for row in await doorstep.till.house.rows(_DISPUTES)]
+
+
+async def files(doorstep: Doorstep) -> list[tuple[str, str]]:
+    """Of all disputes: name and type."""
+    rows = await doorstep.till.house.rows(_FILES)
+    return [(row["file_name"], row["content_type"]) for row in rows]
+
+
+async def told(doorstep: Doorstep) -> list[dict[str, Any]]:
+    """The reasons in DISPUTED events."""
+    return [row["reason"] for row in await doorstep.till.house.rows(_EVENTS)]
+
+
+def kept_contents(doorstep: Doorstep) -> list[Path]:
+    """The files in the merchant's part of the file storage."""
+    settings, merchant_id = doorstep.till.resources.settings, doorstep.till.merchant_id
+    folder = Path(urlsplit(settings.files_url).path) / str(merchant_id)
+    return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,26 @@
+"""Merchants that take bank transfers and parts, and claims with several items."""
+
+from typing import Any
+
+import msgspec
+
+from dunwell.merchants.configuration import BankAccount, Configuration, PartialPayments
+from tests.support.payments import PAYING
+
+# EPC069-12's rules want a BIC outside the EEA only; with one, every line of the page is there.
+ACCOUNT = BankAccount("DE02120300000000202051", "Nordwind Schuhe GmbH", "BYLADEM1001")
+THREE_ITEMS: dict[str, Any] = {
+    "items": [
+        {"reference": "R-1", "type": "PRIMARY", "value": "6000", "dueDate": "2026-02-01"},
+        {"reference": "R-2", "type": "PRIMARY", "value": "4000", "dueDate": "2026-02-02"},
+        {"reference": "M-1", "type": "DUNNING_FEE", "value": "240"},
+    ]
+}
+
+
+def taking(
+    partial: PartialPayments | None = None, *, account: BankAccount | None = ACCOUNT
+) -> Configuration:
+    """Nordwind with the sandbox provider and a bank account."""
+    payment = msgspec.structs.replace(PAYING.payment, bank_account=account, partial=partial)
+    return msgspec.structs.replace(PAYING, payment=payment)

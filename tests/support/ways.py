@@ -1,0 +1,78 @@
+"""Ways into a claim that ask for something: merchants' policies, what is on file, what was sent."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
+from dunwell.notices.secrets import derive_notice_code, derive_notice_token
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.payments import PAYING
+
+ON_FILE: dict[str, Any] = {
+    "address": {
+        "street": "Am Markt 1", "postalCode": "20095", "city": "Hamburg", "country": "DE",
+    },
+    "dateOfBirth": "1984-03-27",
+    "customerNumber": "K-4711",
+    "contractNumber": "V-2024-9",
+}  # fmt: skip
+NUMBER = "+491711234567"
+_BOTH: dict[Channel, ChannelSetup] = {
+    "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),
+    "SMS": ChannelSetup("outbox", "Nordwind"),
+}
+_NOTICES = """
+SELECT notice_id, kind, channel, recipient, body_text FROM debtor_notices
+WHERE merchant_id = $1
+ORDER BY created_at, notice_id
+"""
+
+
+@asynccontextmanager
+async def a_guarded_doorstep(
+    resources: Resources, clock: MovableClock, *proofs: Proof, **debtor: Any
+) -> AsyncIterator[Doorstep]:
+    """Links of all channels ask for `proofs`. debtor: changes to what is on file; the merchant's
+    key."""
+    page = LandingPage(verification=dict.fromkeys(("EMAIL", "SMS", "LETTER"), proofs))
+    configuration = msgspec.structs.replace(
+        PAYING, channels=_BOTH, landing_page=page if proofs else LandingPage()
+    )
+    key = debtor.pop("key", "nordwind")
+    async with a_doorstep(
+        resources, clock, configuration=configuration, key=key, debtor=ON_FILE | debtor
+    ) as doorstep:
+        yield doorstep
+
+
+async def list_notices(doorstep: Doorstep) -> list[Any]:
+    return list(await doorstep.till.house.rows(_NOTICES))
+
+
+async def read_sent_code(doorstep: Doorstep) -> str:
+    """The newest."""
+    return derive_notice_code(doorstep.till.resources.keys, await _newest(doorstep))
+
+
+async def read_sent_link(doorstep: Doorstep) -> str:
+    """The newest's path."""
+    return f"/q/{derive_notice_token(doorstep.till.resources.keys, await _newest(doorstep))}"
+
+
+async def levels(doorstep: Doorstep) -> list[str]:
+    """Of all sessions there are."""
+    rows = await doorstep.till.house.rows(
+        "SELECT level FROM debtor_sessions WHERE merchant_id = $1 ORDER BY opened_at, session_hash"
+    )
+    return [row["level"] for row in rows]
+
+
+async def _newest(doorstep: Doorstep) -> UUID:
+    notice_id: UUID = (await list_notices(doorstep))[-1]["notice_id"]
+    return notice_id

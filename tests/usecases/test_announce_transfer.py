@@ -1,0 +1,183 @@
+"""A debtor says that a bank transfer is sent: waited for once, told once, refused with a reason."""
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import PartialPayments
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.payments.provider import Pending
+from tests.support.payments import DEBTOR, PAYING, Till, a_till
+from tests.support.transfers import taking
+
+# The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
+MONDAY = date(2026, 3, 2)
+WHOLE = Choice(ChoiceKind.WHOLE, 10240)
+
+
+@pytest.fixture
+async def till(resources: Resources, clock: MovableClock) -> Till:
+    return await a_till(resources, clock, configuration=taking(PartialPayments(500)))
+
+
+async def announce(till: Till, sent_on: date = MONDAY, choice: Choice = WHOLE) -> UUID:
+    async with till.house.work(DEBTOR) as work:
+        sent = SentTransfer(choice, sent_on)
+        return await announce_transfer(work, till.claim_id, sent, till.now)
+
+
+async def holds(till: Till) -> list[tuple[Any, ...]]:
+    rows = await till.house.rows(
+        "SELECT kind, until, actor_kind FROM holds WHERE merchant_id = $1 AND lifted_at IS NULL"
+    )
+    return [tuple(row) for row in rows]
+
+
+async def test_it_is_waited_for_and_the_merchant_is_told(till: Till) -> None:
+    request_id = await announce(till)
+
+    [event] = await till.house.events(till.claim_id)
+    assert (event["type"], event["source"]) == ("PAYMENT_IN_PROGRESS", None)
+    assert event["claim"]["payment"] == {
+        "providerName": "BANK_TRANSFER",
+        "amount": 10240,
+        "currency": "EUR",
+        "reference": "INV-1001",
+        "paymentRequestId": str(request_id),
+    }
+    # The end of Thursday in Berlin.
+    until = datetime(2026, 3, 5, 23, tzinfo=UTC)
+    assert await holds(till) == [("PAYMENT_PENDING", until, "DEBTOR")]
+    assert await till.states() == ["PENDING"]
+    assert await till.audited("paymentRequest.announce") == 1
+
+
+async def test_a_part_is_told_with_its_amount(till: Till) -> None:
+    await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+    [event] = await till.house.events(till.claim_id)
+    assert event["claim"]["payment"]["amount"] == 5000
+
+
+async def test_saying_it_again_changes_nothing(till: Till) -> None:
+    first = await announce(till)
+    before = await holds(till)
+    assert await announce(till, MONDAY - timedelta(days=1)) == first
+    assert await holds(till) == before
+    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+
+
+async def test_saying_it_eight_times_at_once_is_saying_it_once(till: Till) -> None:
+    ids = await asyncio.gather(*(announce(till) for _ in range(8)))
+    assert len(set(ids)) == 1
+    assert (len(await holds(till)), await till.states()) == (1, ["PENDING"])
+    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+
+
+async def test_a_second_time_within_thirty_days_is_refused(till: Till, clock: MovableClock) -> None:
+    await announce(till)
+    clock.advance(timedelta(days=29))
+    await till.house.run()
+    with pytest.raises(InvalidState) as refusal:
+        await announce(till, date(2026, 3, 31))
+    assert refusal.value.details == {"state": "PAYMENT_PENDING"}
+    assert await holds(till) == []
+    assert (await till.events()).count("PAYMENT_IN_PROGRESS") == 1
+
+
+async def test_after_thirty_days_it_is_waited_for_again(till: Till, clock: MovableClock) -> None:
+    first = await announce(till)
+    clock.advance(timedelta(days=30))
+    assert await announce(till, date(2026, 4, 1)) != first
+    assert await till.states() == ["EXPIRED", "PENDING"]
+
+
+@pytest.mark.parametrize(
+    ("sent_on", "code"),
+    [
+        (date(2026, 3, 3), "IN_FUTURE"),
+        (date(2026, 2, 24), "TOO_EARLY"),
+        (date(1026, 3, 2), "TOO_EARLY"),
+    ],
+)
+async def test_a_day_that_cannot_be_is_refused(till: Till, sent_on: date, code: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await announce(till, sent_on)
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/sentOn", code)]
+    assert (await holds(till), await till.states(), await till.events()) == ([], [], [])
+
+
+@pytest.mark.parametrize("choice", [Choice(ChoiceKind.WHOLE, 10000), Choice(ChoiceKind.PART, 499)])
+async def test_an_amount_that_is_not_taken_is_refused(till: Till, choice: Choice) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        await announce(till, choice=choice)
+    assert refusal.value.faults[0].code == "AMOUNT_CHANGED"
+    assert (await holds(till), await till.events()) == ([], [])
+
+
+async def test_nothing_is_waited_for_on_an_ended_foreign_or_bankless_claim(
+    till: Till, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_till(resources, clock, key="hansen", configuration=PAYING)
+    with pytest.raises(InvalidState) as refusal:
+        await announce(other)
+    assert refusal.value.details == {"state": "NO_BANK_ACCOUNT"}
+    other.claim_id = till.claim_id
+    with pytest.raises(NotFound):
+        await announce(other)
+    await till.house.pay(till.claim_id, 10240)
+    with pytest.raises(InvalidState):
+        await announce(till)
+    assert await till.events() == []
+
+
+async def test_while_a_providers_money_is_under_way_nothing_else_is_announced(
+    till: Till,
+) -> None:
+    started = await till.start()
+    till.provider.answer = Pending()
+    await till.settle(started.request_id)
+    with pytest.raises(InvalidState) as refusal:
+        await announce(till)
+    assert refusal.value.details == {"state": "PENDING"}
+
+
+async def test_while_it_is_waited_for_nothing_else_is_started_and_then_it_is(
+    till: Till, clock: MovableClock
+) -> None:
+    await announce(till)
+    with pytest.raises(InvalidState) as refusal:
+        await till.start()
+    assert refusal.value.details == {"state": "PENDING"}
+    clock.move_to(datetime(2026, 3, 5, 23, tzinfo=UTC))
+    await till.start()
+    assert await till.states() == ["EXPIRED", "OPEN"]
+
+
+async def test_nobody_is_asked_about_it_and_it_does_not_expire_by_itself(
+    till: Till, clock: MovableClock
+) -> None:
+    request_id = await announce(till)
+    clock.advance(timedelta(days=2))
+    assert await till.sweep() == 0
+    assert await till.settle(request_id) == "PENDING"
+    assert till.provider.fetched == []
+
+
+async def test_another_hold_does_not_keep_a_transfer_waited_for(
+    till: Till, clock: MovableClock
+) -> None:
+    await announce(till)
+    async with till.house.work() as work:
+        await open_hold(work, till.claim_id, HoldKind.DISPUTE)
+    clock.advance(timedelta(days=5))
+    await till.start()
+    assert await till.states() == ["EXPIRED", "OPEN"]

@@ -1,0 +1,151 @@
+"""What becomes of asking for a message: planned, too many, or an address that is not written to."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.notice_facts import ChangeNoticeFacts, CodeFacts, LinkFacts
+from dunwell.messages.links import TOKEN_MASK, hash_token
+from dunwell.messages.suppression import suppress
+from dunwell.notices.notice import TooMany, Unreachable
+from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
+from dunwell.notices.sweep_notices import KEPT_FOR, sweep_notices
+from tests.support.merchants import CONFIGURATION
+from tests.support.notices import Asker, an_asker
+
+_AUDIT = """
+SELECT actor_kind, subject, details FROM audit_log
+WHERE merchant_id = $1 AND action = 'notice.send'
+"""
+_LINKS = "SELECT * FROM debtor_links WHERE merchant_id = $1"
+
+
+async def _suppress(asker: Asker) -> None:
+    async with asker.house.work() as work:
+        keys = asker.house.resources.keys
+        await suppress(work, keys, "EMAIL", "Erika@Example.org", "DEBTOR")
+
+
+def _change(asker: Asker) -> ChangeNoticeFacts:
+    return ChangeNoticeFacts("EMAIL", asker.house.clock.now(), "e***@example.net")
+
+
+async def test_a_code_is_stored_without_its_digits(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    [row] = await asker.rows()
+    code = derive_notice_code(resources.keys, notice_id)
+    assert (row["notice_id"], row["state"], row["kind"]) == (notice_id, "PLANNED", "CODE")
+    assert row["recipient"] == "erika@example.org"
+    assert NOTICE_CODE_MASK in row["body_text"]
+    assert NOTICE_CODE_MASK in row["body_html"]
+    assert code not in str(dict(row))
+    assert row["expires_at"] == clock.now() + timedelta(minutes=10)
+    assert await asker.house.rows(_LINKS) == []
+
+
+async def test_a_link_is_found_by_its_hash_alone(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned(LinkFacts())
+    [row], [link] = await asker.rows(), await asker.house.rows(_LINKS)
+    token = derive_notice_token(resources.keys, notice_id)
+    assert TOKEN_MASK in row["body_text"]
+    assert token not in str(dict(row))
+    assert link["token_hash"] == hash_token(token)
+    assert (link["claim_id"], link["notice_id"]) == (asker.claim_id, notice_id)
+    assert link["communication_id"] is None
+
+
+async def test_asking_is_in_the_audit_log_without_the_address(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    [row] = await asker.house.rows(_AUDIT)
+    assert (row["actor_kind"], row["subject"]) == ("DEBTOR", f"claim:{asker.claim_id}")
+    assert row["details"] == {"noticeId": str(notice_id), "kind": "CODE", "channel": "EMAIL"}
+
+
+async def test_the_sixth_of_a_kind_in_an_hour_is_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    first_at = clock.now()
+    for _ in range(5):
+        await asker.planned()
+        clock.advance(timedelta(minutes=1))
+    assert await asker.ask() == TooMany(first_at + timedelta(hours=1))
+    assert len(await asker.rows()) == 5
+    await asker.planned(LinkFacts())
+    clock.move_to(first_at + timedelta(hours=1))
+    await asker.planned()
+
+
+async def test_another_claims_notices_do_not_count(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    for _ in range(5):
+        await asker.planned()
+    [other] = await asker.house.create("INV-2")
+    await Asker(asker.house, other, asker.writer).planned()
+
+
+async def test_of_many_at_once_five_are_planned(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    results = await asyncio.gather(*(asker.ask() for _ in range(9)))
+    assert sorted(type(each).__name__ for each in results) == ["TooMany"] * 4 + ["UUID"] * 5
+    assert len(await asker.rows()) == 5
+
+
+async def test_only_what_is_waited_for_is_sent_to_a_suppressed_address(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await _suppress(asker)
+    assert await asker.ask(_change(asker)) == Unreachable("SUPPRESSED")
+    assert await asker.rows() == []
+    assert isinstance(await asker.ask(CodeFacts()), UUID)
+    assert isinstance(await asker.ask(LinkFacts()), UUID)
+
+
+async def test_a_merchant_without_the_channel_sends_nothing_by_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock, configuration=CONFIGURATION)
+    assert await asker.ask(channel="SMS") == Unreachable("NO_CHANNEL")
+    assert await asker.rows() == []
+
+
+async def test_a_claim_that_is_gone_gets_no_message(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    with pytest.raises(NotFound):
+        await Asker(asker.house, asker.claim_id + 1, asker.writer).ask()
+
+
+async def test_address_and_content_go_seven_days_after_the_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned()
+    await asker.run()
+    await asker.planned()
+    clock.advance(KEPT_FOR)
+    assert await sweep_notices(resources) == 0
+    clock.advance(timedelta(seconds=1))
+    assert await sweep_notices(resources) == 1
+    assert await sweep_notices(resources) == 0
+    sent, waiting = await asker.rows()
+    emptied = [sent[name] for name in ("recipient", "subject", "body_text", "body_html")]
+    assert emptied == [None] * 4
+    assert (sent["kind"], sent["state"]) == ("CODE", "ACCEPTED")
+    assert waiting["recipient"] == "erika@example.org"
