@@ -14,7 +14,7 @@ ABSENT = "01955c04-1180-7f02-a6de-31b2c3d4e5f6"
 
 async def test_a_dispute_lists_its_files_the_oldest_first(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    without = await dispute(api.house, claim_id)
+    without = await dispute(api.house, claim_id, "DEFECTIVE")
     opened = await dispute(api.house, claim_id)
     first = await give_evidence(api.house, opened)
     second = await give_evidence(api.house, opened, "a.png", an_image("PNG"))
@@ -62,7 +62,8 @@ async def test_a_file_is_found_below_its_own_dispute_and_claim_alone(
     api: Api, position: str
 ) -> None:
     claim_id, other_claim = await api.nordwind.create("A-1", "A-2")
-    opened, other = await dispute(api.house, claim_id), await dispute(api.house, claim_id)
+    opened = await dispute(api.house, claim_id)
+    other = await dispute(api.house, claim_id, "DEFECTIVE")
     file_id = await give_evidence(api.house, opened)
     ids = {"claim": claim_id, "dispute": opened.dispute_id, "file": file_id}
     ids[position] = {"claim": other_claim, "dispute": other.dispute_id, "file": ABSENT}[position]

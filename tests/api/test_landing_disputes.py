@@ -202,11 +202,13 @@ async def test_a_double_click_opens_one_dispute_with_each_file_once(doorstep: Do
     assert len(await told(doorstep)) == 1
 
 
-async def test_the_same_reason_can_be_given_again_on_a_new_page(doorstep: Doorstep) -> None:
+async def test_an_answered_reason_can_be_given_again(doorstep: Doorstep) -> None:
     await enter(doorstep)
     for _ in range(2):
         path = await look(doorstep, "OTHER")
         await doorstep.browser.send(path, do="send", message="Again")
+        [opened, *_] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+        await resolve(doorstep.till.house, opened, REJECTED)
 
     assert len(await disputes(doorstep)) == 2
 

@@ -25,7 +25,7 @@ async def test_hostile_files_that_can_be_cleaned_are_kept_clean(doorstep: Doorst
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     for number, (name, content) in enumerate(HARMLESS.values()):
         if number % 15 == 0:
-            opened = await dispute(doorstep.till.house, doorstep.claim_id)
+            opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
         path = f"/claim/disputes/{opened.dispute_id}"
         await doorstep.browser.get(path)
         page = await doorstep.browser.send(f"{path}/files", [(name, content)])

@@ -201,3 +201,23 @@ async def test_without_an_agreed_plan_no_rate_can_be_paid(offering: Doorstep) ->
 
     assert shown.status_code == 303
     assert shown.headers["Location"] == "/claim/pay"
+
+
+@pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
+async def test_a_closed_claim_shows_nothing_that_was_agreed(
+    agreeing: Doorstep, status: str
+) -> None:
+    page = await ask(agreeing)
+    address = page.url.path
+    page = await agreeing.browser.get(address)
+    token = read_hidden(page.text, f"{address}/email")["token"]
+    await agreeing.till.end_claim(status)
+
+    answers = [await agreeing.browser.get(address + more) for more in ("", "/pdf", "/withdraw")]
+    answers += [
+        await agreeing.browser.post(address + more, token=token) for more in ("/email", "/withdraw")
+    ]
+
+    assert [(each.status_code, each.headers.get("Location")) for each in answers] == (
+        [(303, "/claim")] * 5
+    )

@@ -110,7 +110,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
 async def test_a_plan_within_the_bounds_is_agreed_at_once(agreeing: Doorstep) -> None:
     await agreeing.browser.get(PLAN_CHECK)
     assert agreeing.browser.page is not None
-    assert "Mit diesem Knopf ist der Plan vereinbart." in agreeing.browser.page.text
+    assert "Mit einem Klick auf den Knopf ist der Plan vereinbart." in agreeing.browser.page.text
 
     page = await ask(agreeing)
 

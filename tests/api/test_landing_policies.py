@@ -21,6 +21,7 @@ from tests.support.ways import (
 )
 
 _BORN = {"born_day": "27", "born_month": "3", "born_year": "1984"}
+_TRIES = "SELECT FROM code_attempts WHERE $1::integer IS NOT NULL"
 
 
 @pytest.mark.parametrize(
@@ -155,6 +156,28 @@ async def test_a_code_goes_to_the_address_on_file_and_opens_all(
         assert await levels(doorstep) == ["CODE"]
         [details] = await doorstep.accesses()
         assert details["communicationType"] == "EMAIL"
+
+
+async def test_a_double_click_on_a_code_opens_the_page_and_counts_no_guess(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE", mobileNumber=NUMBER) as doorstep:
+        link, browser = await doorstep.give_link(), doorstep.browser
+        await browser.post(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        first = await browser.post(f"{link}/code", code=code)
+        again = await browser.post(f"{link}/code", code=code)
+        assert [each.headers.get("Location") for each in (first, again)] == ["/claim"] * 2
+        assert again.headers.get("Set-Cookie") is None
+        assert len(await doorstep.accesses()) == 1
+        # The answer to the first, and its cookie with it, may not have reached the browser.
+        bare = await doorstep.visitor().post(f"{link}/code", code=code)
+        assert (bare.headers["Location"], len(await doorstep.accesses())) == ("/claim", 2)
+        assert await doorstep.till.house.rows(_TRIES) == []
+
+        clock.advance(timedelta(seconds=10))
+        assert (await doorstep.visitor().post(f"{link}/code", code=code)).status_code == 422
+        assert len(await doorstep.accesses()) == 2
 
 
 async def test_with_nothing_on_file_the_phone_and_the_letter_are_named(

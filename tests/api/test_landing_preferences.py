@@ -169,6 +169,17 @@ async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: D
     assert await doorstep.till.audited("claim.change") == 1
 
 
+async def test_the_old_address_is_told_even_where_no_mail_is_wanted(doorstep: Doorstep) -> None:
+    await be_sure(doorstep)
+    await doorstep.browser.get(_PAGE)
+    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
+    await ask(doorstep)
+    await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
+    told = [each["recipient"] for each in await list_notices(doorstep)]
+    assert (await list_notices(doorstep))[-1]["kind"] == "CHANGE_NOTICE"
+    assert told[-2:] == [_NEW, "erika@example.org"]
+
+
 async def test_a_number_is_read_as_it_is_dialled(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     await ask(doorstep, "0151 2345 6789", "mobile")

@@ -10,6 +10,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Succeeded
+from dunwell.payments.reverse_payment import reverse_payment
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.tools import run_tool
 
@@ -131,9 +132,56 @@ async def test_what_a_provider_calls_the_method_is_text_of_one_line(
     assert (await _read_pdf(pdf.content, tmp_path)).count("Bezahlt mit Sandbox, ") == 1
 
 
+@pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
+async def test_of_a_closed_claim_nothing_is_said_of_what_is_left(
+    doorstep: Doorstep, status: str, tmp_path: Path
+) -> None:
+    path = await _pay(doorstep)
+    [row] = await doorstep.till.house.rows("SELECT payment_id FROM payments WHERE merchant_id = $1")
+    async with doorstep.till.house.work() as work:
+        await reverse_payment(work, doorstep.claim_id, row["payment_id"])
+    await doorstep.till.end_claim(status)
+
+    page = _read_text((await doorstep.browser.get(f"{path}?lang=en")).text)
+    pdf = await doorstep.browser.get(f"{path}/pdf?lang=en")
+    back = await doorstep.browser.get(path.replace("receipt", "return") + "?lang=en")
+    await doorstep.browser.get(f"{path}?lang=en")
+    await doorstep.browser.submit(f"{path}/email?lang=en")
+
+    [notice] = await doorstep.till.house.rows(_NOTICES)
+    paper = await _read_pdf(pdf.content, tmp_path)
+    for said in (page, paper, _read_text(back.text), notice["body_text"]):
+        assert "€102.40" in said
+        for left in ("Still to pay", "the rest", "Nothing is left", "open again"):
+            assert left not in said
+    assert "This payment was returned." in page
+    assert "This payment was returned." in paper
+
+
+async def test_a_link_alone_sees_neither_the_method_nor_the_address_and_sends_no_copy(
+    doorstep: Doorstep, tmp_path: Path
+) -> None:
+    path = await _pay(doorstep)
+    visitor = doorstep.visitor()
+    await visitor.open(await doorstep.give_link())
+
+    page = await visitor.get(path)
+    pdf = await visitor.get(f"{path}/pdf")
+    token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
+    answer = await visitor.post(f"{path}/email", token=token)
+
+    for said in (_read_text(page.text), await _read_pdf(pdf.content, tmp_path)):
+        assert "Bezahlt mit Sandbox Zahlungsnummer psp-1" in said
+        assert "4242" not in said
+        assert "e***@" not in said
+    assert 'href="/claim/verify?for=claim"' in page.text
+    assert answer.status_code == 404
+    assert await doorstep.till.house.rows(_NOTICES) == []
+
+
 async def _pay(doorstep: Doorstep, method: str = "•••• 4242") -> str:
-    """The receipt's address."""
-    await doorstep.open()
+    """The receipt's address, in the browser of somebody who has entered a letter's code."""
+    await doorstep.browser.type_code(await doorstep.give_code())
     await doorstep.browser.get("/claim/pay")
     await doorstep.browser.submit("/claim/pay/method")
     [asked] = doorstep.till.provider.started

@@ -230,6 +230,18 @@ async def test_a_claim_paid_meanwhile_waits_for_nothing(bank: Doorstep) -> None:
     assert await bank.till.count("holds") == 0
 
 
+async def test_a_part_that_was_recorded_leaves_the_rest_to_be_paid(bank: Doorstep) -> None:
+    await bank.browser.get("/claim/pay/sent?cents=5000")
+    await bank.browser.submit("/claim/pay/sent", **TODAY)
+    assert (await bank.browser.get("/claim/pay")).status_code == 303
+
+    await bank.till.house.pay(bank.claim_id, 5000, "bank-1")
+
+    assert (await bank.browser.get("/claim/pay")).status_code == 200
+    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    assert "52,40" in read_text(page.text)
+
+
 async def test_a_foreign_form_announces_nothing(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY

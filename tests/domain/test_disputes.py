@@ -1,6 +1,6 @@
 """Reasons, and the rules of a dispute."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from dunwell.disputes.dispute import (
     NewDispute,
     check_move,
     check_new_dispute,
+    check_room,
 )
 from dunwell.disputes.reasons import ALWAYS_OFFERED, DisputeType, list_offered, list_reasons
 from dunwell.errors import InvalidState, ValidationError
@@ -123,6 +124,19 @@ def test_a_near_name_is_proposed_and_limits_are_inclusive() -> None:
     answers = {str(n): "x" * 2000 for n in range(20)}
     new = NewDispute("OTHER", "x" * 2000, answers)
     assert check_new_dispute(new, SHOES, ActorKind.DEBTOR).type is DisputeType.OTHER
+
+
+def test_a_debtor_has_one_open_dispute_of_a_reason_and_opens_five_in_thirty_days() -> None:
+    reason = next(each for each in list_offered(Disputes()) if each.name == "AMOUNT_WRONG")
+    old = [a_dispute(DisputeState.WITHDRAWN)] * 5
+    theirs = a_dispute(actor_kind=ActorKind.CREDENTIAL)
+
+    check_room(reason, [theirs, *old[1:]], AT)
+    check_room(reason, old, AT + timedelta(days=30))
+    for earlier, state in (([a_dispute()], "OPEN"), (old, "TOO_MANY")):
+        with pytest.raises(InvalidState) as refusal:
+            check_room(reason, earlier, AT + timedelta(days=29))
+        assert refusal.value.details == {"state": state}
 
 
 @pytest.mark.parametrize("state", DisputeState)

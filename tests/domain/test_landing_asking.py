@@ -118,7 +118,7 @@ def test_what_an_address_carries_is_read_back() -> None:
     [
         ({}, Refused.NO_CHOICE),
         ({"until": "2026-03-17"}, DefermentTerms(date(2026, 3, 17))),
-        ({"until": "own", **{f"until_{k}": v for k, v in (("day", "5"), ("month", "3"),
+        ({"until": "own", **{f"on_{k}": v for k, v in (("day", "5"), ("month", "3"),
                                                            ("year", "2026"))}},
          DefermentTerms(date(2026, 3, 5))),
         ({"until": "own"}, Refused.DAY_UNREADABLE),

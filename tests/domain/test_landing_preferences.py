@@ -62,6 +62,11 @@ def test_where_no_way_may_be_chosen_nothing_changes() -> None:
         ("SMS", "+44 7400 123456", "+491711234567", ("+447400123456", None)),
         ("SMS", "0171/1234567", "+491711234567", ("0171/1234567", "SAME")),
         ("SMS", "+49 1", None, ("+49 1", "WRONG_NUMBER")),
+        ("SMS", "+1 212 555 2368", None, ("+12125552368", None)),
+        ("SMS", "+49 40 12345678", None, ("+49 40 12345678", "WRONG_NUMBER")),
+        ("SMS", "+4990012345678", None, ("+4990012345678", "WRONG_NUMBER")),
+        ("SMS", "+449098790000", None, ("+449098790000", "WRONG_NUMBER")),
+        ("SMS", "+491379123456", None, ("+491379123456", "WRONG_NUMBER")),
     ],
 )
 def test_an_address_is_read_as_people_write_it(

@@ -109,6 +109,9 @@ def test_what_is_not_on_file_is_proven_by_nothing() -> None:
         ("27", "March", "1984", None),
         ("", "", "", None),
         ("1", "1", "99999", None),
+        ("27", "3", "99999999999999999999", None),
+        ("27", "3", "1_984", None),
+        ("27", "3", "１９８４", None),  # noqa: RUF001 - full-width digits
     ],
 )
 def test_a_birth_date_is_a_day_there_was(day: str, month: str, year: str, read: str | None) -> None:

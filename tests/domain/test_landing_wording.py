@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
+from jinja2 import Environment
 from jinja2.ext import babel_extract
 
 from dunwell.landing.notices import NOTICE_TEMPLATES
 from dunwell.landing.pages import TEMPLATES
+from dunwell.landing.translating import TranslatedTemplates
 from dunwell.landing.wording import CATALOGUES, choose_language, load_languages
 from dunwell.merchants.configuration import PAGE_LANGUAGES
 
@@ -59,6 +61,19 @@ def test_a_translation_has_the_same_facts_as_its_source(path: Path) -> None:
         source = key if isinstance(key, str) else key[1]
         for text in _texts(message):
             assert sorted(_facts(text)) == sorted(_facts(source))
+
+
+def test_a_no_break_space_belongs_to_the_text_that_is_translated() -> None:
+    class Words(NullTranslations):
+        def gettext(self, message: str) -> str:
+            return {"10\u00a0MB at most": "höchstens 10\u00a0MB"}.get(message, message)
+
+    environment = Environment(extensions=[TranslatedTemplates], autoescape=True)
+    environment.globals["words"] = Words()
+
+    template = environment.from_string("{% trans %}\n10\u00a0MB\n at most{% endtrans %}")
+
+    assert template.render() == "höchstens 10\u00a0MB"
 
 
 def test_every_sentence_is_short_and_calm() -> None:

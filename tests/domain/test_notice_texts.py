@@ -1,6 +1,7 @@
 """What a debtor's messages say: in both languages, complete, and only what they were given."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -88,6 +89,13 @@ def test_a_receipt_says_what_its_page_says() -> None:
         "- Zahlungsnummer: tx_1_2",
         "- Noch zu zahlen: 52,40\N{NO-BREAK SPACE}€",
     ]
+
+
+def test_the_receipt_of_a_closed_claim_says_nothing_of_what_is_left() -> None:
+    text = body(write(replace(RECEIPT, outstanding_cents=None), "en"))
+    assert "- Payment number: tx_1_2" in text
+    for left in ("Still to pay", "the rest", "Nothing is left"):
+        assert left not in text
 
 
 def test_a_plan_names_every_day_and_what_it_costs() -> None:

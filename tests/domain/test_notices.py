@@ -9,7 +9,14 @@ import pytest
 from dunwell.kit.crypto import KeyRing
 from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.messages.links import TOKEN_MASK, derive_token
-from dunwell.notices.notice import MOST_AN_HOUR, Kind, TooMany, decide_limit, heeds_suppression
+from dunwell.notices.notice import (
+    MOST_AN_HOUR,
+    Kind,
+    TooMany,
+    decide_limit,
+    decide_limit_to_one,
+    heeds_suppression,
+)
 from dunwell.notices.secrets import (
     NOTICE_CODE_MASK,
     derive_notice_code,
@@ -51,10 +58,28 @@ def test_the_next_may_be_asked_for_when_few_enough_are_left() -> None:
     assert decide_limit(asked, NOW + 55 * MINUTE) is None
 
 
-def test_only_what_is_waited_for_goes_to_suppressed_addresses() -> None:
-    assert {kind for kind in Kind if not heeds_suppression(kind)} == {
-        Kind.CODE, Kind.LINK, Kind.CHANGE_CODE,
-    }  # fmt: skip
+def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
+    hour = [NOW - minutes * MINUTE for minutes in range(1, 11)]
+    day = [NOW - hours * 60 * MINUTE for hours in range(2, 22)]
+
+    assert decide_limit_to_one(hour[1:] + day[:10], NOW) is None
+    assert decide_limit_to_one(hour, NOW) == TooMany(NOW + 50 * MINUTE)
+    assert decide_limit_to_one(day, NOW) == TooMany(NOW + 3 * 60 * MINUTE)
+    assert decide_limit_to_one(hour + day, NOW) == TooMany(NOW + 13 * 60 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("BOUNCE", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
+        ("MERCHANT", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
+        ("DEBTOR", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE, Kind.CHANGE_NOTICE}),
+    ],
+)
+def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
+    reason: str, sent: set[Kind]
+) -> None:
+    assert {kind for kind in Kind if not heeds_suppression(kind, reason)} == sent
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from dunwell.notices.sender import NoticeSender
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker
+from tests.support.statements import a_counted_database
 
 DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 LEASE = timedelta(seconds=91)
@@ -168,6 +169,27 @@ async def test_an_address_suppressed_meanwhile_gets_its_code_and_no_confirmation
     assert len(channel.sent) == 1
 
 
+async def test_suppressions_of_all_merchants_are_asked_about_at_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    askers = [await an_asker(resources, clock, key=key) for key in ("one", "other")]
+    for asker in askers:
+        for number in range(3):
+            await asker.planned(DEFERMENT, recipient=f"erika{number}@example.org")
+    async with askers[1].house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
+    async with a_counted_database(resources, clock) as (over, statements):
+        sender = NoticeSender(over, askers[0].house.channels)
+        await sender.run_once()
+        asked = [each for each in await statements.take() if "JOIN suppressions" in each]
+        while await sender.run_once() or not sender.is_idle:
+            pass
+    assert len(asked) == 1
+    assert await askers[0].states() == [("ACCEPTED", None)] * 3
+    failed = ("FAILED", "suppressed")
+    assert await askers[1].states() == [("ACCEPTED", None), failed, ("ACCEPTED", None)]
+
+
 async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -227,8 +249,10 @@ async def test_a_worker_that_died_before_its_call_leaves_nothing_behind_but_a_wa
 async def test_two_workers_send_each_notice_once(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     claims = await asker.house.create(*(f"INV-{n}" for n in range(30)))
-    for claim_id in claims:
-        await Asker(asker.house, claim_id, asker.writer).planned(channel="SMS")
+    for number, claim_id in enumerate(claims, 4915112345600):
+        await Asker(asker.house, claim_id, asker.writer).planned(
+            channel="SMS", recipient=f"+{number}"
+        )
     post = Post()
     await asyncio.gather(*(Desk(asker, post).run() for _ in range(2)))
     assert sorted(post.calls.values()) == [1] * 30
@@ -239,8 +263,11 @@ async def test_a_channel_that_hangs_holds_up_no_other_and_no_other_merchant(
     resources: Resources, clock: MovableClock
 ) -> None:
     slow = await an_asker(resources, clock, key="slow")
-    for claim_id in await slow.house.create(*(f"INV-{n}" for n in range(20))):
-        await Asker(slow.house, claim_id, slow.writer).planned(channel="SMS")
+    claims = await slow.house.create(*(f"INV-{n}" for n in range(20)))
+    for number, claim_id in enumerate(claims, 4915112345600):
+        await Asker(slow.house, claim_id, slow.writer).planned(
+            channel="SMS", recipient=f"+{number}"
+        )
     clock.advance(timedelta(seconds=1))
     await slow.planned()
     swift = await an_asker(resources, clock, key="swift")

@@ -6,8 +6,16 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.messages.identities import digest_recipient
 from dunwell.notices.notice import Kind
-from dunwell.notices.store import Lane, NoticeLease, empty_notices, lease_notices, load_asked
+from dunwell.notices.store import (
+    Lane,
+    NoticeLease,
+    empty_notices,
+    lease_notices,
+    load_asked,
+    load_asked_to_one,
+)
 from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining
 
@@ -16,9 +24,10 @@ COUNT, FEW = 50_000, 5
 _FILL = f"""
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, body_text, state,
-     dated_at, created_at, expires_at, settled_at)
+     dated_at, created_at, expires_at, settled_at, recipient_digest)
 SELECT $1, gen_random_uuid(), $2, 'RECEIPT', 'EMAIL', CASE WHEN n <= {FEW} THEN 'a@b.example' END,
-    'de', CASE WHEN n <= {FEW} THEN 'Text' END, 'ACCEPTED', at, at, at, at
+    'de', CASE WHEN n <= {FEW} THEN 'Text' END, 'ACCEPTED', at, at, at, at,
+    sha256(n::text::bytea)
 FROM generate_series(1, {COUNT}) n, LATERAL (SELECT $3::timestamptz - n * interval '10 min') t (at)
 """
 
@@ -56,6 +65,19 @@ async def test_what_was_asked_for_lately_rides_on_its_index(
         asked = await load_asked(explaining, merchant_id, asker.claim_id, Kind.CODE, since)
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_claim"}, explaining.plans
+    assert explaining.rows_read == FEW, explaining.plans
+
+
+async def test_what_was_asked_for_at_one_address_rides_on_its_index(
+    asker: Asker, resources: Resources
+) -> None:
+    digest = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
+    since = resources.clock.now() - timedelta(days=1)
+    async with resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        asked = await load_asked_to_one(explaining, digest, since)
+    assert len(asked) == FEW
+    assert explaining.indexes == {"debtor_notices_recipient"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans
 
 

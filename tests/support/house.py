@@ -125,7 +125,9 @@ class House:
     async def pay(self, claim_id: int, cents: int, transaction_id: str = "tx-1") -> RecordedPayment:
         async with self.work() as work:
             payment = NewPayment(cents, "EUR", transaction_id)
-            return await record_payment(work, claim_id, payment)
+            return await record_payment(
+                work, claim_id, payment, real_now=self.resources.clock.now()
+            )
 
     async def events(self, claim_id: int) -> list[dict[str, Any]]:
         """The claim's event bodies by sequence."""

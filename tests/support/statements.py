@@ -30,11 +30,10 @@ class Statements:
 
 
 @asynccontextmanager
-async def a_counted_api(
-    resources: Resources, clock: MovableClock, connections: int = 1, **given: Any
-) -> AsyncIterator[tuple[Api, Statements]]:
-    """The application over connections of its own, all of them listened to. given: what an_api
-    takes."""
+async def a_counted_database(
+    resources: Resources, clock: MovableClock, connections: int = 1
+) -> AsyncIterator[tuple[Resources, Statements]]:
+    """The same resources over connections of its own, all of them listened to."""
     settings = resources.settings
     assert settings.database_url is not None
     own = await Database.open(settings.database_url, size=connections)
@@ -44,8 +43,18 @@ async def a_counted_api(
             for _ in range(connections):
                 connection = await opened.enter_async_context(own.connection())
                 connection.add_query_logger(statements.note)
-        over = Resources(settings, own, clock, RandomIds(), KeyRing(settings.secret_key))
-        async with an_api(over, clock, **given) as api:
-            yield api, statements
+        yield Resources(settings, own, clock, RandomIds(), KeyRing(settings.secret_key)), statements
     finally:
         await own.close()
+
+
+@asynccontextmanager
+async def a_counted_api(
+    resources: Resources, clock: MovableClock, connections: int = 1, **given: Any
+) -> AsyncIterator[tuple[Api, Statements]]:
+    """The application over a counted database. given: what an_api takes."""
+    async with (
+        a_counted_database(resources, clock, connections) as (over, statements),
+        an_api(over, clock, **given) as api,
+    ):
+        yield api, statements

@@ -15,7 +15,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
-from dunwell.payments.provider import Pending
+from dunwell.payments.provider import Failed, Pending
 from tests.support.payments import DEBTOR, PAYING, Till, a_till
 from tests.support.transfers import taking
 
@@ -181,3 +181,54 @@ async def test_another_hold_does_not_keep_a_transfer_waited_for(
     clock.advance(timedelta(days=5))
     await till.start()
     assert await till.states() == ["EXPIRED", "OPEN"]
+
+
+async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Till) -> None:
+    started = await till.start()
+    await announce(till)
+    before = await holds(till)
+    till.provider.answer = Pending()
+    await till.settle(started.request_id)
+
+    till.provider.answer = Failed()
+    await till.settle(started.request_id)
+
+    assert await holds(till) == before
+    assert sorted(await till.states()) == ["FAILED", "PENDING"]
+
+
+@pytest.mark.parametrize("cents", [5000, 5001])
+async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
+    till: Till, cents: int
+) -> None:
+    request_id = await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+
+    recorded = await till.house.pay(till.claim_id, cents, "bank-1")
+
+    assert recorded.payment.request_id == request_id
+    assert await till.states() == ["COMPLETED"]
+    assert await holds(till) == []
+    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+
+
+async def test_a_smaller_payment_leaves_the_transfer_waited_for(till: Till) -> None:
+    await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+    before = await holds(till)
+
+    recorded = await till.house.pay(till.claim_id, 4999, "bank-1")
+
+    assert recorded.payment.request_id is None
+    assert await till.states() == ["PENDING"]
+    assert await holds(till) == before
+
+
+async def test_a_transfer_recorded_after_its_time_is_a_payment_of_no_request(
+    till: Till, clock: MovableClock
+) -> None:
+    await announce(till)
+    clock.advance(timedelta(days=5))
+
+    recorded = await till.house.pay(till.claim_id, 10240, "bank-1")
+
+    assert recorded.payment.request_id is None
+    assert await till.states() == ["EXPIRED"]

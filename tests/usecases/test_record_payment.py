@@ -81,7 +81,8 @@ async def test_another_currency_and_another_merchants_claim_are_refused(
     with pytest.raises(NotFound):
         await other.pay(claim_id, 100)
     async with house.work() as work:
+        new = NewPayment(100, "CHF", "tx-9")
         with pytest.raises(ValidationError) as refusal:
-            await record_payment(work, claim_id, NewPayment(100, "CHF", "tx-9"))
+            await record_payment(work, claim_id, new, real_now=clock.now())
     assert [fault.path for fault in refusal.value.faults] == ["/currency"]
     assert await count_payments(house) == 0

@@ -1,7 +1,7 @@
 """What becomes of asking for a message: planned, too many, or an address that is not written to."""
 
 import asyncio
-from datetime import timedelta
+from datetime import date, timedelta
 from uuid import UUID
 
 import pytest
@@ -9,9 +9,9 @@ import pytest
 from dunwell.errors import NotFound
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.notice_facts import ChangeNoticeFacts, CodeFacts, LinkFacts
+from dunwell.landing.notice_facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
 from dunwell.messages.links import TOKEN_MASK, hash_token
-from dunwell.messages.suppression import suppress
+from dunwell.messages.suppression import SuppressionReason, suppress
 from dunwell.notices.notice import TooMany, Unreachable
 from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
 from dunwell.notices.sweep_notices import KEPT_FOR, sweep_notices
@@ -25,10 +25,15 @@ WHERE merchant_id = $1 AND action = 'notice.send'
 _LINKS = "SELECT * FROM debtor_links WHERE merchant_id = $1"
 
 
-async def _suppress(asker: Asker) -> None:
+async def _suppress(
+    asker: Asker, address: str = "Erika@Example.org", reason: SuppressionReason = "DEBTOR"
+) -> None:
     async with asker.house.work() as work:
-        keys = asker.house.resources.keys
-        await suppress(work, keys, "EMAIL", "Erika@Example.org", "DEBTOR")
+        await suppress(work, asker.house.resources.keys, "EMAIL", address, reason)
+
+
+def _deferment() -> DefermentFacts:
+    return DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 
 
 def _change(asker: Asker) -> ChangeNoticeFacts:
@@ -110,10 +115,39 @@ async def test_only_what_is_waited_for_is_sent_to_a_suppressed_address(
 ) -> None:
     asker = await an_asker(resources, clock)
     await _suppress(asker)
-    assert await asker.ask(_change(asker)) == Unreachable("SUPPRESSED")
+    assert await asker.ask(_deferment()) == Unreachable("SUPPRESSED")
     assert await asker.rows() == []
     assert isinstance(await asker.ask(CodeFacts()), UUID)
     assert isinstance(await asker.ask(LinkFacts()), UUID)
+
+
+async def test_an_address_is_told_of_its_change_unless_it_does_not_work(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await _suppress(asker)
+    await asker.planned(_change(asker))
+    await asker.run()
+    assert await asker.states() == [("ACCEPTED", None)]
+    await _suppress(asker, "erika@alt.example", "BOUNCE")
+    refused = await asker.ask(_change(asker), recipient="erika@alt.example")
+    assert refused == Unreachable("SUPPRESSED")
+
+
+async def test_one_address_gets_ten_in_an_hour_over_all_claims_and_merchants(
+    resources: Resources, clock: MovableClock
+) -> None:
+    first_at = clock.now()
+    one = await an_asker(resources, clock)
+    [claim_id] = await one.house.create("INV-2")
+    askers = [one, Asker(one.house, claim_id, one.writer)]
+    askers += [await an_asker(resources, clock, key="other")]
+    for asker in (*askers[:2], *askers[:2], *askers[:2], *askers[:2]):
+        await asker.planned(recipient="Erika@example.org ")
+    results = await asyncio.gather(*(askers[number % 3].ask() for number in range(6)))
+    assert results.count(TooMany(first_at + timedelta(hours=1))) == 4
+    assert isinstance(await one.ask(_deferment()), UUID)
+    assert isinstance(await askers[2].ask(recipient="uwe@example.org"), UUID)
 
 
 async def test_a_merchant_without_the_channel_sends_nothing_by_it(
@@ -145,7 +179,8 @@ async def test_address_and_content_go_seven_days_after_the_answer(
     assert await sweep_notices(resources) == 1
     assert await sweep_notices(resources) == 0
     sent, waiting = await asker.rows()
-    emptied = [sent[name] for name in ("recipient", "subject", "body_text", "body_html")]
-    assert emptied == [None] * 4
+    emptied = [sent[name] for name in ("recipient", "recipient_digest", "subject")]
+    emptied += [sent[name] for name in ("body_text", "body_html")]
+    assert emptied == [None] * 5
     assert (sent["kind"], sent["state"]) == ("CODE", "ACCEPTED")
     assert waiting["recipient"] == "erika@example.org"

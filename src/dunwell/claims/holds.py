@@ -37,6 +37,8 @@ class Hold:
     reason: str | None = None
     # None: not stored yet.
     hold_id: UUID | None = None
+    # Who opened it among those of its kind: a session, a payment request.
+    actor_id: str | None = None
 
     def stands(self, now: datetime) -> bool:
         return self.lifted_at is None and (self.until is None or now < self.until)

@@ -32,7 +32,7 @@ FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
 """
 _LOAD_HOLDS = """
-SELECT kind, since, until, lifted_at, actor_kind, reason, hold_id
+SELECT kind, since, until, lifted_at, actor_kind, reason, hold_id, actor_id
 FROM holds
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY since, hold_id
@@ -98,7 +98,7 @@ async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequenc
 def read_hold(row: Row) -> Hold:
     return Hold(
         HoldKind(row["kind"]), row["since"], row["until"], row["lifted_at"],
-        ActorKind(row["actor_kind"]), row["reason"], row["hold_id"],
+        ActorKind(row["actor_kind"]), row["reason"], row["hold_id"], row["actor_id"],
     )  # fmt: skip
 
 

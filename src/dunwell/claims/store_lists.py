@@ -45,7 +45,7 @@ ORDER BY page.written_by DESC, page.claim_id DESC
 """
 # By primary key.
 _LOAD_HOLDS = """
-SELECT claim_id, kind, since, until, lifted_at, actor_kind, reason, hold_id
+SELECT claim_id, kind, since, until, lifted_at, actor_kind, reason, hold_id, actor_id
 FROM holds
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
 ORDER BY claim_id, since, hold_id

@@ -9,9 +9,9 @@
 Nothing else moves it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
@@ -25,6 +25,10 @@ from dunwell.merchants.configuration import Disputes
 _LONGEST_TEXT = 2_000
 _LONGEST_NAME = 255
 _MOST_ANSWERS = 20
+# What one debtor may open of one claim, taken back or not: whoever holds a link alone is known
+# to nobody.
+MOST_RECENT = 5
+RECENT = timedelta(days=30)
 
 
 class DisputeState(StrEnum):
@@ -64,6 +68,8 @@ class Dispute:
     resolution: str | None = None
     # Whether accepting it has ended the claim; none for what was not accepted.
     ended_claim: bool | None = None
+    # Who opened it: a debtor's session, a client id.
+    actor_id: str | None = None
 
     @property
     def event_message(self) -> str | None:
@@ -92,6 +98,45 @@ def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind
     if faults or reason is None:
         raise ValidationError(faults)
     return reason
+
+
+def find_standing(reason: str, earlier: Sequence[Dispute]) -> Dispute | None:
+    """A debtor's open one of this reason, by its name."""
+    debtors = (each for each in earlier if each.actor_kind is ActorKind.DEBTOR)
+    return next(
+        (
+            each
+            for each in debtors
+            if each.state is DisputeState.OPEN and (each.reason or each.type) == reason
+        ),
+        None,
+    )
+
+
+def has_room(earlier: Sequence[Dispute], now: datetime) -> bool:
+    """Whether a debtor may open one more."""
+    recent = [
+        each
+        for each in earlier
+        if each.actor_kind is ActorKind.DEBTOR and each.opened_at > now - RECENT
+    ]
+    return len(recent) < MOST_RECENT
+
+
+def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> None:
+    """Debtors have one open dispute of a reason, and open five in thirty days.
+
+    `earlier`: the claim's that are open or were opened since. Raises InvalidState.
+    """
+    if find_standing(reason.name, earlier) is not None:
+        raise InvalidState(
+            f"A dispute of the reason {reason.name} is open already.", state=str(DisputeState.OPEN)
+        )
+    if not has_room(earlier, now):
+        raise InvalidState(
+            f"{MOST_RECENT} disputes were opened in {RECENT.days} days: answer by phone or letter.",
+            state="TOO_MANY",
+        )
 
 
 def check_move(dispute: Dispute, following: DisputeState) -> bool:

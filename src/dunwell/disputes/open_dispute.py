@@ -12,19 +12,22 @@ from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import lock_claim
-from dunwell.disputes.dispute import Dispute, NewDispute, check_new_dispute
+from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, check_new_dispute, check_room
 from dunwell.disputes.reasons import Reason
-from dunwell.disputes.store import save_dispute
+from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.errors import InvalidState, NotFound
 from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
+from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 
 
 async def open_dispute(
     work: Work, claim_id: int, new: NewDispute, *, real_now: datetime
 ) -> Dispute:
-    """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended)."""
+    """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended; a
+    debtor's stands already, or there were too many).
+    """
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
@@ -34,9 +37,13 @@ async def open_dispute(
             f"A claim that is {claim['status']} cannot be disputed any more.",
             state=claim["status"],
         )
+    if work.actor.kind is ActorKind.DEBTOR:
+        since = work.now - RECENT
+        earlier = await load_recent_disputes(work.tx, work.merchant_id, claim_id, since)
+        check_room(reason, earlier, work.now)
     hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
     dispute = _compose(work, claim_id, new, reason, hold_id)
-    await save_dispute(work.tx, work.merchant_id, dispute, actor_id=work.actor.actor_id)
+    await save_dispute(work.tx, work.merchant_id, dispute)
     await raise_event(
         work,
         claim_id,
@@ -63,4 +70,5 @@ def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id
         hold_id=hold_id,
         actor_kind=work.actor.kind,
         opened_at=work.now,
+        actor_id=work.actor.actor_id,
     )

@@ -1,5 +1,6 @@
 """The SQL of disputes: rows in, values out, no rules."""
 
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
@@ -11,7 +12,7 @@ from dunwell.merchants.actor import ActorKind
 
 _COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
-    " state, resolved_at, resolution, ended_claim"
+    " state, resolved_at, resolution, ended_claim, actor_id"
 )
 # By primary key.
 _LOAD = f"""
@@ -38,6 +39,13 @@ WHERE merchant_id = $1 AND claim_id = $2
   AND ($3::timestamptz IS NULL OR (opened_at, dispute_id) < ($3, $4::uuid))
 ORDER BY opened_at DESC, dispute_id DESC
 LIMIT $5
+"""  # noqa: S608 - the same
+# Those that are open or were opened since $3. Rides on disputes_claim.
+_LOAD_RECENT = f"""
+SELECT {_COLUMNS}
+FROM disputes
+WHERE merchant_id = $1 AND claim_id = $2 AND (opened_at > $3 OR state = 'OPEN')
+ORDER BY opened_at, dispute_id
 """  # noqa: S608 - the same
 _SAVE = """
 INSERT INTO disputes
@@ -77,14 +85,20 @@ async def load_disputes(
     return [_read(row) for row in rows]
 
 
-async def save_dispute(
-    tx: Connection, merchant_id: int, dispute: Dispute, *, actor_id: str | None
-) -> None:
+async def load_recent_disputes(
+    tx: Connection, merchant_id: int, claim_id: int, since: datetime
+) -> list[Dispute]:
+    """The claim's that are open or were opened since, the oldest first."""
+    rows = await tx.fetch(_LOAD_RECENT, merchant_id, claim_id, since)
+    return [_read(row) for row in rows]
+
+
+async def save_dispute(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
     """A new one of a locked claim."""
     await tx.execute(
         _SAVE, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
         dispute.label, dispute.message, dict(dispute.answers), dispute.hold_id, dispute.opened_at,
-        dispute.actor_kind, actor_id,
+        dispute.actor_kind, dispute.actor_id,
     )  # fmt: skip
 
 

@@ -170,5 +170,5 @@ def _find_day_refused(fields: Fields, ground: Ground) -> Refused | None:
 
 
 def _read_own_deferment(fields: Fields) -> DefermentTerms | None:
-    until = read_day(fields, "until")
+    until = read_day(fields, "on")
     return None if until is None else DefermentTerms(until)

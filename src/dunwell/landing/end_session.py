@@ -8,7 +8,9 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
 
-async def end_session(work: Work, session: Session, real_now: datetime) -> None:
-    """Does nothing when it has ended already."""
-    if await save_end(work.tx, work.merchant_id, session.session_hash, real_now):
-        await save_audit(work, "session.end", f"claim:{session.claim_id}")
+async def end_session(work: Work, session: Session, real_now: datetime) -> bool:
+    """False, and nothing is done: it has ended already."""
+    if not await save_end(work.tx, work.merchant_id, session.session_hash, real_now):
+        return False
+    await save_audit(work, "session.end", f"claim:{session.claim_id}")
+    return True

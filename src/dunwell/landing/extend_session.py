@@ -12,9 +12,12 @@ from dunwell.merchants.account import Work
 
 async def extend_session(
     work: Work, session: Session, session_id: UUID, randomness: bytes, real_now: datetime
-) -> str:
-    """The new cookie's value; what was typed and not sent goes along."""
-    await end_session(work, session, real_now)
+) -> str | None:
+    """The new cookie's value; what was typed and not sent goes along. None: it has ended, or a
+    form sent at the same time has extended it, and nothing is opened.
+    """
+    if not await end_session(work, session, real_now):
+        return None
     opening = Opening(
         session.claim_id, session.communication_id, session.channel, session.level,
         session_id, randomness, real_now,

@@ -2,17 +2,21 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import TypeAlias
+from typing import Concatenate, ParamSpec, TypeAlias
 
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.session import Level
+from dunwell.landing.view import is_closed
 from dunwell.landing.visit import Form, Visit
 
 Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
 Show: TypeAlias = Callable[[Desk, Visit, OpenedClaim], Awaitable[Answer]]
 Take: TypeAlias = Callable[[Desk, Visit, OpenedClaim, Form], Awaitable[Answer]]
+# A form, or nothing.
+_Brought = ParamSpec("_Brought")
+_Handle: TypeAlias = Callable[Concatenate[Desk, Visit, OpenedClaim, _Brought], Awaitable[Answer]]
 
 
 def in_session(show: Show) -> Run:
@@ -71,3 +75,18 @@ def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
         return run
 
     return guard
+
+
+def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
+    """For pages that a closed claim has no more: they lead to the claim, which says so."""
+
+    @wraps(handle)
+    async def run(
+        desk: Desk, visit: Visit, opened: OpenedClaim, /,
+        *args: _Brought.args, **named: _Brought.kwargs,
+    ) -> Answer:  # fmt: skip
+        if is_closed(opened.facts):
+            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        return await handle(desk, visit, opened, *args, **named)
+
+    return run

@@ -40,8 +40,8 @@ class ReceiptFacts:
     # The payment's number, and by what it was paid; none: not shown.
     number: str | None
     method: str | None
-    # Still to pay.
-    outstanding_cents: int
+    # Still to pay; none: the claim is closed, and nothing is said of it.
+    outstanding_cents: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,10 @@ CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 _LONGEST = 254
 # What a page's address calls that which can be changed there.
 CHANGEABLE: Mapping[str, NoticeChannel] = {"email": "EMAIL", "mobile": "SMS"}
+_MOBILE = (
+    phonenumbers.PhoneNumberType.MOBILE,
+    phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
+)
 AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
 
 
@@ -106,7 +110,8 @@ def _read_number(typed: str, present: str | None) -> str | None:
         number = phonenumbers.parse(typed, region)
     except phonenumbers.NumberParseException:
         return None
-    if not phonenumbers.is_valid_number(number):
+    # Others cost who sends or receives: premium rates, satellites, services.
+    if phonenumbers.number_type(number) not in _MOBILE:
         return None
     written: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     return written

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal
 
+from dunwell.landing.dates import read_day
 from dunwell.merchants.configuration import Channel, Configuration, Proof
 from dunwell.notices.notice import NoticeChannel
 
@@ -100,7 +100,8 @@ def read_typed(fact: Fact, form: Mapping[str, str]) -> str | None:
     """The fact as it is compared, from the form's fields; none when it can be none: a slip of the
     finger."""
     if fact == "DATE_OF_BIRTH":
-        return _read_date(*(form.get(f"born_{part}", "") for part in ("year", "month", "day")))
+        day = read_day(form, "born")
+        return None if day is None else day.isoformat()
     return _simplify(fact, form.get("fact", "")) or None
 
 
@@ -123,10 +124,3 @@ def _simplify(fact: Fact, text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     plain = "".join(letter for letter in folded if letter.isalnum())
     return _COUNTRY_MARK.sub("", plain) if fact == "POSTAL_CODE" else plain
-
-
-def _read_date(year: str, month: str, day: str) -> str | None:
-    try:
-        return date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        return None

@@ -1,7 +1,14 @@
-"""A receipt on paper: what its page says, in the same words."""
+"""A receipt on paper: what its page says, in the same words.
 
+Of a closed claim it says what was paid and nothing of what is left.
+"""
+
+from collections.abc import Callable
+
+from dunwell.landing.facts import ClaimFacts
 from dunwell.landing.formats import build_filters
 from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.view import is_closed
 from dunwell.landing.wording import Language
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.formatting import render_money
@@ -12,6 +19,7 @@ from dunwell.payments.find_request import Paid
 def compose_receipt(language: Language, opened: OpenedClaim, payment: Paid, method: str) -> Paper:
     """Raises MerchantNotConfigured."""
     say, facts = language.words.gettext, opened.facts
+    closed = is_closed(facts)
     creditor = find_creditor(opened.merchant)
 
     def money(cents: int) -> str:
@@ -21,9 +29,7 @@ def compose_receipt(language: Language, opened: OpenedClaim, payment: Paid, meth
     timezone = opened.merchant.configuration.timezone
     body = Body(
         title=say("Receipt"),
-        lead=[say("This payment was returned. The amount is open again.")]
-        if payment.reversed_at
-        else [],
+        lead=[_tell_return(say, facts)] if payment.reversed_at else [],
         rows=[
             (say("Paid"), money(payment.amount_cents)),
             (say("To"), creditor.legal_name),
@@ -31,13 +37,21 @@ def compose_receipt(language: Language, opened: OpenedClaim, payment: Paid, meth
             (say("On"), moment(payment.paid_at, timezone)),
             (say("Paid with"), method),
             (say("Payment number"), payment.transaction_id),
-            (say("Still to pay"), money(facts.outstanding_cents)),
+            *([] if closed else [(say("Still to pay"), money(facts.outstanding_cents))]),
         ],
-        notes=[
-            say("Nothing is left to pay, and we write to you no more about it.")
-            if facts.outstanding_cents == 0
-            else say("We write to you about the rest only.")
-        ],
+        notes=[] if closed else [_tell_rest(say, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
     return compose_paper(brand, creditor, language.code, body)
+
+
+def _tell_return(say: Callable[[str], str], facts: ClaimFacts) -> str:
+    if is_closed(facts):
+        return say("This payment was returned.")
+    return say("This payment was returned. The amount is open again.")
+
+
+def _tell_rest(say: Callable[[str], str], outstanding_cents: int) -> str:
+    if outstanding_cents == 0:
+        return say("Nothing is left to pay, and we write to you no more about it.")
+    return say("We write to you about the rest only.")

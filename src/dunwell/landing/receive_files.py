@@ -18,6 +18,7 @@ from dunwell.files.names import tidy_name
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.multipart import FormLimits, Part
+from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.visit import Form, Visit
@@ -43,11 +44,21 @@ class Received:
     refusals: list[FileRefusal] = field(default_factory=list)
 
 
-async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received:
-    """A form of this session, whose token comes before its files.
+async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received | Answer:
+    """A form of this session, whose token comes before its files. The answer instead: the session
+    has ended while the form came in.
 
-    Raises ForeignForm and InvalidRequest; then nothing is put away.
+    Raises ForeignForm and InvalidRequest. In each of these cases nothing is put away.
     """
+    received = await _receive(desk, visit, opened)
+    still = await desk.find_opened(visit)
+    if not desk.is_live(still):
+        await discard(desk, received.uploads)
+        return desk.answer_ended(visit, still)
+    return received
+
+
+async def _receive(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received:
     received, count = Received(), 0
     try:
         async for part in visit.read_parts(_LIMITS, _MOST_BODY_BYTES):

@@ -42,10 +42,11 @@ _SAVE_SENT = """
 INSERT INTO debtor_sent_codes (merchant_id, claim_id, notice_id, expires_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE
-SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0
+SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
+    used_at = NULL
 """
 _LOCK_SENT = """
-SELECT notice_id, expires_at, failures
+SELECT notice_id, expires_at, failures, used_at
 FROM debtor_sent_codes
 WHERE merchant_id = $1 AND claim_id = $2
 FOR UPDATE
@@ -53,7 +54,9 @@ FOR UPDATE
 _SAVE_SENT_WRONG = """
 UPDATE debtor_sent_codes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
 """
-_REMOVE_SENT = "DELETE FROM debtor_sent_codes WHERE merchant_id = $1 AND claim_id = $2"
+_SAVE_SENT_USED = """
+UPDATE debtor_sent_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class SentCode:
     notice_id: UUID
     expires_at: datetime
     failures: int
+    used_at: datetime | None
 
 
 async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) -> VisitorTries:
@@ -119,5 +123,7 @@ async def save_sent_codes_wrong(tx: Connection, merchant_id: int, claim_id: int)
     await tx.execute(_SAVE_SENT_WRONG, merchant_id, claim_id)
 
 
-async def remove_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> None:
-    await tx.execute(_REMOVE_SENT, merchant_id, claim_id)
+async def save_sent_code_used(
+    tx: Connection, merchant_id: int, claim_id: int, now: datetime
+) -> None:
+    await tx.execute(_SAVE_SENT_USED, merchant_id, claim_id, now)

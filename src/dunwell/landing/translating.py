@@ -15,6 +15,9 @@ _TEXT = re.compile(
     r"(?P<text>(?:(?!\{% (?:pluralize|endtrans) %\}).)*)\{% endtrans %\}",
     re.DOTALL,
 )
+# As the catalogues are read: a no-break space belongs to the text.
+_BLANKS = " \t\r\n\f\v"
+_BLANK = re.compile(f"[{_BLANKS}]+")
 _FACT = re.compile(r"\{\{ (\w+) \}\}")
 _PLACE = re.compile(r"%\((\w+)\)s")
 
@@ -35,7 +38,7 @@ def find_words(environment: Environment) -> NullTranslations:
 
 def _translate(words: NullTranslations, found: re.Match[str]) -> str:
     """The text in the language, its facts in their places."""
-    facts, text = found["facts"].strip(), " ".join(found["text"].split())
+    facts, text = found["facts"].strip(), _BLANK.sub(" ", found["text"].strip(_BLANKS))
     translated = words.gettext(_FACT.sub(r"%(\1)s", text))
     shown = _PLACE.sub(r"{{ \1 }}", translated)
     return f"{{% with {facts} %}}{shown}{{% endwith %}}" if facts else shown

@@ -87,6 +87,8 @@ def list_topics(facts: ClaimFacts, modality: Modality | None, now: datetime) -> 
 
     `modality`: the one that has not ended. The level of a session does not matter here.
     """
+    if not facts.holds and facts.request is None:
+        return []
     state = decide_state(facts, now)
     if state in (PageState.CLOSED, PageState.PAID):
         return []

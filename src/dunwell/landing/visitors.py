@@ -35,6 +35,8 @@ def digest_visitor(keys: KeyRing, host: str) -> bytes:
         address = ipaddress.ip_address(host)
     except ValueError:
         return keys.digest(_PURPOSE, host.encode())
+    # What a listener of both families calls a visitor from an IPv4 address.
+    address = getattr(address, "ipv4_mapped", None) or address
     prefix = 64 if address.version == 6 else 32
     network = ipaddress.ip_network((address, prefix), strict=False)
     return keys.digest(_PURPOSE, network.network_address.packed)

@@ -1,7 +1,8 @@
 """Whom a contact goes to, as keyed digests: neither guards nor suppressions keep an address.
 
 One person is written in many ways; what differs by case, outer blanks or Unicode form alone is one
-identity. Digests of one merchant never equal another's.
+identity. Digests of one merchant never equal another's, but for
+`digest_recipient`.
 """
 
 import re
@@ -14,6 +15,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
 
 _PERSON, _ADDRESS = "guard.identity", "suppression.address"
+_RECIPIENT = "notice.recipient"
 # Enough that no two ever meet; guards are looked up and written with every contact.
 _DIGEST_BYTES = 16
 _NO_DIGIT = re.compile(r"[^0-9]+")
@@ -41,6 +43,11 @@ def digest_address(keys: KeyRing, merchant_id: int, channel: Channel, address: s
     return _digest(
         keys, _ADDRESS, f"{merchant_id}\n{channel}\n{normalize_address(channel, address)}"
     )
+
+
+def digest_recipient(keys: KeyRing, channel: Channel, address: str) -> bytes:
+    """What the whole installation knows an address by, to count what is asked for there."""
+    return _digest(keys, _RECIPIENT, f"{channel}\n{normalize_address(channel, address)}")
 
 
 def normalize_address(channel: Channel, address: str) -> str:

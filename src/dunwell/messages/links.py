@@ -5,6 +5,7 @@ the link by, stored content holds the mask, and the token is put in when the mes
 """
 
 import base64
+import re
 from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing, sha256
@@ -15,12 +16,18 @@ from dunwell.kit.crypto import KeyRing, sha256
 TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - the opposite of a secret
 _TOKEN_BYTES = 16
 _PURPOSE = "debtor-link"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def derive_token(keys: KeyRing, communication_id: UUID) -> str:
     """The 128-bit token of this communication's link: 22 characters of URL-safe base64."""
     digest = keys.digest(_PURPOSE, communication_id.bytes)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
+
+
+def is_token(text: str) -> bool:
+    """Whether it could be one, by its characters: they need no care in an address."""
+    return _TOKEN.fullmatch(text) is not None
 
 
 def hash_token(token: str) -> bytes:

@@ -47,10 +47,11 @@ ORDER BY created_at, channel, address_digest
 """
 # By primary key.
 _FIND = """
-SELECT s.channel, s.address_digest, s.reason
-FROM unnest($2::text[], $3::bytea[]) AS a (channel, address_digest)
+SELECT s.merchant_id, s.channel, s.address_digest, s.reason
+FROM unnest($1::integer[], $2::text[], $3::bytea[]) AS a (merchant_id, channel, address_digest)
 JOIN suppressions s
-    ON s.merchant_id = $1 AND s.channel = a.channel AND s.address_digest = a.address_digest
+    ON s.merchant_id = a.merchant_id AND s.channel = a.channel
+    AND s.address_digest = a.address_digest
 """
 
 
@@ -116,13 +117,24 @@ async def load_reasons(
     addresses: Collection[tuple[Channel, str]],
 ) -> dict[tuple[Channel, str], SuppressionReason]:
     """The same, and why each is suppressed."""
+    asked = [(merchant_id, *each) for each in addresses]
+    found = await load_reasons_of_many(tx, keys, asked)
+    return {(channel, address): reason for (_, channel, address), reason in found.items()}
+
+
+async def load_reasons_of_many(
+    tx: Connection, keys: KeyRing, addresses: Collection[tuple[int, Channel, str]]
+) -> dict[tuple[int, Channel, str], SuppressionReason]:
+    """The same of several merchants, each with its own address."""
     if not addresses:
         return {}
-    digests = [digest_address(keys, merchant_id, *each) for each in addresses]
-    rows = await tx.fetch(_FIND, merchant_id, [channel for channel, _ in addresses], digests)
-    found = {(row["channel"], row["address_digest"]): row["reason"] for row in rows}
-    pairs = zip(addresses, digests, strict=True)
-    return {each: found[each[0], digest] for each, digest in pairs if (each[0], digest) in found}
+    keyed = [(each[0], each[1], digest_address(keys, *each)) for each in addresses]
+    rows = await tx.fetch(_FIND, *map(list, zip(*keyed, strict=True)))
+    found = {
+        (row["merchant_id"], row["channel"], row["address_digest"]): row["reason"] for row in rows
+    }
+    pairs = zip(addresses, keyed, strict=True)
+    return {each: found[key] for each, key in pairs if key in found}
 
 
 def check_address(channel: Channel, address: str) -> None:

@@ -2,7 +2,8 @@
 
 Codes, requested links, receipts and confirmations are no contacts of a process (CONTRACT 13): no
 event tells of them, no guard counts them, quiet hours and holds do not keep them back. So few of a
-kind go out for one claim that nobody's mailbox can be flooded from the page.
+kind go out for one claim, and so few to one address of what anybody may ask for, that nobody's
+mailbox can be flooded from the pages.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,11 @@ from typing import Literal
 NoticeChannel = Literal["EMAIL", "SMS"]
 # Of one kind, for one claim, in one hour.
 MOST_AN_HOUR = 5
+# Of what is waited for, to one address, over all claims and merchants of the installation.
+MOST_TO_ONE_AN_HOUR = 10
+MOST_TO_ONE_A_DAY = 20
 HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
 
 
 class Kind(StrEnum):
@@ -82,10 +87,18 @@ class Unreachable:
 
 def decide_limit(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
     """sent_at: when the claim's notices of this kind were asked for."""
-    counted = sorted(at for at in sent_at if at > now - HOUR)
-    if len(counted) < MOST_AN_HOUR:
-        return None
-    return TooMany(counted[-MOST_AN_HOUR] + HOUR)
+    again_at = _find_room(sent_at, MOST_AN_HOUR, HOUR, now)
+    return TooMany(again_at) if again_at else None
+
+
+def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+    """sent_at: when somebody last asked for what `is_awaited` at this address, for any claim."""
+    ends = (
+        _find_room(sent_at, MOST_TO_ONE_AN_HOUR, HOUR, now),
+        _find_room(sent_at, MOST_TO_ONE_A_DAY, DAY, now),
+    )
+    again_at = max((end for end in ends if end), default=None)
+    return TooMany(again_at) if again_at else None
 
 
 def decide_expiry(kind: Kind, now: datetime) -> datetime:
@@ -93,5 +106,22 @@ def decide_expiry(kind: Kind, now: datetime) -> datetime:
     return now + _SENT_WITHIN[kind]
 
 
-def heeds_suppression(kind: Kind) -> bool:
-    return kind not in _AWAITED
+def is_awaited(kind: Kind) -> bool:
+    """Whether anybody may ask for it, who then waits for it."""
+    return kind in _AWAITED
+
+
+def heeds_suppression(kind: Kind, reason: str) -> bool:
+    """Whether an address suppressed for this reason does not get it. That an address was changed
+    its old one is told even if the debtor, or who plays the debtor, wants no mail there."""
+    if kind is Kind.CHANGE_NOTICE and reason == "DEBTOR":
+        return False
+    return not is_awaited(kind)
+
+
+def _find_room(
+    sent_at: Sequence[datetime], most: int, within: timedelta, now: datetime
+) -> datetime | None:
+    """When there is room for one more; none: there is now."""
+    counted = sorted(at for at in sent_at if at > now - within)
+    return None if len(counted) < most else counted[-most] + within

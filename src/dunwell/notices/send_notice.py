@@ -11,19 +11,29 @@ from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.identities import digest_recipient
 from dunwell.messages.links import hash_token
-from dunwell.messages.suppression import load_suppressed
+from dunwell.messages.suppression import load_reasons
 from dunwell.notices.notice import (
+    DAY,
     HOUR,
     Notice,
     TooMany,
     Unreachable,
     decide_expiry,
     decide_limit,
+    decide_limit_to_one,
     heeds_suppression,
+    is_awaited,
 )
 from dunwell.notices.secrets import bears_token, derive_notice_token
-from dunwell.notices.store import NoticeTimes, load_asked, save_notice, save_notice_link
+from dunwell.notices.store import (
+    NoticeTimes,
+    load_asked,
+    load_asked_to_one,
+    save_notice,
+    save_notice_link,
+)
 
 
 async def send_notice(
@@ -39,7 +49,8 @@ async def send_notice(
         return refusal
     notice_id = work.ids.new(real_now)
     times = NoticeTimes(work.now, real_now, decide_expiry(notice.kind, real_now))
-    await save_notice(work.tx, work.merchant_id, notice_id, notice, times)
+    digest = _digest_recipient(keys, notice)
+    await save_notice(work.tx, work.merchant_id, notice_id, notice, times, digest)
     if bears_token(notice.kind):
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
@@ -58,11 +69,22 @@ async def _find_refusal(
     addressee = notice.addressee
     if addressee.channel not in work.merchant.configuration.channels:
         return Unreachable("NO_CHANNEL")
-    if heeds_suppression(notice.kind):
-        address = (addressee.channel, addressee.recipient)
-        if await load_suppressed(work.tx, keys, work.merchant_id, [address]):
-            return Unreachable("SUPPRESSED")
+    address = (addressee.channel, addressee.recipient)
+    reasons = await load_reasons(work.tx, keys, work.merchant_id, [address])
+    if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
+        return Unreachable("SUPPRESSED")
     asked = await load_asked(
         work.tx, work.merchant_id, addressee.claim_id, notice.kind, real_now - HOUR
     )
-    return decide_limit(asked, real_now)
+    digest, refusal = _digest_recipient(keys, notice), decide_limit(asked, real_now)
+    if refusal or digest is None:
+        return refusal
+    return decide_limit_to_one(await load_asked_to_one(work.tx, digest, real_now - DAY), real_now)
+
+
+def _digest_recipient(keys: KeyRing, notice: Notice) -> bytes | None:
+    """What the installation knows the address by, of whom it counts what is sent there."""
+    addressee = notice.addressee
+    if not is_awaited(notice.kind):
+        return None
+    return digest_recipient(keys, addressee.channel, addressee.recipient)

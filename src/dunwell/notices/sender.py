@@ -22,7 +22,7 @@ from dunwell.merchants.store import load_merchant
 from dunwell.messages.calling import call_channel
 from dunwell.messages.channel import ChannelAdapter, Message
 from dunwell.messages.creditors import find_creditor, find_sender
-from dunwell.messages.suppression import load_suppressed
+from dunwell.messages.suppression import load_reasons_of_many
 from dunwell.notices.notice import heeds_suppression
 from dunwell.notices.secrets import unmask
 from dunwell.notices.settlement import (
@@ -99,11 +99,16 @@ class NoticeSender:
     ) -> dict[UUID, Settlement]:
         """Those whose channel is not called, with what becomes of them."""
         found = {}
+        reasons = await load_reasons_of_many(
+            tx, self._resources.keys, [_find_address(each) for each in leased]
+        )
         for each in leased:
+            # It may have been suppressed since it was planned.
+            reason = reasons.get(_find_address(each))
             adapter = self._find_adapter(merchants[each.merchant_id], each)
             standing = Standing(
                 was_handed_over=each.was_handed_over,
-                is_suppressed=await self._is_suppressed(tx, each),
+                is_suppressed=reason is not None and heeds_suppression(each.notice.kind, reason),
                 is_repeatable=adapter.is_repeatable if adapter else None,
                 expires_at=each.expires_at,
             )
@@ -111,14 +116,6 @@ class NoticeSender:
             if settlement is not None:
                 found[each.notice_id] = settlement
         return found
-
-    async def _is_suppressed(self, tx: Connection, each: LeasedNotice) -> bool:
-        """It may have been since it was planned."""
-        addressee = each.notice.addressee
-        if not heeds_suppression(each.notice.kind):
-            return False
-        address: tuple[Channel, str] = (addressee.channel, addressee.recipient)
-        return bool(await load_suppressed(tx, self._resources.keys, each.merchant_id, [address]))
 
     async def _send(self, merchant: Merchant, each: LeasedNotice, lease_id: UUID) -> int:
         adapter = self._find_adapter(merchant, each)
@@ -193,3 +190,9 @@ async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dic
         assert merchant is not None
         found[merchant_id] = merchant
     return found
+
+
+def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
+    """As suppressions are asked about it."""
+    addressee = each.notice.addressee
+    return each.merchant_id, addressee.channel, addressee.recipient

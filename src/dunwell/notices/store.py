@@ -18,11 +18,19 @@ SELECT created_at
 FROM debtor_notices
 WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
 """
+# Those who ask for one address at the same time take turns, whatever their claims.
+_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1))"
+# Of all merchants. Rides on debtor_notices_recipient.
+_LOAD_ASKED_TO_ONE = """
+SELECT created_at
+FROM debtor_notices
+WHERE recipient_digest = $1 AND created_at > $2
+"""
 _SAVE = """
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, subject, body_text,
-     body_html, dated_at, created_at, due_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)
+     body_html, dated_at, created_at, due_at, expires_at, recipient_digest)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)
 """
 _SAVE_LINK = """
 INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
@@ -65,7 +73,8 @@ RETURNING notice_id
 _EMPTY = """
 WITH emptied AS (
     UPDATE debtor_notices
-    SET recipient = NULL, subject = NULL, body_text = NULL, body_html = NULL
+    SET recipient = NULL, recipient_digest = NULL, subject = NULL, body_text = NULL,
+        body_html = NULL
     WHERE (merchant_id, notice_id) IN (
         SELECT merchant_id, notice_id
         FROM debtor_notices
@@ -121,14 +130,26 @@ async def load_asked(
     return [row["created_at"] for row in rows]
 
 
+async def load_asked_to_one(
+    tx: Connection, recipient_digest: bytes, since: datetime
+) -> list[datetime]:
+    """When notices to this address were asked for. Waits until others who ask for it are done."""
+    await tx.execute(_TAKE_TURN, recipient_digest)
+    rows = await tx.fetch(_LOAD_ASKED_TO_ONE, recipient_digest, since)
+    return [row["created_at"] for row in rows]
+
+
 async def save_notice(
-    tx: Connection, merchant_id: int, notice_id: UUID, notice: Notice, times: NoticeTimes
-) -> None:
+    tx: Connection, merchant_id: int, notice_id: UUID, notice: Notice, times: NoticeTimes,
+    recipient_digest: bytes | None,
+) -> None:  # fmt: skip
+    """recipient_digest: of what counts as asked for at its address."""
     addressee = notice.addressee
     await tx.execute(
         _SAVE, merchant_id, notice_id, addressee.claim_id, notice.kind, addressee.channel,
         addressee.recipient, addressee.language, notice.subject, notice.body_text,
         notice.body_html, times.dated_at, times.created_at, times.expires_at,
+        recipient_digest,
     )  # fmt: skip
 
 

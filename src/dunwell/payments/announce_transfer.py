@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import lock_claim
@@ -22,6 +20,7 @@ from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice
 from dunwell.payments.expire_transfer import load_awaited_requests
+from dunwell.payments.request_holds import open_request_hold
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_requests import PaymentRequest, save_request
 from dunwell.payments.take_request import audit_request
@@ -52,8 +51,8 @@ async def announce_transfer(
         raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
     await check_choice(work, claim_id, sent.choice)
     until = _find_end(work, sent.sent_on)
-    await open_hold(work, claim_id, HoldKind.PAYMENT_PENDING, until=until)
     request = _compose(work, claim, sent, real_now)
+    await open_request_hold(work, request, until)
     await save_request(work.tx, work.merchant_id, request, next_check_at=None)
     payment = Payment(BANK_TRANSFER, request.amount_cents, request.currency, request.request_id)
     await raise_event(

@@ -4,24 +4,21 @@ In the transaction that has locked claim and request. Nothing but what was asked
 success of another amount or currency leaves an audit row and an error in the log, for a person.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.errors import InvalidState
 from dunwell.events.payloads import Payment, payment_completed
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.formatting import render_line
 from dunwell.payments.provider import CheckoutState, Succeeded
 from dunwell.payments.record_payment import NewPayment, enter_payment
+from dunwell.payments.request_holds import lift_request_hold, open_request_hold
 from dunwell.payments.request_states import Decision, RequestState, decide_request
 from dunwell.payments.store import StoredPayment, find_payment, link_payment
 from dunwell.payments.store_requests import PaymentRequest, move_request
@@ -102,22 +99,16 @@ def _compose(work: Work, request: PaymentRequest, paid: Succeeded) -> NewPayment
 
 async def _change_hold(settling: Settling, following: RequestState) -> None:
     """Nobody is dunned while money is under way, as long as a debtor may hold a claim at all."""
-    was_pending = settling.request.state is RequestState.PENDING
+    work, request = settling.work, settling.request
+    was_pending = request.state is RequestState.PENDING
     is_pending = following is RequestState.PENDING
-    claim_id = settling.request.claim_id
     if is_pending and not was_pending:
-        debtor = Actor(ActorKind.DEBTOR, str(settling.request.request_id))
         try:
-            await open_hold(
-                replace(settling.work, actor=debtor),
-                claim_id,
-                HoldKind.PAYMENT_PENDING,
-                until=settling.work.now + _HOLD,
-            )
+            await open_request_hold(work, request, work.now + _HOLD)
         except InvalidState:
-            log.info("payment not held for", claim_id=claim_id)
+            log.info("payment not held for", claim_id=request.claim_id)
     elif was_pending and not is_pending:
-        await lift_hold(settling.work, claim_id, HoldKind.PAYMENT_PENDING)
+        await lift_request_hold(work, request)
 
 
 async def _move(settling: Settling, decision: Decision) -> None:

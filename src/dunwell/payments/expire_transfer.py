@@ -1,5 +1,5 @@
-"""Ends announced bank transfers that nobody waits for any more: part of use cases that hold the
-claim's lock.
+"""Ends announced bank transfers that nobody waits for any more, or that have arrived: part of use
+cases that hold the claim's lock.
 
 No provider can be asked about one, so it is waited for as long as its hold stands. Money that
 arrives later is recorded all the same.
@@ -12,6 +12,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.store import load_holds
 from dunwell.merchants.account import Work
 from dunwell.payments.banking_days import BANK_TRANSFER
+from dunwell.payments.request_holds import lift_request_hold
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_requests import PaymentRequest, load_live_requests, move_request
 
@@ -25,11 +26,31 @@ async def load_awaited_requests(
     if not transfers or await _is_waited_for(work, claim_id):
         return live
     for request in transfers:
-        await move_request(
-            work.tx, work.merchant_id, request.request_id, RequestState.EXPIRED,
-            now=real_now, keeps_checking=False,
-        )  # fmt: skip
+        await _end(work, request, RequestState.EXPIRED, real_now)
     return [request for request in live if request.provider != BANK_TRANSFER]
+
+
+async def find_arrived(
+    work: Work, claim_id: int, amount_cents: int, real_now: datetime
+) -> PaymentRequest | None:
+    """The announced transfer that a payment of this amount is, or covers; None: there is none."""
+    live = await load_awaited_requests(work, claim_id, real_now)
+    fits = (each for each in live if each.provider == BANK_TRANSFER)
+    return next((each for each in fits if each.amount_cents <= amount_cents), None)
+
+
+async def complete_transfer(work: Work, request: PaymentRequest, real_now: datetime) -> None:
+    """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
+    await lift_request_hold(work, request)
+    await _end(work, request, RequestState.COMPLETED, real_now)
+
+
+async def _end(
+    work: Work, request: PaymentRequest, state: RequestState, real_now: datetime
+) -> None:
+    await move_request(
+        work.tx, work.merchant_id, request.request_id, state, now=real_now, keeps_checking=False
+    )
 
 
 async def _is_waited_for(work: Work, claim_id: int) -> bool:

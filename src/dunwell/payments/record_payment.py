@@ -1,7 +1,8 @@
 """Records a payment: shares it among the items, and collects the claim if nothing is left to pay.
 
 `record_payment` is for those made elsewhere: the same transaction of a claim is one payment,
-however often it is recorded. `enter_payment` is the part every way of paying has in common.
+however often it is recorded. One of at least the amount of an announced transfer ends the waiting
+for it. `enter_payment` is the part every way of paying has in common.
 """
 
 from collections.abc import Collection
@@ -18,6 +19,7 @@ from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
+from dunwell.payments.expire_transfer import complete_transfer, find_arrived
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
 
 
@@ -44,7 +46,9 @@ class RecordedPayment:
     is_new: bool
 
 
-async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
+async def record_payment(
+    work: Work, claim_id: int, new: NewPayment, *, real_now: datetime
+) -> RecordedPayment:
     """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
     with another amount)."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
@@ -53,7 +57,7 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     _check_payment(work, claim, new)
     known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
     if known is None:
-        return await enter_payment(work, claim, new)
+        return await _enter_elsewhere(work, claim, new, real_now)
     _check_same(known, new)
     balance = await load_balance(work, claim_id)
     return RecordedPayment(known, Status(claim["status"]), balance, is_new=False)
@@ -62,6 +66,17 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
 async def load_balance(work: Work, claim_id: int) -> Balance:
     items = await load_items(work.tx, work.merchant_id, claim_id)
     return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
+
+
+async def _enter_elsewhere(
+    work: Work, claim: Row, new: NewPayment, real_now: datetime
+) -> RecordedPayment:
+    arrived = await find_arrived(work, claim["claim_id"], new.amount_cents, real_now)
+    if arrived is None:
+        return await enter_payment(work, claim, new)
+    recorded = await enter_payment(work, claim, new, arrived.request_id)
+    await complete_transfer(work, arrived, real_now)
+    return recorded
 
 
 async def enter_payment(

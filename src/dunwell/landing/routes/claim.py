@@ -89,6 +89,7 @@ def _find_rate_cents(opened: OpenedClaim) -> int | None:
 
 @takes_form
 async def extend(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """A second click finds it done: the first one's cookie stays."""
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     async with desk.resources.database.transaction() as tx:

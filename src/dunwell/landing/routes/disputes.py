@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.disputes.dispute import NewDispute
+from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import list_questions, needs_message
 from dunwell.disputes.reasons import Reason
+from dunwell.disputes.store import load_recent_disputes
 from dunwell.errors import Fault, InvalidState, NotFound, Refusal, Unavailable
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
 from dunwell.landing.answers import Answered, pick_fields, read_answers
@@ -57,13 +58,18 @@ async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     disputes, level = opened.merchant.configuration.disputes, opened.session.level
     reasons = [_show_reason(each, frame, opened) for each in list_reasons_for(disputes, level)]
     has_more = not level.reaches(Level.FACT)
-    body = desk.show("dispute.html", frame, opened, reasons=reasons, has_more=has_more)
+    is_full = not has_room(
+        await _load_recent(desk, opened), opened.merchant.now(desk.resources.clock)
+    )
+    body = desk.show(
+        "dispute.html", frame, opened, reasons=reasons, has_more=has_more, is_full=is_full
+    )
     return answer_page(body)
 
 
 @in_session
 async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    found = _find_reason(desk, visit, opened)
+    found = await _find_reason(desk, visit, opened)
     if isinstance(found, Answer):
         return found
     showing = Showing(desk.resources.ids.new(desk.now()))
@@ -76,10 +82,12 @@ async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     2. keep what was typed; send it when that was asked for and nothing is wrong
     3. throw away the files that neither took
     """
-    found = _find_reason(desk, visit, opened)
+    found = await _find_reason(desk, visit, opened)
     if isinstance(found, Answer):
         return found
     received = await receive_files(desk, visit, opened)
+    if isinstance(received, Answer):
+        return received
     typed = Typed(
         _name_subject(found), _read_form_id(desk, received.fields.get("form", "")),
         pick_fields(found, received.fields), received.uploads,
@@ -91,10 +99,13 @@ async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
             kept = await _send(desk, opened, typed, _compose(found, answered))
         else:
             kept = await _keep(desk, opened, typed, received.fields.get("remove", ""))
+    except Unavailable:
+        # It may have been written all the same.
+        raise
     except Refusal as refusal:
         await discard(desk, received.uploads)
         if isinstance(refusal, InvalidState):
-            # Paid or ended since the page was shown: the claim page says which.
+            # Paid, ended or objected since the page was shown: the claim page says which.
             return desk.redirect(desk.frame_opened(visit, opened), "/claim")
         raise
     await discard(desk, [each for each in received.uploads if each not in kept.taken])
@@ -137,8 +148,10 @@ async def _remove(work: Work, opened: OpenedClaim, typed: Typed, given: str) -> 
     return await remove_file(work.tx, opened.session, typed.subject, ticket_id)
 
 
-def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
-    """The reason in the path, or where to go first. Raises NotFound."""
+async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
+    """The reason in the path, or where to go first: also to the dispute that stands, or to what is
+    said when there were too many. Raises NotFound.
+    """
     reason = find_reason(opened.merchant.configuration.disputes, visit.parameters["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")
@@ -146,7 +159,21 @@ def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answ
         return desk.ask_more(visit, opened, _PLACE)
     if not can_dispute(opened.facts):
         return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    recent = await _load_recent(desk, opened)
+    standing = find_standing(reason.name, recent)
+    if standing is not None:
+        path = f"/claim/disputes/{standing.dispute_id}"
+        return desk.redirect(desk.frame_opened(visit, opened), path)
+    if not has_room(recent, opened.merchant.now(desk.resources.clock)):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim/dispute")
     return reason
+
+
+async def _load_recent(desk: Desk, opened: OpenedClaim) -> list[Dispute]:
+    since = opened.merchant.now(desk.resources.clock) - RECENT
+    key = (opened.merchant.merchant_id, opened.facts.claim_id)
+    async with desk.resources.database.connection() as connection:
+        return await load_recent_disputes(connection, *key, since)
 
 
 def _read(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:

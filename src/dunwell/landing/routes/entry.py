@@ -1,20 +1,27 @@
 """The ways in: a message's link, and the code of a letter. Looking at them changes nothing."""
 
+from dunwell.kit.db import Connection
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
-from dunwell.landing.lookup import WayIn, find_link
+from dunwell.landing.lookup import OpenedClaim, WayIn, find_link
 from dunwell.landing.open_session import Opening, open_session
 from dunwell.landing.pages import Frame
 from dunwell.landing.problems import answer_problem, too_many
 from dunwell.landing.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
-from dunwell.landing.routes.sent_codes import Recipient, answer_code_field, answer_sent, try_typed
+from dunwell.landing.routes.sent_codes import (
+    Recipient,
+    answer_code_field,
+    answer_sent,
+    read_typed_code,
+)
 from dunwell.landing.session import Level
 from dunwell.landing.tries import Locked, Wrong
 from dunwell.landing.try_code import try_code
 from dunwell.landing.try_fact import Asked, try_fact
+from dunwell.landing.try_sent_code import Right, try_sent_code
 from dunwell.landing.visit import Visit
 from dunwell.landing.visitors import digest_visitor
-from dunwell.messages.links import hash_token
+from dunwell.messages.links import hash_token, is_token
 
 
 async def show_code_entry(desk: Desk, visit: Visit) -> Answer:
@@ -92,16 +99,24 @@ async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
     frame = _frame(desk, visit, way)
     if not isinstance(_decide(way), AskCode):
         return desk.redirect(frame, _address(visit))
-    tried = await try_typed(desk, visit, form, way.merchant.merchant_id, way.claim_id)
+    typed = read_typed_code(desk, visit, form, way.merchant.merchant_id, way.claim_id)
+    opened = await desk.find_opened(visit)
+    async with desk.resources.database.transaction() as tx:
+        tried = await try_sent_code(tx, desk.resources.keys, typed, desk.now())
+        value = None
+        if isinstance(tried, Right) and not (tried.is_repeated and _is_in(desk, opened, way)):
+            value = await _open_in(desk, tx, way, Level.CODE)
     if isinstance(tried, Locked):
         return answer_problem(desk.pages, frame, too_many(tried.retry_after_seconds, "LOCKED"))
     if isinstance(tried, Wrong):
         return _answer_links_code(desk, visit, way, is_wrong=True)
-    return await _open(desk, frame, way, Level.CODE)
+    return desk.redirect(frame, "/claim", cookie=value)
 
 
 async def go_to_link(desk: Desk, visit: Visit) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
+    if not is_token(visit.parameters["token"]):
+        return _answer_dead_link(desk, visit)
     return desk.redirect(desk.frame(visit), _address(visit))
 
 
@@ -133,7 +148,7 @@ def _frame(desk: Desk, visit: Visit, way: WayIn) -> Frame:
 
 
 def _address(visit: Visit) -> str:
-    """The link's. What stands in it was found, or nothing is shown but that it is dead."""
+    """The link's. What stands in it was found, or it is at least no more than a token."""
     return f"/q/{visit.parameters['token']}"
 
 
@@ -145,15 +160,28 @@ async def _find_way(desk: Desk, visit: Visit) -> WayIn | None:
 
 async def _open(desk: Desk, frame: Frame, way: WayIn, level: Level) -> Answer:
     """A new session, whatever cookie the visitor brought."""
+    async with desk.resources.database.transaction() as tx:
+        value = await _open_in(desk, tx, way, level)
+    return desk.redirect(frame, "/claim", cookie=value)
+
+
+async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level) -> str:
+    """The cookie's value."""
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     opening = Opening(
         way.claim_id, way.communication_id, way.channel, level, session_id,
         desk.draw_randomness(), now,
     )  # fmt: skip
-    async with desk.resources.database.transaction() as tx:
-        value = await open_session(desk.work(tx, way.merchant, session_id), opening)
-    return desk.redirect(frame, "/claim", cookie=value)
+    return await open_session(desk.work(tx, way.merchant, session_id), opening)
+
+
+def _is_in(desk: Desk, opened: OpenedClaim | None, way: WayIn) -> bool:
+    """Whether the visitor's own session shows the claim already, as a code opens it."""
+    if opened is None or not desk.is_live(opened):
+        return False
+    session, wanted = opened.session, (way.merchant.merchant_id, way.claim_id)
+    return (session.merchant_id, session.claim_id) == wanted and session.level.reaches(Level.CODE)
 
 
 def _answer_dead_link(desk: Desk, visit: Visit) -> Answer:

@@ -10,7 +10,7 @@ from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.evidence import MOST_AT_ONCE, EvidenceFile
 from dunwell.disputes.store import load_dispute_with_files
 from dunwell.disputes.withdraw_dispute import withdraw_dispute
-from dunwell.errors import InvalidState, NotFound, Refusal, ValidationError
+from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable, ValidationError
 from dunwell.files.store import save_upload
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.answer import Answer, answer_page
@@ -20,11 +20,12 @@ from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import list_methods
 from dunwell.landing.receive_files import FileRefusal, discard, receive_files
-from dunwell.landing.session import Level
+from dunwell.landing.session import Level, Session
 from dunwell.landing.view import decide_state, is_payable
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import ActorKind
 
+_PLACE = "claim"
 _Found = tuple[Dispute, Sequence[EvidenceFile]]
 
 
@@ -36,7 +37,11 @@ async def show_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @in_session
 async def add_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     dispute, _ = await _load(desk, visit, opened)
+    if not _is_theirs(dispute, opened.session):
+        return desk.ask_more(visit, opened, _PLACE)
     received = await receive_files(desk, visit, opened)
+    if isinstance(received, Answer):
+        return received
     refusals = [*received.refusals, *await _add(desk, opened, dispute, received.uploads)]
     if refusals:
         found = await _load(desk, visit, opened)
@@ -56,6 +61,8 @@ async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> A
     dispute, _ = await _load(desk, visit, opened)
     if not _can_withdraw(dispute):
         return _go_to(desk, visit, opened, dispute)
+    if not _is_theirs(dispute, opened.session):
+        return desk.ask_more(visit, opened, _PLACE)
     frame = desk.frame_opened(visit, opened)
     case_number = render_case_number(dispute.dispute_id)
     body = desk.show(
@@ -69,6 +76,8 @@ async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -
     """What was answered meanwhile stays as it is: the page says how."""
     dispute, _ = await _load(desk, visit, opened)
     if _can_withdraw(dispute):
+        if not _is_theirs(dispute, opened.session):
+            return desk.ask_more(visit, opened, _PLACE)
         try:
             async with desk.resources.database.transaction() as tx:
                 work = desk.work(tx, opened.merchant, opened.session.session_id)
@@ -91,6 +100,9 @@ async def _add(
                 await save_upload(tx, upload, desk.now(), opened.session.expires_at)
             ticket_ids = [upload.ticket_id for upload in uploads]
             await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
+    except Unavailable:
+        # They may have been written all the same.
+        raise
     except Refusal as refusal:
         await discard(desk, uploads)
         if isinstance(refusal, ValidationError):
@@ -124,7 +136,9 @@ def _answer_dispute(
     state = decide_state(opened.facts, merchant.now(desk.resources.clock))
     can_pay = is_payable(state) and bool(list_methods(desk.providers, merchant))
     shows_content = opened.session.level.reaches(Level.FACT)
-    undisputed = find_undisputed_cents(dispute, opened.facts, configuration)
+    undisputed = None
+    if dispute.state is DisputeState.OPEN and can_pay and shows_content:
+        undisputed = find_undisputed_cents(dispute, opened.facts, configuration)
     days = configuration.disputes.answer_within_days
     body = desk.show(
         "dispute_sent.html", frame, opened,
@@ -133,8 +147,8 @@ def _answer_dispute(
         reason=ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
         answer_on=find_answer_day(dispute.opened_at, days, configuration.timezone),
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
-        can_withdraw=_can_withdraw(dispute),
-        undisputed_cents=undisputed if can_pay and shows_content else None,
+        can_withdraw=_can_withdraw(dispute), is_theirs=_is_theirs(dispute, opened.session),
+        undisputed_cents=undisputed,
         refusals=refusals, most_files=MOST_AT_ONCE,
     )  # fmt: skip
     return answer_page(body, 422 if refusals else 200)
@@ -143,6 +157,14 @@ def _answer_dispute(
 def _can_withdraw(dispute: Dispute) -> bool:
     """What the merchant recorded is the merchant's to answer."""
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
+
+
+def _is_theirs(dispute: Dispute, session: Session) -> bool:
+    """Whether a session may change it: a link alone changes only what it has opened itself."""
+    if session.level.reaches(Level.FACT):
+        return True
+    is_debtors = dispute.actor_kind is ActorKind.DEBTOR
+    return is_debtors and dispute.actor_id == str(session.session_id)
 
 
 def _go_to(desk: Desk, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Answer:

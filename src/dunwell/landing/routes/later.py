@@ -21,7 +21,7 @@ from dunwell.modalities.offers import list_offers
 
 _PLACE = "later"
 _MOST_TYPED = 10
-_TYPED = ("until", "until_day", "until_month", "until_year")
+_TYPED = ("until", "on_day", "on_month", "on_year")
 
 
 @in_session

@@ -1,4 +1,7 @@
-"""A plan or a deferment that was asked for: how it stands, its confirmation, taking it back."""
+"""A plan or a deferment that was asked for: how it stands, its confirmation, taking it back.
+
+Of a closed claim nothing of it is shown any more.
+"""
 
 from uuid import UUID
 
@@ -6,7 +9,13 @@ from dunwell.errors import InvalidState, NotFound
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.confirmation import is_agreed, tell_answer
 from dunwell.landing.desk import Desk
-from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.in_session import (
+    from_level,
+    in_session,
+    takes_form,
+    takes_form_from,
+    unless_closed,
+)
 from dunwell.landing.lookup import OpenedClaim, load_known
 from dunwell.landing.modality_paper import compose_confirmation
 from dunwell.landing.routes.paying import can_pay
@@ -26,6 +35,7 @@ _PLACE = "options"
 
 
 @in_session
+@unless_closed
 @from_level(Level.FACT, _PLACE)
 async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     modality = await _load(desk, visit, opened)
@@ -44,6 +54,7 @@ async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
 
 
 @in_session
+@unless_closed
 @from_level(Level.FACT, _PLACE)
 async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     modality = await _load_agreed(desk, visit, opened)
@@ -53,6 +64,7 @@ async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 
 
 @takes_form
+@unless_closed
 @takes_form_from(Level.FACT, _PLACE)
 async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """To the address on file, which the page shows masked."""
@@ -73,6 +85,7 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
 
 
 @in_session
+@unless_closed
 @from_level(Level.FACT, _PLACE)
 async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     modality = await _load(desk, visit, opened)
@@ -86,6 +99,7 @@ async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> A
 
 
 @takes_form
+@unless_closed
 @takes_form_from(Level.FACT, _PLACE)
 async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """What has ended otherwise meanwhile stays as it is: the page says how."""

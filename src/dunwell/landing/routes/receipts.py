@@ -1,6 +1,8 @@
 """Coming back from a provider, and the receipt: as a page, as a PDF, by e-mail.
 
-Coming back marks nothing as paid; it only has the provider asked.
+Coming back marks nothing as paid; it only has the provider asked. Of a closed claim nothing is said
+of what is left, and what the payment was made with and the address on file are not for a link
+alone.
 """
 
 from uuid import UUID
@@ -14,7 +16,8 @@ from dunwell.landing.methods import label_provider
 from dunwell.landing.notice_facts import ReceiptFacts
 from dunwell.landing.receipt_paper import compose_receipt
 from dunwell.landing.routes.paying import can_pay
-from dunwell.landing.view import decide_outcome
+from dunwell.landing.session import Level
+from dunwell.landing.view import decide_outcome, is_closed
 from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.messages.letters.paper import write_paper
@@ -41,6 +44,7 @@ async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         "back.html", frame, opened,
         outcome=decide_outcome(receipt.state), request=receipt,
         provider=label_provider(receipt.provider), can_pay=can_pay(desk, opened),
+        is_closed=is_closed(opened.facts),
     )  # fmt: skip
     return answer_page(body)
 
@@ -48,11 +52,12 @@ async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @in_session
 async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     receipt, payment = await _load_paid(desk, visit, opened)
-    email = receipt.email
+    email = _find_email(receipt, opened)
     body = desk.show(
         "receipt.html", desk.frame_opened(visit, opened), opened,
         request_id=receipt.request_id, payment=payment, copy=visit.read_query("copy"),
-        method=_describe_method(receipt, payment),
+        method=_describe_method(receipt, payment, opened),
+        shows_all=_shows_all(opened), is_closed=is_closed(opened.facts),
         masked=None if email is None else mask_address("EMAIL", email),
     )  # fmt: skip
     return answer_page(body)
@@ -63,7 +68,7 @@ async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     receipt, payment = await _load_paid(desk, visit, opened)
     frame = desk.frame_opened(visit, opened)
     words = desk.pages.languages[frame.language]
-    paper = compose_receipt(words, opened, payment, _describe_method(receipt, payment))
+    paper = compose_receipt(words, opened, payment, _describe_method(receipt, payment, opened))
     pdf = await desk.press.print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
@@ -73,13 +78,15 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
     """To the address on file, which the page shows masked."""
     receipt, payment = await _load_paid(desk, visit, opened)
     frame, facts = desk.frame_opened(visit, opened), opened.facts
+    email = _find_email(receipt, opened)
+    if email is None:
+        raise NotFound("There is no address to send it to.")
     told = ReceiptFacts(
         facts.reference_number, facts.currency, payment.amount_cents, payment.paid_at,
-        payment.transaction_id, _describe_method(receipt, payment), facts.outstanding_cents,
+        payment.transaction_id, _describe_method(receipt, payment, opened),
+        None if is_closed(facts) else facts.outstanding_cents,
     )  # fmt: skip
-    if receipt.email is None:
-        raise NotFound("There is no address to send it to.")
-    addressee = Addressee(facts.claim_id, "EMAIL", receipt.email, frame.language)
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
     notice = desk.notices.write(opened.merchant, addressee, told)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
@@ -88,8 +95,18 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
     return desk.redirect(frame, f"/claim/receipt/{receipt.request_id}?copy={outcome}")
 
 
-def _describe_method(receipt: Receipt, payment: Paid) -> str:
-    return ", ".join(filter(None, (label_provider(receipt.provider), payment.method)))
+def _shows_all(opened: OpenedClaim) -> bool:
+    return opened.session.level.reaches(Level.FACT)
+
+
+def _find_email(receipt: Receipt, opened: OpenedClaim) -> str | None:
+    """Where a copy may go; None: nowhere, or not for a link alone."""
+    return receipt.email if _shows_all(opened) else None
+
+
+def _describe_method(receipt: Receipt, payment: Paid, opened: OpenedClaim) -> str:
+    method = payment.method if _shows_all(opened) else None
+    return ", ".join(filter(None, (label_provider(receipt.provider), method)))
 
 
 async def _load_paid(desk: Desk, visit: Visit, opened: OpenedClaim) -> tuple[Receipt, Paid]:

@@ -9,8 +9,8 @@ from dunwell.landing.desk import Desk
 from dunwell.landing.notice_facts import CodeFacts
 from dunwell.landing.pages import Frame
 from dunwell.landing.send_code import send_code
-from dunwell.landing.tries import Locked, Wrong, lock_for
-from dunwell.landing.try_sent_code import Typed, try_sent_code
+from dunwell.landing.tries import lock_for
+from dunwell.landing.try_sent_code import Typed
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.merchants.account import Merchant
@@ -59,14 +59,9 @@ def answer_code_field(
     return answer_page(body, 422 if is_wrong else 200)
 
 
-async def try_typed(
-    desk: Desk, visit: Visit, form: Form, merchant_id: int, claim_id: int
-) -> Wrong | Locked | None:
-    keys = desk.resources.keys
-    visitor = digest_visitor(keys, visit.client_host)
-    typed = Typed(merchant_id, claim_id, form.get("code", ""), visitor)
-    async with desk.resources.database.transaction() as tx:
-        return await try_sent_code(tx, keys, typed, desk.now())
+def read_typed_code(desk: Desk, visit: Visit, form: Form, merchant_id: int, claim_id: int) -> Typed:
+    visitor = digest_visitor(desk.resources.keys, visit.client_host)
+    return Typed(merchant_id, claim_id, form.get("code", ""), visitor)
 
 
 def _render(

@@ -1,5 +1,6 @@
 """Paying by bank transfer: where to, the code for banking apps, and "I have sent it"."""
 
+import asyncio
 from datetime import date, timedelta
 
 from dunwell.claims.holds import HoldKind
@@ -62,7 +63,8 @@ async def send_code(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     text = _write_code(opened, choice) if isinstance(choice, Choice) else None
     if text is None:
         raise NotFound("There is no such picture.")
-    return answer_file(draw_png(text), "image/png")
+    # Milliseconds of a processor, which nobody else waits for.
+    return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
 
 
 @in_session

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from dunwell.kit.db import Connection
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import in_session, takes_form
@@ -9,11 +10,17 @@ from dunwell.landing.lookup import OpenedClaim, load_known
 from dunwell.landing.problems import answer_problem, too_many
 from dunwell.landing.proofs import Fact, Known, choose_fact, find_code_channel, find_policy
 from dunwell.landing.raise_session import raise_session
-from dunwell.landing.routes.sent_codes import Recipient, answer_code_field, answer_sent, try_typed
+from dunwell.landing.routes.sent_codes import (
+    Recipient,
+    answer_code_field,
+    answer_sent,
+    read_typed_code,
+)
 from dunwell.landing.session import Level
 from dunwell.landing.tries import Locked, Wrong
 from dunwell.landing.try_code import try_code
 from dunwell.landing.try_fact import Asked, try_fact
+from dunwell.landing.try_sent_code import Right, try_sent_code
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.notices.notice import NoticeChannel
@@ -103,12 +110,27 @@ async def show_sent(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @takes_form
 async def enter_sent(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
     session = opened.session
-    tried = await try_typed(desk, visit, form, session.merchant_id, session.claim_id)
-    if tried is None:
-        return await _raise(desk, visit, opened, Level.CODE)
-    if isinstance(tried, Wrong):
+    typed = read_typed_code(desk, visit, form, session.merchant_id, session.claim_id)
+    async with desk.resources.database.transaction() as tx:
+        tried = await try_sent_code(tx, desk.resources.keys, typed, desk.now())
+        value = None
+        if isinstance(tried, Right) and not tried.is_repeated:
+            value = await _raise_in(desk, tx, opened, Level.CODE)
+    if isinstance(tried, Locked):
+        return await _answer_tried(desk, visit, opened, tried, "CODE")
+    # A repeated form's session goes under the cookie that answered the first; another session that
+    # knows the code a moment later is not raised by it.
+    still = None if value else await desk.find_opened(visit)
+    if isinstance(tried, Wrong) or (tried.is_repeated and still and not _shows_all(still)):
         return await _answer_code_field(desk, visit, opened, is_wrong=True)
-    return await _answer_tried(desk, visit, opened, tried, "CODE")
+    if value is None and not tried.is_repeated:
+        return desk.answer_ended(visit, still)
+    path, _ = _find_place(visit)
+    return desk.redirect(desk.frame_opened(visit, opened), path, cookie=value)
+
+
+def _shows_all(opened: OpenedClaim) -> bool:
+    return opened.session.level.reaches(Level.CODE)
 
 
 async def _raise(desk: Desk, visit: Visit, opened: OpenedClaim, level: Level) -> Answer:
@@ -117,11 +139,16 @@ async def _raise(desk: Desk, visit: Visit, opened: OpenedClaim, level: Level) ->
     if opened.session.level.reaches(level):
         return desk.redirect(frame, path)
     async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
-        value = await raise_session(work, opened.session, level, desk.draw_randomness(), desk.now())
+        value = await _raise_in(desk, tx, opened, level)
     if value is None:
         return desk.answer_ended(visit, await desk.find_opened(visit))
     return desk.redirect(frame, path, cookie=value)
+
+
+async def _raise_in(desk: Desk, tx: Connection, opened: OpenedClaim, level: Level) -> str | None:
+    """The new cookie's value; none when the session has ended or was raised meanwhile."""
+    work = desk.work(tx, opened.merchant, opened.session.session_id)
+    return await raise_session(work, opened.session, level, desk.draw_randomness(), desk.now())
 
 
 async def _answer_tried(

@@ -14,6 +14,8 @@ CREATE TABLE debtor_notices (
     channel text NOT NULL CHECK (channel IN ('EMAIL', 'SMS')),
     -- With masks for token and code. Emptied some days after it is settled.
     recipient text,
+    -- Keyed; of what anybody may ask for, so that one address gets little of it. Goes with the rest.
+    recipient_digest bytea,
     language text NOT NULL,
     subject text,
     body_text text,
@@ -40,6 +42,9 @@ CREATE TABLE debtor_notices (
 CREATE INDEX debtor_notices_due ON debtor_notices (due_at) WHERE due_at IS NOT NULL;
 -- A claim's newest of a kind: there are so many in an hour and no more.
 CREATE INDEX debtor_notices_claim ON debtor_notices (merchant_id, claim_id, kind, created_at);
+-- What was asked for at one address, over all merchants.
+CREATE INDEX debtor_notices_recipient ON debtor_notices (recipient_digest, created_at)
+    WHERE recipient_digest IS NOT NULL;
 -- Those still to be emptied.
 CREATE INDEX debtor_notices_settled ON debtor_notices (settled_at)
     WHERE settled_at IS NOT NULL AND recipient IS NOT NULL;
@@ -80,6 +85,8 @@ CREATE TABLE debtor_sent_codes (
     notice_id uuid NOT NULL,
     expires_at timestamptz NOT NULL,
     failures integer NOT NULL DEFAULT 0,
+    -- It opened or raised a session; sent once more right after, by a second click, it is no try.
+    used_at timestamptz,
     PRIMARY KEY (merchant_id, claim_id),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
 );

@@ -1,0 +1,33 @@
+"""The hold that a payment request opens: nobody is dunned while its money is under way.
+
+It bears the request's id as its actor's, so that a request that ends lifts its own hold and no
+other's. Part of use cases that hold the claim's lock.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.store import load_holds
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.payments.store_requests import PaymentRequest
+
+
+async def open_request_hold(work: Work, request: PaymentRequest, until: datetime) -> None:
+    """As the debtor's. Raises InvalidState (claim ended, too many in 30 days) and
+    ValidationError."""
+    debtor = Actor(ActorKind.DEBTOR, str(request.request_id))
+    await open_hold(
+        replace(work, actor=debtor), request.claim_id, HoldKind.PAYMENT_PENDING, until=until
+    )
+
+
+async def lift_request_hold(work: Work, request: PaymentRequest) -> None:
+    """Nothing changes where the request has opened none, or it was lifted."""
+    for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
+        is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
+        if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
+            await lift_hold(work, request.claim_id, hold.kind, hold_id=hold.hold_id)

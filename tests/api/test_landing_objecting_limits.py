@@ -1,0 +1,149 @@
+"""What a link alone may do to disputes, how many there can be, and what ends meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import httpx
+
+from dunwell.kit.clock import MovableClock
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.objections import disputes, enter, look, told
+
+_LIVE = "SELECT session_id FROM debtor_sessions WHERE merchant_id = $1 AND ended_at IS NULL"
+
+
+async def test_a_link_alone_takes_back_and_adds_to_nothing_of_another_session(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    path = (await doorstep.browser.send(await look(doorstep), do="send", message="x")).url.path
+    await doorstep.open()
+    page = await doorstep.browser.get(f"{path}?lang=en")
+    token = read_hidden(page.text, "/claim/end?lang=en")["token"]
+
+    answers = [
+        await doorstep.browser.get(f"{path}/withdraw"),
+        await doorstep.browser.post(f"{path}/withdraw", token=token),
+        await doorstep.browser.post(f"{path}/files", token=token),
+    ]
+
+    assert {each.headers["Location"] for each in answers} == {"/claim/verify?for=claim"}
+    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+    assert "we first ask who you are" in page.text
+    assert 'type="file"' not in page.text
+
+
+async def test_a_link_alone_takes_back_what_it_has_opened_itself(doorstep: Doorstep) -> None:
+    await doorstep.open()
+
+    await _object_and_take_back(doorstep)
+
+    assert [each["state"] for each in await disputes(doorstep)] == ["WITHDRAWN"]
+
+
+async def test_a_second_objection_of_a_reason_leads_to_the_one_that_stands(
+    doorstep: Doorstep,
+) -> None:
+    await doorstep.open()
+    form = await look(doorstep, "NOT_MY_DEBT")
+    shown = doorstep.browser.page
+    assert shown is not None
+    first = await doorstep.browser.send(form, do="send")
+    doorstep.browser.page = shown
+    fields = read_hidden(shown.text, form) | {"form": "", "do": "send"}
+
+    again = await doorstep.browser.get(form)
+    sent = await doorstep.browser.http.post(
+        form, files=[(name, (None, text)) for name, text in fields.items()], headers=OWN_FORM
+    )
+
+    assert again.headers["Location"] == sent.headers["Location"] == f"{first.url.path}?lang=en"
+    assert len(await disputes(doorstep)) == len(await told(doorstep)) == 1
+
+
+async def test_after_five_in_thirty_days_the_page_says_whom_to_call(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await doorstep.open()
+    for _ in range(5):
+        await _object_and_take_back(doorstep)
+
+    refused = await doorstep.browser.get("/claim/dispute/NOT_MY_DEBT?lang=en")
+    page = await doorstep.browser.get("/claim/dispute?lang=en")
+
+    assert refused.headers["Location"] == "/claim/dispute?lang=en"
+    assert "You have objected five times in the last 30 days." in page.text
+    assert "/claim/dispute/NOT_MY_DEBT" not in page.text
+    clock.advance(timedelta(days=31))
+    await doorstep.open()
+    assert "/claim/dispute/NOT_MY_DEBT" in (await doorstep.browser.get("/claim/dispute")).text
+
+
+async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await doorstep.browser.send(
+        await look(doorstep), do="send", message="Ten too much", amount="92.40"
+    )
+    full = await doorstep.browser.get("/claim?lang=en")
+    await doorstep.open()
+
+    page = await doorstep.browser.get("/claim?lang=en")
+
+    assert "You objected on" in full.text
+    assert "You objected on" in page.text
+    assert "92.40" not in page.text
+
+
+async def test_one_more_hour_asked_for_twice_opens_one_session_and_keeps_the_draft(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    page = await doorstep.browser.send(path, do="keep", message="My long text")
+    token, old = read_hidden(page.text, path)["token"], doorstep.browser.cookie
+    headers = {**OWN_FORM, "Cookie": f"dunwell={old}"}
+    posts = [
+        doorstep.visitor().http.post("/claim/extend", data={"token": token}, headers=headers)
+        for _ in range(4)
+    ]
+
+    answers: list[httpx.Response] = await asyncio.gather(*posts)
+
+    [cookie] = [each.cookies["dunwell"] for each in answers if "dunwell" in each.cookies]
+    assert len(await doorstep.till.house.rows(_LIVE)) == 1
+    reader = doorstep.visitor()
+    reader.http.cookies.set("dunwell", cookie)
+    assert "My long text" in (await reader.get(path)).text
+
+
+async def test_a_form_whose_session_ends_while_it_comes_in_is_not_taken(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    page = await doorstep.browser.get(path)
+    fields = read_hidden(page.text, path) | {"do": "send", "message": "Late"}
+
+    async def stream() -> AsyncIterator[bytes]:
+        for name, text in fields.items():
+            head = f'--a\r\nContent-Disposition: form-data; name="{name}"'
+            yield f"{head}\r\n\r\n{text}\r\n".encode()
+        await doorstep.till.house.rows(_END)
+        yield b"--a--\r\n"
+
+    headers = {**OWN_FORM, "Content-Type": "multipart/form-data; boundary=a"}
+    answer = await doorstep.browser.http.post(path, content=stream(), headers=headers)
+
+    assert answer.status_code == 403
+    assert await disputes(doorstep) == []
+
+
+async def _object_and_take_back(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.send(await look(doorstep, "NOT_MY_DEBT"), do="send")
+    path = f"{page.url.path}/withdraw?lang=en"
+    await doorstep.browser.get(path)
+    await doorstep.browser.submit(path)
+
+
+_END = "UPDATE debtor_sessions SET ended_at = now() WHERE merchant_id = $1 RETURNING session_id"
