@@ -1,6 +1,7 @@
 """What every page is held to in the browser: axe, nothing too wide, too small or broken."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ _RULES = [
 ]  # fmt: skip
 # What is wider than its page, and what can be pressed but is smaller than 24 by 24 (in running text
 # the line's height will do).
+_INLINE = re.compile(
+    r"<style|<script(?![^>]*\bsrc=)|<[^>]*\s(?:style|on\w+)=|(?:href|action)=\"(?:javascript|data):(?!,)"
+)
+_OWN = {"'none'", "'self'", "data:"}
 _MEASURE = """() => {
   const wide = [...document.querySelectorAll('body *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.skip'))
@@ -22,7 +27,8 @@ _MEASURE = """() => {
     .filter(e => {
       const box = e.getBoundingClientRect();
       const flows = e.tagName === 'A' && getComputedStyle(e).display === 'inline';
-      return !flows && !e.closest('.skip') && (box.height < 24 || box.width < 24);
+      const shows = e.checkVisibility() && !e.closest('.skip');
+      return shows && !flows && Math.round(Math.min(box.height, box.width)) < 24;
     })
     .map(e => e.outerHTML.slice(0, 120));
   const broken = [...document.querySelectorAll('bdi.money')]
@@ -30,12 +36,12 @@ _MEASURE = """() => {
     .map(e => e.outerHTML);
   return {
     scrolls: document.documentElement.scrollWidth > innerWidth, wide, small, broken,
-    scripts: document.scripts.length,
+    inline: [...document.scripts].filter(e => !e.src || e.textContent).length,
     styled: document.querySelectorAll('[style], style').length,
   };
 }"""
 FITTING = {
-    "scrolls": False, "wide": [], "small": [], "broken": [], "scripts": 0, "styled": 0,
+    "scrolls": False, "wide": [], "small": [], "broken": [], "inline": 0, "styled": 0,
 }  # fmt: skip
 
 
@@ -47,6 +53,19 @@ async def list_violations(page: Page) -> list[str]:
         for each in found.response["violations"]
         for node in each["nodes"]
     ]
+
+
+def list_loose_ends(source: str, policy: str | None) -> list[str]:
+    """What of a page's source runs or paints from within it, and what its policy lets through
+    beyond its own origin."""
+    found = _INLINE.findall(source)
+    directives = [each.split() for each in (policy or "none").split(";")]
+    if ["default-src", "'none'"] not in directives:
+        found.append("no policy")
+    # A form's answer may lead to the provider that is paid by.
+    held = [each for each in directives if each[0] != "form-action"]
+    found += [" ".join(each) for each in held if set(each[1:]) - _OWN]
+    return found
 
 
 async def follow(control: Locator) -> None:

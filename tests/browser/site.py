@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -13,7 +13,21 @@ import uvicorn
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.configuration import Brand, Configuration, Legal, Logo
+from dunwell.merchants.configuration import (
+    BankAccount,
+    Brand,
+    ChannelSetup,
+    Configuration,
+    Deferments,
+    LandingPage,
+    Legal,
+    Logo,
+    Modalities,
+    PartialPayments,
+    Payment,
+    PaymentMethod,
+    Plans,
+)
 from dunwell.wiring import build_web
 from tests.support.landing import Doorstep
 from tests.support.payments import PAYING, a_till
@@ -33,6 +47,25 @@ CONFIGURATION = msgspec.structs.replace(
     ),
     brand=Brand(Logo("image/svg+xml", _LOGO), "#0b5d57"),
 )
+# Everything a merchant can offer; its text messages' links ask for a known fact.
+OFFERING_ALL = msgspec.structs.replace(
+    CONFIGURATION,
+    payment=Payment(
+        bank_account=BankAccount(
+            iban="DE02120300000000202051", holder="Nordwind Schuhe GmbH", bic="BYLADEM1001"
+        ),
+        methods=(PaymentMethod("sandbox"),),
+        partial=PartialPayments(min_cents=500, items=True),
+    ),
+    modalities=Modalities(
+        Plans(min_rate_cents=2000, auto_approve=True), Deferments(max_days=42, auto_approve=True)
+    ),
+    channels={
+        "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),
+        "SMS": ChannelSetup("outbox", "Nordwind"),
+    },
+    landing_page=LandingPage(verification={"SMS": ("POSTAL_CODE",)}),
+)
 _FEES = [
     {"reference": "RE-2026-0815", "type": "PRIMARY", "value": "128640",
      "itemDate": "2026-01-10", "dueDate": "2026-02-10"},
@@ -40,7 +73,7 @@ _FEES = [
     {"reference": "Vergütung", "type": "COLLECTION_FEE", "value": "4900",
      "itemDate": "2026-03-01"},
 ]  # fmt: skip
-CLAIM = {
+CLAIM: Mapping[str, Any] = {
     "debtorName": "Erika",
     "debtorLastName": "Mustermann",
     "language": None,
@@ -69,8 +102,9 @@ class Site(Doorstep):
 
 @asynccontextmanager
 async def a_site(
-    resources: Resources, clock: MovableClock, configuration: Configuration = CONFIGURATION
-) -> AsyncIterator[Site]:
+    resources: Resources, clock: MovableClock, configuration: Configuration = CONFIGURATION,
+    debtor: Mapping[str, Any] = CLAIM,
+) -> AsyncIterator[Site]:  # fmt: skip
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
@@ -78,7 +112,7 @@ async def a_site(
         settings = replace(resources.settings, public_url=origin)
         resources = replace(resources, settings=settings)
         till = await a_till(
-            resources, clock, configuration=configuration, debtor=CLAIM, definition=None
+            resources, clock, configuration=configuration, debtor=dict(debtor), definition=None
         )
         app = build_web(resources)
         config = uvicorn.Config(

@@ -3,8 +3,13 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from tests.browser.conftest import Visit
+from tests.browser.claim_states import CLAIM_STATES
+from tests.browser.dispute_states import DISPUTE_STATES
+from tests.browser.entry_states import ENTRY_STATES
 from tests.browser.judges import follow
+from tests.browser.paying_states import PAYING_STATES
+from tests.browser.plan_states import PLAN_STATES
+from tests.browser.visit import Visit
 
 Reach = Callable[[Visit], Awaitable[None]]
 
@@ -113,4 +118,9 @@ STATES: dict[str, Reach] = {
     "notices": lambda visit: _go(visit, "/claim/notices"),
     "not-found": lambda visit: _go(visit, "/claim/nothing"),
     "stale": _press_stale,
+    **CLAIM_STATES,
+    **DISPUTE_STATES,
+    **ENTRY_STATES,
+    **PAYING_STATES,
+    **PLAN_STATES,
 }

@@ -1,9 +1,19 @@
 """The judges themselves: what is wrong is found."""
 
+import pytest
 from playwright.async_api import Browser
 
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import list_violations
+from tests.browser.judges import list_loose_ends, list_violations
+from tests.browser.layout import (
+    find_first_action,
+    list_covered,
+    list_edgeless,
+    list_unclear_focus,
+    weigh,
+)
+from tests.browser.states import STATES
+from tests.browser.visit import Visit
 
 _WRONG = '<!DOCTYPE html><html lang="en"><title>x</title><p><input><div>y</div></p>'
 
@@ -20,3 +30,67 @@ async def test_axe_finds_what_is_wrong(chromium: Browser) -> None:
 
     await page.close()
     assert any(fault.startswith("label:") for fault in found)
+
+
+_STRICT = "default-src 'none'; script-src 'self'; form-action 'self' https://pay.example"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<style>p {}</style>", "<script>1</script>", '<p class="x" style="top: 0">',
+        '<button onclick="1">', '<a href="javascript:1">',
+    ],
+)  # fmt: skip
+def test_what_runs_or_paints_from_within_a_page_is_found(source: str) -> None:
+    assert len(list_loose_ends(source, _STRICT)) == 1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [None, "script-src 'self'", f"{_STRICT}; img-src *", f"{_STRICT}; style-src 'unsafe-inline'"],
+)
+def test_a_loose_policy_is_found(policy: str | None) -> None:
+    harmless = '<link rel="icon" href="data:,"><script type="module" src="/x.js"></script>'
+
+    assert list_loose_ends(harmless, _STRICT) == []
+    assert len(list_loose_ends(harmless, policy)) == 1
+
+
+async def test_what_lies_over_a_text_is_found(visit: Visit) -> None:
+    await STATES["claim"](visit)
+    assert await list_covered(visit.page) == []
+
+    await visit.page.evaluate("document.querySelector('.amount').style.marginBottom = '-3rem'")
+
+    assert any("money" in each for each in await list_covered(visit.page))
+
+
+async def test_a_focus_that_does_not_show_is_found(visit: Visit) -> None:
+    await STATES["code"](visit)
+    assert await list_unclear_focus(visit.page) == []
+    await visit.page.reload()
+
+    await visit.page.evaluate("document.querySelector('#code').style.outline = 'none'")
+
+    assert ['id="code"' in each for each in await list_unclear_focus(visit.page)] == [True]
+
+
+async def test_an_edge_that_is_missing_is_found(visit: Visit) -> None:
+    await STATES["code"](visit)
+    assert await list_edgeless(visit.page) == []
+
+    await visit.page.evaluate("document.querySelector('.primary').style.border = '0'")
+
+    assert len(await list_edgeless(visit.page)) == 1
+
+
+async def test_a_first_action_that_is_far_down_and_a_heavy_page_are_found(visit: Visit) -> None:
+    await STATES["code"](visit)
+    light, near = await weigh(visit.page), await find_first_action(visit.page)
+    source = await visit.read_source()
+
+    await visit.page.evaluate("document.querySelector('h1').style.marginTop = '999px'")
+
+    assert len(source.encode()) < light < 15_000
+    assert near < 844 < await find_first_action(visit.page)

@@ -3,9 +3,9 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.conftest import Visit
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
+from tests.browser.visit import Visit
 
 WORDS = {
     "de": {

@@ -1,0 +1,94 @@
+"""At which of the pages' addresses each state is seen, so that none is without one."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from dunwell.landing.face import ROUTES
+
+# Address -> its states' names.
+SHOWN_AT: Mapping[str, str] = {
+    "/q": "code code-wrong code-locked too-large",
+    "/q/new-link": "new-link new-link-empty new-link-often",
+    "/q/new-link/sent": "new-link-sent",
+    "/q/{token:str}": (
+        "link-dead link-postal-code link-postal-code-wrong link-birth-date "
+        "link-birth-date-wrong link-customer-number link-locked link-call link-code"
+    ),
+    "/q/{token:str}/code": "link-code-sent link-code-wrong",
+    "/real": "real real-ours real-unconfirmed real-in-session",
+    "/claim": (
+        "absent timed-out ending-soon claim claim-paid-in-part claim-overpaid claim-held "
+        "claim-disputed claim-archived claim-withdrawn claim-by-link claim-plan-requested "
+        "claim-deferment-requested claim-plan-active claim-plan-by-link claim-deferred "
+        "claim-disputed-in-part claim-all-at-once claim-paid-with-documents"
+    ),
+    "/claim/pay": "pay-amount",
+    "/claim/pay/method": (
+        "pay-changed pay-amount-unreadable pay-amount-too-small pay-no-item pay-method "
+        "pay-method-part pay-method-items"
+    ),
+    "/claim/pay/transfer": "transfer",
+    "/claim/pay/sent": "transfer-when transfer-no-day transfer-too-often transfer-sent",
+    "/claim/options": "options options-none",
+    "/claim/plan": "plan plan-schedule",
+    "/claim/plan/check": "plan-errors plan-check plan-check-at-once plan-changed",
+    "/claim/later": "later",
+    "/claim/later/check": "later-no-day later-check",
+    "/claim/modality/{modality_id:str}": (
+        "plan-requested plan-agreed plan-rejected plan-withdrawn plan-broken later-agreed"
+    ),
+    "/claim/modality/{modality_id:str}/withdraw": "plan-withdraw",
+    "/claim/help": "help help-paused help-refused help-by-link",
+    "/claim/dispute": "dispute dispute-by-link",
+    "/claim/dispute/{reason:str}": (
+        "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults"
+    ),
+    "/claim/disputes/{dispute_id:str}": (
+        "dispute-sent dispute-withdrawn dispute-accepted dispute-accepted-open dispute-rejected"
+    ),
+    "/claim/disputes/{dispute_id:str}/files": "dispute-sent-refused",
+    "/claim/disputes/{dispute_id:str}/withdraw": "dispute-withdraw",
+    "/claim/return/{request_id:str}": "back-left back-pending back-failed",
+    "/claim/receipt/{request_id:str}": "receipt-part receipt-copied",
+    "/claim/verify/{place:str}": "verify verify-wrong verify-contact",
+    "/claim/verify/{place:str}/letter": "verify-letter-wrong",
+    "/claim/verify/{place:str}/send": "verify-sent-often",
+    "/claim/verify/{place:str}/code": "verify-code-sent",
+    "/claim/extend": "stale",
+    "/claim/ended": "ended",
+    "/claim/notices": "notices",
+    "/claim/documents": "documents",
+    "/claim/documents/{attachment_id:str}": "document-lost",
+    "/claim/preferences": "preferences preferences-sure preferences-changed",
+    "/claim/preferences/channels": "preferences-no-way-left",
+    "/claim/preferences/{what:str}": "preferences-address preferences-address-wrong",
+    "/claim/preferences/{what:str}/code": "preferences-code",
+    "elsewhere": "not-found",
+}
+# They only lead on, send a file, or show a page that is another address's.
+WITHOUT_A_PAGE = {
+    "/q/{token:str}/send",
+    "/claim/pay/code.png",
+    "/claim/modality/{modality_id:str}/pdf",
+    "/claim/modality/{modality_id:str}/email",
+    "/claim/receipt/{request_id:str}/pdf",
+    "/claim/receipt/{request_id:str}/email",
+    "/claim/verify",
+    "/claim/end",
+    "/claim/preferences/language",
+    "/claim/preferences/{what:str}/send",
+    "/claim/style/{name:str}",
+    "/claim/script/{name:str}",
+    "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}",
+}
+_PATTERNS = {
+    address: re.compile(re.sub(r"\\{\w+:str\\}", "[^/]+", re.escape(address)))
+    for address in sorted(ROUTES, key=lambda address: address.count("{"))
+}
+
+
+def find_address(url: str) -> str:
+    """The address in `face.ROUTES` that answers there; one by its own name before any other."""
+    path = urlsplit(url).path
+    return next((name for name, each in _PATTERNS.items() if each.fullmatch(path)), "elsewhere")

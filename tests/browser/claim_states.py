@@ -1,0 +1,173 @@
+"""How each state of the claim page is reached, and the pages of documents and preferences."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dunwell.modalities.bounds import Terms
+from tests.browser.judges import follow
+from tests.browser.visit import Visit
+from tests.support.disputes import dispute
+from tests.support.documents import attach
+from tests.support.files import an_image
+from tests.support.modalities import DEFERMENT, PLAN, Arrangement
+from tests.support.ways import read_sent_code
+
+Reach = Callable[[Visit], Awaitable[None]]
+
+_ALLOW = """
+UPDATE merchants
+SET revision = revision + 1, configuration = configuration::jsonb || $2::jsonb
+WHERE merchant_id = $1
+"""
+_OFFERS: dict[str, Any] = {
+    "modalities": {"plan": {"counts": [2, 3, 6]}, "deferment": {"max_days": 30}},
+    "payment": {"methods": [{"provider": "sandbox"}], "partial": {"min_cents": 500}},
+}
+_VERIFY = "/claim/verify/preferences"
+_PAGE = "/claim/preferences"
+
+
+async def _go(visit: Visit, path: str) -> None:
+    await visit.page.goto(visit.site.origin + path)
+
+
+async def _open(visit: Visit) -> None:
+    """With a letter's code, which shows all."""
+    await _go(visit, "/q")
+    await visit.page.locator("#code").fill(await visit.site.give_code())
+    await follow(visit.page.locator("main button"))
+
+
+async def _open_by_link(visit: Visit) -> None:
+    await visit.page.goto(await visit.site.link())
+    await follow(visit.page.locator("main button"))
+
+
+async def offer_plans(visit: Visit) -> None:
+    """Plans, deferments and parts of the amount."""
+    await visit.site.till.house.rows(_ALLOW, _OFFERS)
+
+
+async def _arrange(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
+    house = visit.site.till.house
+    await offer_plans(visit)
+    arrangement = Arrangement(house, visit.site.claim_id)
+    await (arrangement.agree(terms) if is_agreed else arrangement.ask(terms))
+
+
+async def _show(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
+    await _arrange(visit, terms, is_agreed=is_agreed)
+    await _open(visit)
+
+
+async def _plan_in_part_paid(visit: Visit) -> None:
+    await _arrange(visit, PLAN, is_agreed=True)
+    await visit.site.till.house.pay(visit.site.claim_id, 50000)
+    await _open(visit)
+
+
+async def _agreed_by_link(visit: Visit) -> None:
+    await _arrange(visit, PLAN, is_agreed=True)
+    await _open_by_link(visit)
+
+
+async def _disputed(visit: Visit) -> None:
+    house = visit.site.till.house
+    await offer_plans(visit)
+    await dispute(house, visit.site.claim_id)
+    answered = "UPDATE disputes SET answers = $2 WHERE merchant_id = $1"
+    await house.rows(answered, {"amount": "100000"})
+    await _open(visit)
+
+
+async def _all_at_once(visit: Visit) -> None:
+    await _arrange(visit, PLAN, is_agreed=True)
+    await dispute(visit.site.till.house, visit.site.claim_id, "GOODS_RETURNED")
+    await visit.site.hold("PAUSE", 9)
+    await _open(visit)
+
+
+async def _paid(visit: Visit) -> None:
+    await _attach_all(visit)
+    await visit.site.till.house.pay(visit.site.claim_id, 133790)
+    await _open(visit)
+
+
+async def _attach_all(visit: Visit) -> None:
+    house, claim_id = visit.site.till.house, visit.site.claim_id
+    await attach(house, claim_id, "Rechnung RE-2026-0815")
+    await attach(house, claim_id, "Lieferschein_mit_einem_sehr_langen_Namen_ohne_Leerzeichen_2026")
+    await attach(house, claim_id, "Foto", an_image("PNG", 900, 600))
+
+
+async def _documents(visit: Visit) -> None:
+    await _attach_all(visit)
+    await _open(visit)
+    await _go(visit, "/claim/documents")
+
+
+async def _document_lost(visit: Visit) -> None:
+    attachment_id = await attach(visit.site.till.house, visit.site.claim_id)
+    await visit.site.till.house.rows(
+        "UPDATE uploads SET storage_key = storage_key || '-' WHERE merchant_id = $1"
+    )
+    await _open(visit)
+    await _go(visit, f"/claim/documents/{attachment_id}")
+
+
+async def _preferences(visit: Visit) -> None:
+    await _open(visit)
+    await _go(visit, _PAGE)
+
+
+async def _no_way_left(visit: Visit) -> None:
+    await _preferences(visit)
+    for box in await visit.page.locator("[type=checkbox]").all():
+        await box.uncheck()
+    await follow(visit.page.locator("[action*=channels] button"))
+
+
+async def _be_sure(visit: Visit) -> None:
+    await _open(visit)
+    await _go(visit, _VERIFY)
+    await follow(visit.page.locator("main button").first)
+    await visit.page.locator("#code").fill(await read_sent_code(visit.site))
+    await follow(visit.page.locator("main button").first)
+
+
+async def _address(visit: Visit, typed: str = "") -> None:
+    await _be_sure(visit)
+    await _go(visit, f"{_PAGE}/email")
+    if typed:
+        field = visit.page.locator("#address")
+        await field.evaluate("field => { field.type = 'text' }")
+        await field.fill(typed)
+        await follow(visit.page.locator("main button"))
+
+
+async def _changed(visit: Visit) -> None:
+    await _address(visit, "erika@neu.example")
+    await visit.page.locator("#code").fill(await read_sent_code(visit.site))
+    await follow(visit.page.locator("main button").first)
+
+
+CLAIM_STATES: dict[str, Reach] = {
+    "claim-by-link": _open_by_link,
+    "claim-plan-requested": lambda visit: _show(visit, PLAN, is_agreed=False),
+    "claim-deferment-requested": lambda visit: _show(visit, DEFERMENT, is_agreed=False),
+    "claim-plan-active": _plan_in_part_paid,
+    "claim-plan-by-link": _agreed_by_link,
+    "claim-deferred": lambda visit: _show(visit, DEFERMENT, is_agreed=True),
+    "claim-disputed-in-part": _disputed,
+    "claim-all-at-once": _all_at_once,
+    "claim-paid-with-documents": _paid,
+    "documents": _documents,
+    "document-lost": _document_lost,
+    "preferences": _preferences,
+    "preferences-no-way-left": _no_way_left,
+    "preferences-sure": _be_sure,
+    "preferences-address": _address,
+    "preferences-address-wrong": lambda visit: _address(visit, "erika"),
+    "preferences-code": lambda visit: _address(visit, "erika@neu.example"),
+    "preferences-changed": _changed,
+}

@@ -1,0 +1,115 @@
+"""How each page of an objection is reached, and of what can go wrong there."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dunwell.disputes.resolve_dispute import Outcome
+from tests.browser.judges import follow
+from tests.browser.visit import Visit
+from tests.support.disputes import ACCEPTED, REJECTED, dispute, give_evidence, resolve
+from tests.support.files import a_pdf, an_image
+
+Reach = Callable[[Visit], Awaitable[None]]
+_LONG_NAME = "Kaufvertrag_und_Rücksendebeleg_vom_14._Februar_2026_(unterschrieben).pdf"
+
+
+async def _go(visit: Visit, path: str) -> None:
+    await visit.page.goto(visit.site.origin + path)
+
+
+async def _enter(visit: Visit) -> None:
+    """With a letter's code, which shows all."""
+    await _go(visit, "/q")
+    await visit.page.locator("#code").fill(await visit.site.give_code())
+    await follow(visit.page.locator("main button"))
+
+
+async def _enter_by_link(visit: Visit) -> None:
+    await visit.page.goto(await visit.site.link())
+    await follow(visit.page.locator("main button"))
+
+
+async def _reasons(visit: Visit, enter: Reach) -> None:
+    await enter(visit)
+    await _go(visit, "/claim/dispute")
+
+
+async def _ask(visit: Visit, reason: str) -> None:
+    await _enter(visit)
+    await _go(visit, f"/claim/dispute/{reason}")
+
+
+async def _choose(visit: Visit, *files: tuple[str, bytes]) -> None:
+    given: Any = [
+        {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+        for name, content in files
+    ]
+    await visit.page.locator("#files").set_input_files(given)
+
+
+async def _keep(visit: Visit) -> None:
+    await _ask(visit, "AMOUNT_WRONG")
+    await visit.page.locator("#message").fill("Der Gutschein über 10 Euro fehlt.")
+    await _choose(visit, (_LONG_NAME, a_pdf()), ("foto.png", an_image("PNG")))
+    await follow(visit.page.locator("button[value=keep]"))
+
+
+async def _send_faults(visit: Visit) -> None:
+    await _ask(visit, "DEBTOR_ALREADY_PAID")
+    for name, text in (("day_day", "31"), ("day_month", "2"), ("day_year", "2026")):
+        await visit.page.locator(f"#{name}").fill(text)
+    await visit.page.locator("#amount").fill("viel")
+    await visit.page.locator("#message").fill("x" * 2001)
+    await _choose(visit, ("brief.docx", b"PK\x03\x04"), ("leer.pdf", b""))
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _send(visit: Visit) -> None:
+    await _ask(visit, "AMOUNT_WRONG")
+    await visit.page.locator("#amount").fill("1.276,40")
+    await visit.page.locator("#message").fill("Der Gutschein über 10 Euro fehlt.\n\nSiehe Beleg.")
+    await _choose(visit, (_LONG_NAME, a_pdf()))
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _withdraw(visit: Visit, *, is_done: bool) -> None:
+    await _send(visit)
+    await follow(visit.page.locator("a[href$='/withdraw']"))
+    if is_done:
+        await follow(visit.page.locator("main button"))
+
+
+async def _answer(visit: Visit, outcome: Outcome, *, ends: bool | None) -> None:
+    house = visit.site.till.house
+    opened = await dispute(house, visit.site.claim_id)
+    await give_evidence(house, opened)
+    await resolve(
+        house, opened, outcome, end_claim=ends, message="Wir haben den Gutschein abgezogen."
+    )
+    await _enter(visit)
+    await _go(visit, f"/claim/disputes/{opened.dispute_id}")
+
+
+async def _refuse_more(visit: Visit) -> None:
+    await _send(visit)
+    await _choose(visit, ("brief.docx", b"PK\x03\x04"))
+    await follow(visit.page.locator("form[action$='/files'] button"))
+
+
+DISPUTE_STATES: dict[str, Reach] = {
+    "dispute": lambda visit: _reasons(visit, _enter),
+    "dispute-by-link": lambda visit: _reasons(visit, _enter_by_link),
+    "dispute-amount": lambda visit: _ask(visit, "AMOUNT_WRONG"),
+    "dispute-paid": lambda visit: _ask(visit, "DEBTOR_ALREADY_PAID"),
+    "dispute-insolvency": lambda visit: _ask(visit, "INSOLVENCY"),
+    "dispute-other": lambda visit: _ask(visit, "OTHER"),
+    "dispute-kept": _keep,
+    "dispute-faults": _send_faults,
+    "dispute-sent": _send,
+    "dispute-sent-refused": _refuse_more,
+    "dispute-withdraw": lambda visit: _withdraw(visit, is_done=False),
+    "dispute-withdrawn": lambda visit: _withdraw(visit, is_done=True),
+    "dispute-accepted": lambda visit: _answer(visit, ACCEPTED, ends=None),
+    "dispute-accepted-open": lambda visit: _answer(visit, ACCEPTED, ends=False),
+    "dispute-rejected": lambda visit: _answer(visit, REJECTED, ends=None),
+}

@@ -1,0 +1,103 @@
+"""What a page's reader sees and waits for: its weight, nothing over another thing, the focus, the
+first thing to do in view, edges where colours are the reader's own."""
+
+from typing import Any
+
+from playwright.async_api import Page
+
+MOST_BYTES = 15 * 1024
+_MOST_TABS = 80
+# With all it loads but the merchant's own pictures.
+_WEIGH = """() => [...performance.getEntriesByType('navigation'),
+                   ...performance.getEntriesByType('resource')]
+  .filter(e => !(e.initiatorType === 'img' && e.name.includes('/claim/brand/')))
+  .reduce((sum, e) => sum + e.encodedBodySize, 0)"""
+# Lines of text, and what can be pressed or filled, of which two lie on one another. Letters' boxes
+# are taller than they look.
+_COVERED = """() => {
+  const boxes = [];
+  const add = (e, box, gap) => box.width && boxes.push(
+    [e, box.left + 1, box.right - 1, box.top + gap, box.bottom - gap]);
+  const shown = e => e.checkVisibility({visibilityProperty: true}) && !e.closest('.skip, .warning');
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    if (!text.data.trim() || !shown(text.parentElement)) continue;
+    if (text.parentElement.closest('textarea, option')) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    for (const box of range.getClientRects()) {
+      add(text.parentElement, box, box.height * 0.2);
+    }
+  }
+  const things = 'input:not([type=hidden]), textarea, button, img, svg';
+  for (const e of document.querySelectorAll(things)) {
+    if (shown(e)) add(e, e.getBoundingClientRect(), 1);
+  }
+  const found = [];
+  boxes.forEach((one, at) => {
+    for (const other of boxes.slice(at + 1)) {
+      const [first, second] = [one[0], other[0]];
+      if (first.contains(second) || second.contains(first)) continue;
+      if (one[1] < other[2] && other[1] < one[2] && one[3] < other[4] && other[3] < one[4])
+        found.push(`${first.outerHTML.slice(0, 80)} | ${second.outerHTML.slice(0, 80)}`);
+    }
+  });
+  return found;
+}"""
+# null: the focus has left the page.
+_FOCUSED = """() => {
+  const e = document.activeElement;
+  if (!e || e === document.body) return null;
+  const style = getComputedStyle(e), box = e.getBoundingClientRect();
+  const seen = box.bottom > 0 && box.top < innerHeight;
+  const lined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  const again = e.dataset.focused === 'yes';
+  e.dataset.focused = 'yes';
+  return {name: e.outerHTML.slice(0, 100), clear: lined && seen, again};
+}"""
+# The first button or link that is the page's main one.
+_FIRST = """() => {
+  const found = document.querySelector('main .primary');
+  return found && Math.round(found.getBoundingClientRect().bottom + scrollY);
+}"""
+_EDGELESS = """() => [...document.querySelectorAll(
+    '.primary, .secondary, .quiet, .field input, .field textarea, .date input, .panel, .notice')]
+  .filter(e => e.checkVisibility() && (getComputedStyle(e).borderTopStyle === 'none'
+                                       || parseFloat(getComputedStyle(e).borderTopWidth) < 1))
+  .map(e => e.outerHTML.slice(0, 100))"""
+
+
+async def weigh(page: Page) -> int:
+    """Bytes over the wire, without their headers."""
+    weight: int = await page.evaluate(_WEIGH)
+    return weight
+
+
+async def list_covered(page: Page) -> Any:
+    return await page.evaluate(_COVERED)
+
+
+async def list_unclear_focus(page: Page) -> list[str]:
+    """What the Tab key reaches without showing that it did; that it reaches nothing."""
+    unclear, reached = [], 0
+    for _ in range(_MOST_TABS):
+        await page.keyboard.press("Tab")
+        focused = await page.evaluate(_FOCUSED)
+        if focused is None or focused["again"]:
+            break
+        reached += 1
+        if not focused["clear"]:
+            unclear.append(focused["name"])
+    return unclear if reached else ["nothing can be reached"]
+
+
+async def find_first_action(page: Page) -> int:
+    """How far down the page's first thing to do ends, in pixels; 0: it has none."""
+    bottom: int | None = await page.evaluate(_FIRST)
+    return bottom or 0
+
+
+async def list_edgeless(page: Page) -> Any:
+    """What has no border where the reader's own colours take every background away."""
+    return await page.evaluate(_EDGELESS)

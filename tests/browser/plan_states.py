@@ -1,0 +1,130 @@
+"""How each page of paying in parts, of paying later and of not paying at all is reached."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from dunwell.modalities.reject_modality import reject_modality
+from tests.browser.judges import follow
+from tests.browser.visit import Visit
+
+Reach = Callable[[Visit], Awaitable[None]]
+
+_OFFER = """
+UPDATE merchants
+SET revision = revision + 1,
+    configuration = jsonb_set(configuration::jsonb, '{modalities}', $2)
+WHERE merchant_id = $1
+"""
+_OFFERED = {
+    "plan": {"min_rate_cents": 2000, "auto_approve": False},
+    "deferment": {"max_days": 42, "auto_approve": False},
+}
+_AT_ONCE = {kind: {**bounds, "auto_approve": True} for kind, bounds in _OFFERED.items()}
+_ASKED = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1"
+_PLAN = "/claim/plan/check?offer=12"
+_DAY = "/claim/later/check?until=2026-04-01"
+
+
+async def _go(visit: Visit, path: str) -> None:
+    await visit.page.goto(visit.site.origin + path)
+
+
+async def _open(visit: Visit) -> None:
+    await _go(visit, "/q")
+    await visit.page.locator("#code").fill(await visit.site.give_code())
+    await follow(visit.page.locator("main button").first)
+
+
+async def _see(visit: Visit, path: str, offered: object = _OFFERED) -> None:
+    """With a letter's code, at a merchant that offers plans and more time."""
+    await visit.site.till.house.rows(_OFFER, offered)
+    await _open(visit)
+    await _go(visit, path)
+
+
+async def _ask(visit: Visit, path: str, offered: object = _OFFERED) -> None:
+    await _see(visit, path, offered)
+    await follow(visit.page.locator("main form button").first)
+
+
+async def _pay_some(visit: Visit) -> None:
+    await _ask(visit, _PLAN, _AT_ONCE)
+    await visit.site.till.house.pay(visit.site.claim_id, 15000)
+    await visit.page.reload()
+
+
+async def _reject(visit: Visit) -> None:
+    await _ask(visit, _PLAN)
+    house = visit.site.till.house
+    [asked] = await house.rows(_ASKED)
+    async with house.work() as work:
+        await reject_modality(
+            work, visit.site.claim_id, asked["modality_id"],
+            reason="Zwölf Raten sind uns zu lang. Sechs wären möglich.", real_now=house.clock.now(),
+        )  # fmt: skip
+    await visit.page.reload()
+
+
+async def _withdraw(visit: Visit, *, is_sure: bool) -> None:
+    await _ask(visit, _PLAN)
+    await follow(visit.page.locator("main section a").last)
+    if is_sure:
+        await follow(visit.page.locator("main form button"))
+
+
+async def _break(visit: Visit) -> None:
+    await _ask(visit, _PLAN, _AT_ONCE)
+    address = visit.page.url
+    visit.site.clock.advance(timedelta(days=23))
+    await visit.site.till.house.run()
+    await _open(visit)
+    await visit.page.goto(address)
+
+
+async def _change(visit: Visit) -> None:
+    await _see(visit, _PLAN)
+    await visit.site.till.house.pay(visit.site.claim_id, 790)
+    await follow(visit.page.locator("main form button").first)
+
+
+async def _pause_again(visit: Visit) -> None:
+    await _ask(visit, "/claim/help")
+    visit.site.clock.advance(timedelta(days=20))
+    await visit.site.till.house.run()
+    await _open(visit)
+    await _go(visit, "/claim/help")
+    await follow(visit.page.locator("main form button").first)
+
+
+async def _help_by_link(visit: Visit) -> None:
+    await visit.page.goto(await visit.site.link())
+    await follow(visit.page.locator("main button").first)
+    await _go(visit, "/claim/help")
+
+
+PLAN_STATES: dict[str, Reach] = {
+    "options": lambda visit: _see(visit, "/claim/options"),
+    "options-none": lambda visit: _see(visit, "/claim/options", {}),
+    "plan": lambda visit: _see(visit, "/claim/plan"),
+    "plan-schedule": lambda visit: _see(visit, "/claim/plan?offer=12&show=1"),
+    "plan-errors": lambda visit: _see(
+        visit, "/claim/plan/check?offer=own&rate=zehn&first_day=31&first_month=2&first_year=2026"
+    ),
+    "plan-check": lambda visit: _see(visit, _PLAN),
+    "plan-check-at-once": lambda visit: _see(visit, _PLAN, _AT_ONCE),
+    "plan-changed": _change,
+    "plan-requested": lambda visit: _ask(visit, _PLAN),
+    "plan-agreed": _pay_some,
+    "plan-rejected": _reject,
+    "plan-withdraw": lambda visit: _withdraw(visit, is_sure=False),
+    "plan-withdrawn": lambda visit: _withdraw(visit, is_sure=True),
+    "plan-broken": _break,
+    "later": lambda visit: _see(visit, "/claim/later"),
+    "later-no-day": lambda visit: _see(visit, "/claim/later/check"),
+    "later-check": lambda visit: _see(visit, _DAY),
+    "later-agreed": lambda visit: _ask(visit, _DAY, _AT_ONCE),
+    "help": lambda visit: _see(visit, "/claim/help"),
+    "help-paused": lambda visit: _ask(visit, "/claim/help"),
+    "help-refused": _pause_again,
+    "help-by-link": _help_by_link,
+}

@@ -1,0 +1,89 @@
+"""Whole ways in and through paying, as a person goes them: with and without scripts, in both
+languages, at every width."""
+
+import re
+
+from tests.browser.traveller import Setting, Way, in_all_ways, in_two_ways
+from tests.support.ways import read_sent_link
+
+
+@in_all_ways
+async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved_receipt(
+    setting: Setting, way: Way
+) -> None:
+    async with setting.travel(way, "part") as debtor:
+        await debtor.go(await debtor.site.give_link("SMS"))
+        await debtor.fill("Postal code of your address", "20097")
+        await debtor.press("Show my claim")
+        await debtor.sees("This does not fit what we know")
+        await debtor.fill("Postal code of your address", "20095")
+        await debtor.press("Show my claim")
+        await debtor.reads("Your open amount with %(name)s")
+        await debtor.press("Pay now")
+        await debtor.fill("Amount", "500")
+        await debtor.press("Pay this amount")
+        await debtor.reads("Please check your payment")
+        await debtor.press("Go on to %(provider)s")
+        await debtor.press("Pay")
+        await debtor.reads("We have received your payment")
+        await debtor.press("Show the receipt")
+        receipt = await debtor.save("Save as PDF")
+        await debtor.press("Back to the claim")
+
+        await debtor.sees("Still to pay")
+        shown = await debtor.visit.page.locator(".amount").inner_text()
+
+    assert receipt.startswith(b"%PDF")
+    assert re.sub(r"\D", "", shown) == "83790"
+
+
+@in_all_ways
+async def test_from_the_letter_s_code_over_a_bank_transfer_to_a_pending_claim(
+    setting: Setting, way: Way
+) -> None:
+    async with setting.travel(way, "transfer") as debtor:
+        await debtor.type_code()
+        await debtor.press("Pay now")
+        await debtor.press("Pay all of it")
+        await debtor.press("Pay by bank transfer")
+        await debtor.reads("Pay by bank transfer")
+        await debtor.press("I have sent it")
+        await debtor.choose("Yesterday, %(day)s")
+        await debtor.press("Tell us")
+        await debtor.reads("We are waiting for your transfer")
+        await debtor.press("Back to the claim")
+
+        await debtor.sees("Your payment is under way.")
+        assert await debtor.find("Pay now").count() == 0
+
+
+@in_two_ways
+async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "real") as debtor:
+        await debtor.go("/q")
+        await debtor.press("Is this letter real?")
+        await debtor.fill("Code from the letter", await debtor.site.give_code())
+        await debtor.fill("Amount in the letter", "1")
+        await debtor.press("Check the letter")
+        await debtor.sees("We cannot confirm this letter")
+        await debtor.fill("Code from the letter", await debtor.site.give_code())
+        await debtor.fill("Amount in the letter", "1337,90 €")
+        await debtor.press("Check the letter")
+
+        await debtor.reads("This letter is ours")
+        assert await debtor.visit.page.context.cookies() == []
+
+
+@in_two_ways
+async def test_a_dead_link_leads_to_a_new_one(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "new-link") as debtor:
+        await debtor.go("/q/AAAAAAAAAAAAAAAAAAAAAA")
+        await debtor.press("Ask for a new link")
+        await debtor.fill("Your reference", "INV-1001")
+        await debtor.fill("Your e-mail address or mobile number", "Erika@example.org")
+        await debtor.press("Send me a link")
+        await debtor.reads("A new link is on its way if both fit")
+        await debtor.go(await read_sent_link(debtor.site))
+        await debtor.press("Show my claim")
+
+        await debtor.reads("Your open amount with %(name)s")

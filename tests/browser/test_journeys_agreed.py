@@ -1,0 +1,66 @@
+"""Whole ways to a plan, to more time and to a break, as a person goes them: with and without
+scripts, in both languages, at every width."""
+
+from tests.browser.traveller import Setting, Way, in_all_ways, in_two_ways
+
+
+@in_all_ways
+async def test_from_a_link_over_a_known_fact_to_a_plan_and_back(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "plan") as debtor:
+        await debtor.open_link()
+        await debtor.press("I cannot pay all of it now")
+        await debtor.press("Pay in parts")
+        await debtor.reads("Show that it is you")
+        await debtor.fill("Postal code of your address", "20095")
+        await debtor.press("Go on")
+        await debtor.reads("Pay %(amount)s in parts")
+        await debtor.visit.page.get_by_role("radio").first.check()
+        await debtor.press("Check the plan")
+        await debtor.reads("Please check your payment plan")
+        await debtor.press("Agree to this plan")
+        await debtor.reads("Your payment plan is agreed")
+        confirmation = await debtor.save("Save as PDF")
+        await debtor.press("Back to the claim")
+        await debtor.press("See your payment plan")
+        await debtor.press("End the plan")
+        await debtor.press("Take it back")
+
+        await debtor.reads("You have taken the plan back")
+
+    assert confirmation.startswith(b"%PDF")
+
+
+@in_two_ways
+async def test_from_the_letter_s_code_to_a_later_day(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "later") as debtor:
+        await debtor.type_code()
+        await debtor.press("I cannot pay all of it now")
+        await debtor.press("Pay all of it later")
+        await debtor.press("Go on")
+        await debtor.sees("Please choose one of them.")
+        await debtor.visit.page.get_by_role("radio").first.check()
+        await debtor.press("Go on")
+        await debtor.reads("Please check the new day")
+        await debtor.press("Agree to this day")
+        await debtor.reads("You have time until %(day)s")
+        confirmation = await debtor.save("Save as PDF")
+        await debtor.press("Back to the claim")
+
+        await debtor.sees("You have time until %(day)s.")
+
+    assert confirmation.startswith(b"%PDF")
+
+
+@in_two_ways
+async def test_who_cannot_pay_at_all_takes_a_break(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "break") as debtor:
+        await debtor.type_code()
+        await debtor.press("I cannot pay all of it now")
+        await debtor.press("I cannot pay at all at the moment")
+        await debtor.sees("Debt advice")
+        await debtor.press("Pause until %(day)s")
+        await debtor.sees("This claim is paused until %(day)s.")
+        await debtor.press("Back")
+        await debtor.press("Back to the claim")
+
+        await debtor.sees("This claim is paused until %(day)s.")

@@ -1,0 +1,83 @@
+"""Whole ways through objecting, as a person goes them: with and without scripts, in both
+languages, at every width."""
+
+from datetime import timedelta
+
+from playwright.async_api import expect
+
+from tests.browser.traveller import Setting, Way, in_two_ways
+from tests.support.files import a_pdf, an_image
+
+
+@in_two_ways
+async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_back(
+    setting: Setting, way: Way
+) -> None:
+    async with setting.travel(way, "objection") as debtor:
+        await debtor.type_code()
+        await debtor.press("Something is wrong with this claim")
+        await debtor.press("The amount is wrong")
+        await debtor.fill("Which amount is right?", "1.276,40")
+        await debtor.fill("Why is the amount wrong?", "Der Gutschein über 10 € fehlt.")
+        await debtor.give_files(("beleg.pdf", a_pdf()), ("foto.png", an_image("PNG")))
+        await debtor.press("Send")
+        await debtor.reads("We have received your objection")
+        await debtor.sees("Pay this part")
+        await debtor.give_files(("brief.jpg", an_image("JPEG")))
+        await debtor.press("Add these files")
+        names = await debtor.visit.page.locator(".files li").all_inner_texts()
+        number = await debtor.visit.page.locator(".facts .number").inner_text()
+        await debtor.press("Back to the claim")
+        await debtor.sees("You objected on %(day)s.")
+        await expect(debtor.visit.page.locator(".notice .number")).to_have_text(number)
+        await debtor.press("See it, add files or take it back")
+        await debtor.press("Take my objection back")
+        await debtor.press("Take it back")
+
+        await debtor.reads("You have taken your objection back")
+        await expect(debtor.find("Pay this part")).to_have_count(0)
+
+    assert names == ["beleg.pdf", "foto.png", "brief.jpg"]
+
+
+@in_two_ways
+async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "not-me") as debtor:
+        await debtor.open_link()
+        await debtor.press("Something is wrong with this claim")
+        await debtor.press("This is not me, or not my claim")
+        await debtor.press("Send")
+
+        await debtor.reads("We have received your objection")
+        shown = await debtor.visit.page.content()
+
+    assert "Mustermann" not in shown
+
+
+@in_two_ways
+async def test_one_more_hour_keeps_what_was_written(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "hour") as debtor:
+        await debtor.type_code()
+        await debtor.go("/claim/dispute/AMOUNT_WRONG")
+        await debtor.fill("Why is the amount wrong?", "Der Gutschein fehlt.")
+        await debtor.give_files(("beleg.pdf", a_pdf()))
+        await debtor.press("Save, and add these files")
+        debtor.site.clock.advance(timedelta(minutes=56))
+        await debtor.go("/claim")
+        await debtor.sees(
+            "This page closes soon. At the end of the page you can stay one more hour."
+        )
+        warning = debtor.visit.page.locator(".warning")
+        if way.scripts:
+            await expect(warning.get_by_role("status")).to_have_text(
+                debtor.say("This page closes in about five minutes.")
+            )
+        await debtor.press("Stay one more hour")
+        debtor.site.clock.advance(timedelta(minutes=50))
+        await debtor.press("Something is wrong with this claim")
+        await debtor.press("The amount is wrong")
+
+        kept = await debtor.visit.page.get_by_role("textbox").last.input_value()
+        await expect(debtor.visit.page.locator(".files li")).to_contain_text(["beleg.pdf"])
+
+    assert kept == "Der Gutschein fehlt."

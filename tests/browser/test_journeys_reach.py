@@ -1,0 +1,51 @@
+"""Whole ways to documents and to how one is reached, as a person goes them: with and without
+scripts, in both languages, at every width."""
+
+from playwright.async_api import expect
+
+from tests.browser.traveller import Setting, Way, in_two_ways
+from tests.support.documents import attach
+from tests.support.ways import list_notices, read_sent_code
+
+_OTHER = {"de": "English", "en": "Deutsch"}
+
+
+@in_two_ways
+async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, way: Way) -> None:
+    async with setting.travel(way, "reach") as debtor:
+        await debtor.type_code()
+        await debtor.press("Change language, channels and addresses")
+        await debtor.visit.page.locator("[name=SMS]").uncheck()
+        await debtor.press("Save the ways")
+        await debtor.sees("Saved. We use only the ways that are ticked.")
+        await debtor.press("Change the e-mail address")
+        await debtor.press("Send me the code")
+        await debtor.fill("Code", await read_sent_code(debtor.site))
+        await debtor.press("Go on")
+        await debtor.press("Change the e-mail address")
+        await debtor.fill("Your new e-mail address", "erika@neu.example")
+        await debtor.press("Send me the code")
+        await debtor.fill("Code", await read_sent_code(debtor.site))
+        await debtor.press("Go on")
+        await debtor.sees("Saved. From now on we use your new e-mail address.")
+        await debtor.visit.page.get_by_role("radio", name=_OTHER[way.language]).check()
+        await debtor.press("Save the language")
+        told = [row["recipient"] for row in await list_notices(debtor.site)]
+
+        spoken = {"de": "en", "en": "de"}[way.language]
+        await expect(debtor.visit.page.locator("html")).to_have_attribute("lang", spoken)
+
+    assert told == ["erika@example.org", "erika@neu.example", "erika@example.org"]
+
+
+@in_two_ways
+async def test_a_document_is_saved_on_the_device(setting: Setting, way: Way) -> None:
+    site = setting.site
+    await attach(site.till.house, site.claim_id, "Rechnung RE-2026-0815")
+    async with setting.travel(way, "documents") as debtor:
+        await debtor.type_code()
+        await debtor.press("Look at %(count)s document")
+        await debtor.reads("Documents")
+        document = await debtor.save("Rechnung RE-2026-0815.pdf")
+
+    assert document.startswith(b"%PDF")

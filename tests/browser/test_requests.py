@@ -1,0 +1,76 @@
+"""What the pages ask for, and what their policy lets nobody put into them."""
+
+import pytest
+
+from tests.browser.judges import follow
+from tests.browser.states import STATES
+from tests.browser.traveller import Setting, Way
+from tests.browser.visit import Visit
+
+_STRANGER = "http://127.0.0.2:9"
+# By what each breaks; run in a claim page.
+_PLANTS = {
+    "script-src": "document.body.append(Object.assign(document.createElement('script'), "
+    "{textContent: 'document.title = 1'}))",
+    "script-src-elem": "document.body.append(Object.assign(document.createElement('script'), "
+    "{src: 'http://127.0.0.2:9/x.js'}))",
+    "script-src-attr": "document.querySelector('main').setAttribute('onclick', '1'); "
+    "document.querySelector('main').click()",
+    "style-src": "document.body.append(Object.assign(document.createElement('style'), "
+    "{textContent: 'body { display: none }'}))",
+    "img-src": "document.body.append(Object.assign(document.createElement('img'), "
+    "{src: 'http://127.0.0.2:9/x.png'}))",
+    "form-action": "const form = document.createElement('form'); "
+    "form.action = 'http://127.0.0.2:9/'; document.body.append(form); form.submit()",
+    "connect-src": "fetch('/claim').catch(() => 0)",
+    "base-uri": "document.head.append(Object.assign(document.createElement('base'), "
+    "{href: 'http://127.0.0.2:9/'}))",
+    "frame-src": "document.body.append(Object.assign(document.createElement('iframe'), "
+    "{src: '/claim'}))",
+}
+
+
+async def test_a_whole_way_asks_our_own_origin_alone(setting: Setting) -> None:
+    kinds, hosts = set(), set()
+    async with setting.travel(Way("de", 390, scripts=True)) as debtor:
+        debtor.visit.page.on("request", lambda asked: kinds.add(asked.resource_type))
+        debtor.visit.page.on("request", lambda asked: hosts.add(asked.url.split("/")[2]))
+        await debtor.type_code()
+        await debtor.press("Pay now")
+        await debtor.press("Pay all of it")
+        await debtor.press("Pay by bank transfer")
+        await debtor.go("/claim/plan")
+        await debtor.go("/claim/dispute/AMOUNT_WRONG")
+        await debtor.go("/claim/preferences")
+        await debtor.press("End session")
+
+    assert hosts == {setting.site.origin.removeprefix("http://")}
+    assert kinds == {"document", "stylesheet", "image", "script"}
+
+
+@pytest.mark.parametrize("directive", _PLANTS)
+async def test_what_is_put_into_a_page_does_nothing(visit: Visit, directive: str) -> None:
+    await STATES["claim"](visit)
+    await visit.page.evaluate(
+        """() => { window.stopped = []; addEventListener('securitypolicyviolation',
+                   event => window.stopped.push(event.effectiveDirective)) }"""
+    )
+
+    await visit.page.evaluate(f"() => {{ {_PLANTS[directive]} }}")
+    await visit.page.wait_for_function("window.stopped.length > 0")
+    stopped = await visit.page.evaluate("window.stopped")
+    complaints, visit.complaints = visit.complaints, []
+    visit.origins.discard(_STRANGER)  # asked for in vain
+
+    assert [each.removesuffix("-elem") for each in stopped] == [directive.removesuffix("-elem")]
+    assert all("Content Security Policy" in each for each in complaints)
+
+
+async def test_what_a_page_complains_of_is_noticed(visit: Visit) -> None:
+    await visit.page.goto(visit.site.origin + "/q")
+    await follow(visit.page.get_by_role("link", name="English"))
+
+    await visit.page.evaluate("() => { console.error('a script failed') }")
+    complaints, visit.complaints = visit.complaints, []
+
+    assert complaints == ["a script failed"]

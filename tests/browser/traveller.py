@@ -1,0 +1,148 @@
+"""A person on the way through the pages: reads headings, presses and fills what has a name.
+
+Names are the templates' English, said in the language of the journey from the pages' own
+catalogue; what stands in for a name or a day (`%(day)s`) may be anything.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Locator, expect
+
+from dunwell.landing.wording import load_languages
+from tests.browser.judges import FITTING, follow, keep_screenshot, list_loose_ends, measure
+from tests.browser.site import Site
+from tests.browser.visit import Visit, a_visit
+
+_LANGUAGES = load_languages()
+_BLANK = re.compile(r"%\(\w+\)s")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the pages are looked at."""
+
+    language: str
+    width: int
+    scripts: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.language}-{self.width}{'' if self.scripts else '-without-scripts'}"
+
+
+_GERMAN, _ENGLISH = Way("de", 390, scripts=True), Way("en", 390, scripts=False)
+_MORE = [Way("de", 1280, scripts=False), Way("en", 320, scripts=True)]
+# Both languages, with scripts and without.
+in_two_ways = pytest.mark.parametrize("way", [_GERMAN, _ENGLISH], ids=lambda way: way.name)
+# Each language with scripts and without, at every width.
+in_all_ways = pytest.mark.parametrize("way", [_GERMAN, _ENGLISH, *_MORE], ids=lambda way: way.name)
+
+
+@dataclass
+class Traveller:
+    visit: Visit
+    way: Way
+    # What the journey is called; None: no pictures are kept of it.
+    journey: str | None = None
+    steps: int = 0
+
+    @property
+    def site(self) -> Site:
+        return self.visit.site
+
+    def say(self, text: str) -> re.Pattern[str]:
+        """The whole text in the journey's language, whatever stands in its blanks."""
+        words = _LANGUAGES[self.way.language].words.gettext(text)
+        parts = (re.escape(part).replace(r"\ ", r"\s+") for part in _BLANK.split(words))
+        return re.compile(rf"^\s*{'.+'.join(parts)}\s*$")
+
+    async def go(self, path: str) -> None:
+        await self.visit.page.goto(self.site.origin + path)
+        await self._arrive()
+
+    async def open_link(self) -> None:
+        """By an e-mail's, which asks for nothing."""
+        await self.go(await self.site.give_link())
+        await self.press("Show my claim")
+
+    async def type_code(self) -> None:
+        """A letter's, which shows all."""
+        await self.go("/q")
+        await self.fill("Code from the letter", await self.site.give_code())
+        await self.press("Show my claim")
+
+    async def press(self, text: str) -> None:
+        """The link or button of this name, and look at where it leads."""
+        await follow(self.find(text))
+        await self._arrive()
+
+    def find(self, text: str) -> Locator:
+        page, name = self.visit.page, self.say(text)
+        return page.get_by_role("link", name=name).or_(page.get_by_role("button", name=name)).first
+
+    async def fill(self, label: str, value: str) -> None:
+        await self.visit.page.get_by_label(self.say(label)).fill(value)
+
+    async def choose(self, label: str) -> None:
+        """A radio button or a tick; one that is set already is taken away."""
+        box = self.visit.page.get_by_label(self.say(label)).first
+        await box.set_checked(not await box.is_checked())
+
+    async def give_files(self, *files: tuple[str, bytes]) -> None:
+        given: Any = [
+            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+            for name, content in files
+        ]
+        await self.visit.page.locator("#files").set_input_files(given)
+
+    async def save(self, text: str) -> bytes:
+        """What the link of this name puts on the device."""
+        async with self.visit.page.expect_download() as download:
+            await self.find(text).click()
+        saved = await download.value
+        content = Path(await saved.path()).read_bytes()  # noqa: ASYNC240 - a file of a few KB
+        await saved.delete()
+        return content
+
+    async def reads(self, heading: str) -> None:
+        await expect(self.visit.page.get_by_role("heading", level=1)).to_have_text(
+            self.say(heading)
+        )
+
+    async def sees(self, text: str) -> None:
+        await expect(
+            self.visit.page.locator("main").get_by_text(self.say(text)).first
+        ).to_be_visible()
+
+    async def _arrive(self) -> None:
+        """On a page that fits, and does nothing but what its policy allows."""
+        visit, page = self.visit, self.visit.page
+        if "/sandbox-provider/" in page.url:
+            return  # the rehearsed provider's
+        assert list_loose_ends(await visit.read_source(), await visit.read_policy()) == []
+        assert await measure(page) == FITTING
+        self.steps += 1
+        if self.journey is not None and self.way.width == 390:
+            await keep_screenshot(page, f"journey-{self.journey}-{self.steps}-{self.way.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A merchant that offers all there is to a debtor whom it knows well, and who goes there."""
+
+    chromium: Browser
+    site: Site
+
+    @asynccontextmanager
+    async def travel(self, way: Way, journey: str | None = None) -> AsyncIterator[Traveller]:
+        locale = {"de": "de-DE", "en": "en-GB"}[way.language]
+        async with a_visit(
+            self.chromium, self.site, locale=locale, width=way.width, scripts=way.scripts
+        ) as visit:
+            yield Traveller(visit, way, journey)
