@@ -7,6 +7,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from tests.support.api import Api
 from tests.support.disputes import dispute
+from tests.support.house import ERP
 
 
 async def a_list(api: Api, clock: MovableClock, count: int) -> tuple[int, list[str]]:
@@ -14,7 +15,7 @@ async def a_list(api: Api, clock: MovableClock, count: int) -> tuple[int, list[s
     [claim_id] = await api.nordwind.create()
     ids = []
     for number in range(count):
-        ids.append(await dispute(api.house, claim_id))
+        ids.append(await dispute(api.house, claim_id, actor=ERP))
         clock.advance(timedelta(minutes=number % 2))
     ids.sort(key=lambda each: (each.opened_at, each.dispute_id), reverse=True)
     return claim_id, [str(each.dispute_id) for each in ids]
@@ -42,7 +43,7 @@ async def test_a_dispute_opened_meanwhile_moves_nothing_behind_a_cursor(
     path = f"/claims/{claim_id}/disputes"
     first = (await api.nordwind.get(path, params={"limit": 2})).json()["result"]
     clock.advance(timedelta(minutes=1))
-    await dispute(api.house, claim_id)
+    await dispute(api.house, claim_id, actor=ERP)
     params = {"limit": 2, "cursor": first["nextCursor"]}
     rest = (await api.nordwind.get(path, params=params)).json()["result"]
     assert [each["id"] for each in (*first["items"], *rest["items"])] == ids

@@ -15,6 +15,7 @@ from tests.support.claims import a_claim
 from tests.support.crowds import Crowd, a_crowd, find_id
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
+from tests.support.house import ERP
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.statements import Statements, a_counted_api
 
@@ -109,12 +110,12 @@ async def delete_item(api: Api, crowd: Crowd) -> Asked:
 
 
 async def resolve(api: Api, crowd: Crowd) -> Asked:
-    opened = await dispute(api.house, crowd.claim_id)
+    opened = await dispute(api.house, crowd.claim_id, actor=ERP)
     return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
 
 
 async def download_evidence(api: Api, crowd: Crowd) -> Asked:
-    opened = await dispute(api.house, crowd.claim_id)
+    opened = await dispute(api.house, crowd.claim_id, actor=ERP)
     for _ in range(min(crowd.size, 5)):
         file_id = await give_evidence(api.house, opened)
     return {"dispute_id": opened.dispute_id, "file_id": file_id}

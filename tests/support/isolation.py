@@ -24,7 +24,7 @@ from tests.support.claims import a_claim
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.house import ERP, House, ScriptedChannel, a_house
 from tests.support.modalities import OFFERING, Arrangement
 
 Things = dict[str, Any]
@@ -205,7 +205,7 @@ async def _furnish(side: Side) -> None:
     await arrangement.reject((await arrangement.ask()).modality_id)
     things["modality_id"] = str((await arrangement.ask()).modality_id)
     for _ in range(2):
-        opened = await dispute(side.house, things["claim_id"])
+        opened = await dispute(side.house, things["claim_id"], actor=ERP)
         things["dispute_id"] = str(opened.dispute_id)
     things["file_id"] = str(await give_evidence(side.house, opened))
     listed = (await client.get(f"{claim}/attachments")).json()["result"]["items"]
