@@ -48,7 +48,7 @@ faults: $(VENV)/installed-dev
 
 # Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)
-	$(BIN)/python -m pytest tests/browser $(ARGS)
+	$(BIN)/python -m pytest -n 2 tests/browser $(ARGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m bench
