@@ -12,7 +12,6 @@ from pathlib import Path
 import uvloop
 
 from bench import (
-    claim_page,
     contacts,
     create_many,
     create_one,
@@ -20,6 +19,7 @@ from bench import (
     engine_steps,
     letters,
     lists,
+    pages,
     preview,
 )
 from bench.ground import Ground, open_ground
@@ -35,7 +35,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "engine": engine_steps.measure,
     "dispatcher": contacts.measure,
     "deliveries": deliveries.measure,
-    "claim-page": claim_page.measure,
+    "pages": pages.measure,
     "letters": letters.measure,
     "preview": preview.measure,
     "lists": lists.measure,

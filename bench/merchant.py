@@ -24,7 +24,7 @@ from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
-from dunwell.wiring import list_adapters
+from dunwell.wiring import list_adapters, list_providers
 
 # Within contact hours, on no holiday.
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -57,8 +57,9 @@ async def make_merchant(
     resources = ground.resources(clock)
     path = await asyncio.to_thread(_write_file, ground, workflow, webhook)
     report = await apply_file(
-        resources, path, publish=True, available_adapters=list_adapters(ground.settings)
-    )
+        resources, path, publish=True, available_adapters=list_adapters(ground.settings),
+        available_providers=list_providers(ground.settings),
+    )  # fmt: skip
     assert report.merchant_id is not None
     async with ground.database.connection() as connection:
         merchant = await load_merchant(connection, report.merchant_id)

@@ -34,6 +34,7 @@ from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.landing.notices import NoticeWriter
+from dunwell.landing.send_asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.tell_answers import ANSWER_SECONDS, tell_answers
 from dunwell.landing.wording import load_languages
@@ -124,6 +125,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
             Loop("answers", lambda: tell_answers(resources, writer), idle_seconds=ANSWER_SECONDS),
+            Loop(
+                "asked links",
+                lambda: send_asked_links(resources, writer),
+                idle_seconds=ASKED_SECONDS,
+            ),
             Loop(
                 "payments",
                 lambda: sweep_requests(resources, providers),

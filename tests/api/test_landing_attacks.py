@@ -138,6 +138,23 @@ async def test_guessing_from_many_addresses_raises_an_alarm(
     assert capsys.readouterr().out.count("codes are being guessed") == 1
 
 
+async def test_guessing_from_many_addresses_at_once_raises_it_at_each_hundred(
+    doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_once = asyncio.Semaphore(40)
+
+    async def guess(number: int) -> int:
+        async with at_once:
+            visitor = doorstep.visitor(f"203.{number // 200}.{number % 200}.1")
+            return (await visitor.type_code(f"{number:012}")).status_code
+
+    statuses = await asyncio.gather(*(guess(number) for number in range(250)))
+
+    assert set(statuses) == {422}
+    told = re.findall(r"codes are being guessed.*?count\D+(\d+)", capsys.readouterr().out)
+    assert told == ["100", "200"]
+
+
 @pytest.mark.parametrize(
     "lang", ["de%0d%0aSet-Cookie:%20a=b", "de\u2028", "../../x", "<b>", "de" * 5000]
 )

@@ -6,7 +6,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.configuration import Brand, Logo
+from dunwell.merchants.configuration import Brand, LandingPage, Logo
 from tests.support.landing import a_doorstep
 from tests.support.payments import PAYING
 
@@ -34,3 +34,21 @@ async def test_two_merchants_look_different_on_one_installation(
         (":root{--brand:#0b5d57;--brand-deep:#094c47}\n", True),
         (":root{--brand:#5b2a86;--brand-deep:#4a226d}\n", False),
     ]
+
+
+async def test_a_merchants_own_words_on_advice_stand_in_place_of_ours(
+    resources: Resources, clock: MovableClock
+) -> None:
+    page = LandingPage(advice={"de": "Rufen Sie <b>0800</b> an.\n\nOder: www.rat.example"})
+    configuration = msgspec.structs.replace(PAYING, landing_page=page)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await doorstep.browser.type_code(await doorstep.give_code())
+        for path in ("/claim", "/claim/help"):
+            german = (await doorstep.browser.get(path)).text
+            english = (await doorstep.browser.get(f"{path}?lang=en")).text
+
+            assert "<p>Rufen Sie &lt;b&gt;0800&lt;/b&gt; an.</p>" in german
+            assert "<p>Oder: www.rat.example</p>" in german
+            assert "Schuldnerberatung hilft und" not in german
+            assert "Debt advice helps, and often costs nothing." in english
+            assert "0800" not in english

@@ -1,9 +1,11 @@
 """How much to pay: bounds, parts, single items; what is chosen goes to the provider and no more."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 
 from dunwell.kit.clock import MovableClock
@@ -11,7 +13,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.add_fee import add_fee
 from dunwell.payments.add_item import NewItem
-from tests.support.landing import Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 
 BOTH = PartialPayments(500, items=True)
@@ -21,6 +23,9 @@ FROM allocations a JOIN items i USING (merchant_id, claim_id, item_id)
 WHERE a.merchant_id = $1
 GROUP BY i.reference
 ORDER BY i.reference
+"""
+_OPEN = """
+SELECT amount_cents, checkout_url FROM payment_requests WHERE merchant_id = $1 AND state = 'OPEN'
 """
 
 
@@ -59,8 +64,8 @@ async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str)
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("4,99", "Der kleinste Teil ist 5,00 €."),
-        ("102,41", "Das ist mehr, als offen ist. Offen sind 102,40 €."),
+        ("4,99", "Ein Teilbetrag muss mindestens 5,00 € sein."),
+        ("102,41", "Das ist zu viel. Offen sind nur 102,40 €."),
         ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte schreiben Sie ihn wie 5,00."),
         ("", "Diesen Betrag können wir nicht lesen."),
         ("-50", "Diesen Betrag können wir nicht lesen."),
@@ -185,6 +190,27 @@ async def test_another_amount_gives_the_open_request_up(counter: Doorstep) -> No
     assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 2
 
 
+async def test_the_same_part_sent_often_at_once_is_one_request(counter: Doorstep) -> None:
+    answers = await hand_off_at_once(counter, *["5000"] * 8)
+
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert await counter.till.states() == ["OPEN"]
+    assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+
+
+async def test_of_two_parts_at_once_one_can_be_paid(counter: Doorstep) -> None:
+    answers = await hand_off_at_once(counter, "5000", "3000")
+
+    assert {answer.status_code for answer in answers} == {303}
+    states = await counter.till.states()
+    assert states.count("OPEN") == 1
+    assert set(states) == {"OPEN", "CANCELLED"}
+    [left] = await counter.till.house.rows(_OPEN)
+    assert left["amount_cents"] in (5000, 3000)
+    assert left["checkout_url"] in {answer.headers["Location"] for answer in answers}
+
+
 async def test_the_language_goes_along_and_the_choice_is_asked_for_again(
     counter: Doorstep,
 ) -> None:
@@ -208,6 +234,19 @@ async def list_items(doorstep: Doorstep) -> dict[str, int]:
         "SELECT item_id, reference FROM items WHERE merchant_id = $1"
     )
     return {row["reference"]: row["item_id"] for row in rows}
+
+
+async def hand_off_at_once(doorstep: Doorstep, *parts: str) -> list[httpx.Response]:
+    """The form of each of these parts, none waiting for another."""
+    forms = []
+    for cents in parts:
+        page = await doorstep.browser.get(f"/claim/pay/method?cents={cents}")
+        forms.append(read_hidden(page.text, "/claim/pay/method"))
+    posting = [
+        doorstep.browser.http.post("/claim/pay/method", data=form, headers=OWN_FORM)
+        for form in forms
+    ]
+    return await asyncio.gather(*posting)
 
 
 async def forge(browser: Browser, **fields: str) -> Any:

@@ -160,7 +160,8 @@ async def test_what_was_kept_is_there_after_the_session_is_extended_and_is_sent_
     await enter(doorstep)
     path = await look(doorstep)
     await doorstep.browser.send(path, [("offer.pdf", a_pdf())], do="keep", message="Ten too much")
-    await doorstep.browser.submit("/claim/extend?lang=en")
+    await doorstep.browser.get("/claim")
+    await doorstep.browser.submit("/claim/extend")
 
     page = await doorstep.browser.get(path)
 
@@ -169,6 +170,29 @@ async def test_what_was_kept_is_there_after_the_session_is_extended_and_is_sent_
     await doorstep.browser.send(path, do="send", message="Ten too much")
     assert await files(doorstep) == [("offer.pdf", "application/pdf")]
     assert "Ten too much" not in (await doorstep.browser.get(path)).text
+
+
+async def test_another_hour_keeps_what_is_being_typed(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep)
+    before = doorstep.browser.cookie
+    page = await doorstep.browser.send(path, message="Der Gutschein fehlt.", do="stay")
+
+    assert page.status_code == 200
+    assert page.url.path == path.partition("?")[0]
+    assert "Der Gutschein fehlt.</textarea>" in page.text
+    assert doorstep.browser.cookie != before
+    assert await disputes(doorstep) == []
+
+
+async def test_the_page_s_own_buttons_for_another_hour_send_its_form(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    page = await doorstep.browser.get("/claim/dispute/AMOUNT_WRONG")
+    claim = await doorstep.browser.get("/claim")
+
+    assert page.text.count('form="answers" name="do" value="stay"') == 2
+    assert 'action="/claim/extend' not in page.text
+    assert 'action="/claim/extend' in claim.text
 
 
 async def test_a_draft_is_its_sessions_alone(doorstep: Doorstep) -> None:

@@ -18,6 +18,7 @@ from tests.support.ways import (
     levels,
     list_notices,
     read_sent_code,
+    send_links,
 )
 
 _EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
@@ -97,6 +98,67 @@ async def test_the_same_code_at_once_raises_one_session_once(
         assert len(await doorstep.accesses()) == 1
 
 
+async def test_a_links_code_that_was_used_opens_nothing_for_strangers(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        await doorstep.browser.post(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        await doorstep.browser.post(f"{link}/code", code=code)
+
+        stranger = doorstep.visitor("203.0.113.50")
+        answers = [await stranger.post(f"{link}/code", code=code) for _ in range(6)]
+
+        assert [each.status_code for each in answers] == [422] * 5 + [429]
+        assert not any("set-cookie" in each.headers for each in answers)
+        assert await levels(doorstep) == ["CODE"]
+        assert len(await doorstep.accesses()) == 1
+
+
+async def test_a_links_code_sent_at_once_from_many_places_opens_one_session(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        await doorstep.browser.post(f"{link}/send")
+        fields = {"code": await read_sent_code(doorstep)}
+
+        assert await _post_all(doorstep, f"{link}/code", [fields] * 8) == {303: 1, 422: 7}
+        assert await levels(doorstep) == ["CODE"]
+        assert len(await doorstep.accesses()) == 1
+
+
+async def test_who_has_guessed_five_times_is_not_let_in_by_a_sent_code(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        await doorstep.browser.post(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        await _guess_five_times(doorstep.browser)
+
+        locked = await doorstep.browser.post(f"{link}/code", code=code)
+        other = await doorstep.visitor().post(f"{link}/code", code=code)
+
+        assert (locked.status_code, locked.headers["Retry-After"]) == (429, str(16 * 60))
+        assert "set-cookie" not in locked.headers
+        assert other.status_code == 303
+        assert len(await doorstep.accesses()) == 1
+
+
+async def test_nor_does_one_raise_their_session(resources: Resources, clock: MovableClock) -> None:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        await doorstep.open()
+        fields = await _have_code_sent(doorstep)
+        await _guess_five_times(doorstep.browser)
+
+        locked = await doorstep.browser.post(f"{_CODE}/code", **fields)
+
+        assert (locked.status_code, "set-cookie" in locked.headers) == (429, False)
+        assert await levels(doorstep) == ["LINK"]
+
+
 async def test_a_code_of_one_claim_opens_no_other(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -165,6 +227,7 @@ async def test_headers_from_outside_lead_nowhere_else(
         opened = await doorstep.browser.http.post(link, headers={**OWN_FORM, **headers})
         asked = {"reference": "INV-1001", "contact": "erika@example.org"}
         await doorstep.browser.http.post("/q/new-link", data=asked, headers={**OWN_FORM, **headers})
+        await send_links(doorstep)
         [notice] = await list_notices(doorstep)
 
     assert "evil.example" not in page.text + notice["body_text"]
@@ -249,6 +312,11 @@ async def _type_from(browser: Browser, address: str) -> Any:
     return await browser.http.post(
         "/q", data={"code": "0000-0000-0000"}, headers={**OWN_FORM, "X-Forwarded-For": address}
     )
+
+
+async def _guess_five_times(browser: Browser) -> None:
+    statuses = [(await browser.type_code(f"{number:012}")).status_code for number in range(5)]
+    assert statuses == [422] * 5
 
 
 async def _have_code_sent(doorstep: Doorstep) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """A debtor's files: taken clean, kept with the draft, added later, gone when not wanted."""
 
+import asyncio
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
 from tests.support.files import a_pdf, an_image
-from tests.support.landing import Doorstep
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, files, kept_contents, look
 
 FIVE = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(5)]
@@ -103,16 +105,36 @@ async def test_files_are_added_to_an_open_case_up_to_twenty(doorstep: Doorstep) 
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
-    for _ in range(4):
+    twenty = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(20)]
+    for first in range(0, 20, 5):
         await doorstep.browser.get(path)
-        await doorstep.browser.send(f"{path}/files", FIVE)
+        await doorstep.browser.send(f"{path}/files", twenty[first : first + 5])
 
     await doorstep.browser.get(f"{path}?lang=en")
-    page = await doorstep.browser.send(f"{path}/files?lang=en", FIVE[:1])
+    page = await doorstep.browser.send(f"{path}/files?lang=en", [("21.pdf", a_pdf())])
 
     assert page.status_code == 422
     assert "These are too many files." in page.text
     assert len(await files(doorstep)) == len(kept_contents(doorstep)) == 20
+
+
+async def test_files_added_by_a_double_click_are_there_once(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    page = await doorstep.browser.get(path)
+    token = read_hidden(page.text, f"{path}/files")["token"]
+    parts: list[Any] = [("token", (None, token)), *(("files", each) for each in FIVE[:2])]
+    parts.append(("files", ("again.png", FIVE[0][1])))
+
+    answers = await asyncio.gather(*(
+        doorstep.browser.http.post(f"{path}/files", files=parts, headers=OWN_FORM)
+        for _ in range(4)
+    ))  # fmt: skip
+
+    assert {answer.headers.get("Location") for answer in answers} == {path}
+    assert len(await files(doorstep)) == len(kept_contents(doorstep)) == 2
+    assert await doorstep.till.count("uploads") == 2
 
 
 async def test_an_answered_case_takes_no_more_files(doorstep: Doorstep) -> None:

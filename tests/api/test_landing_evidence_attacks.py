@@ -22,10 +22,9 @@ REASON = "/claim/dispute/OTHER"
 
 async def test_hostile_files_that_can_be_cleaned_are_kept_clean(doorstep: Doorstep) -> None:
     await enter(doorstep)
-    opened = await dispute(doorstep.till.house, doorstep.claim_id)
-    for number, (name, content) in enumerate(HARMLESS.values()):
-        if number % 15 == 0:
-            opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
+    for name, content in HARMLESS.values():
+        # Some are the same once they are clean, and one dispute takes them once.
+        opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
         path = f"/claim/disputes/{opened.dispute_id}"
         await doorstep.browser.get(path)
         page = await doorstep.browser.send(f"{path}/files", [(name, content)])

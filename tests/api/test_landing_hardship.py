@@ -121,7 +121,7 @@ async def test_without_a_phone_one_writes_to_be_called(
         page = await doorstep.browser.get(f"{_HELP}?lang=en")
 
     text = read_text(page.text)
-    assert "Write to Nordwind that you want to be called, and when." in text
+    assert "Write to Nordwind, ask to be called back, and say when." in text
     assert "hilfe@nordwind.example" in text
 
 

@@ -53,8 +53,12 @@ async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) ->
     assert "Still to pay €62.40" in text
 
 
-@pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
-async def test_a_request_is_taken_back_after_a_question(offering: Doorstep, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "said"), [(PLAN_CHECK, "verzichtet"), (LATER_CHECK, "zurückgenommen")]
+)
+async def test_a_request_is_taken_back_after_a_question(
+    offering: Doorstep, path: str, said: str
+) -> None:
     page = await ask(offering, path)
     address = page.url.path
 
@@ -63,7 +67,7 @@ async def test_a_request_is_taken_back_after_a_question(offering: Doorstep, path
     assert (await modalities(offering))[0]["ended_reason"] is None
     page = await offering.browser.submit(f"{address}/withdraw")
 
-    assert "zurückgenommen" in page.text
+    assert said in page.text
     assert (await modalities(offering))[0]["ended_reason"] == "WITHDRAWN"
     again = await offering.browser.get(f"{address}/withdraw")
     assert again.headers["Location"] == address
@@ -201,6 +205,23 @@ async def test_without_an_agreed_plan_no_rate_can_be_paid(offering: Doorstep) ->
 
     assert shown.status_code == 303
     assert shown.headers["Location"] == "/claim/pay"
+
+
+async def test_a_link_alone_learns_nothing_of_the_rates_and_pays_none(agreeing: Doorstep) -> None:
+    await ask(agreeing)
+    visitor = agreeing.visitor()
+    page = await visitor.open(await agreeing.give_link())
+
+    check = await visitor.get("/claim/pay")
+    rate = await visitor.get("/claim/pay/method?cents=3414")
+    form = read_hidden(check.text, "/claim/pay/method") | {"cents": "3414", "shown": "3414"}
+    answer = await visitor.post("/claim/pay/method", **form)
+
+    assert "Sie zahlen 102,40" in read_text(check.text)
+    assert (rate.status_code, rate.headers["Location"]) == (303, "/claim/pay")
+    assert "Der Betrag hat sich geändert" in read_text(answer.text)
+    assert not any("34,1" in each.text for each in (page, check, rate, answer))
+    assert agreeing.till.provider.started == []
 
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])

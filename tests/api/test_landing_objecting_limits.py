@@ -6,10 +6,18 @@ from datetime import timedelta
 
 import httpx
 
+from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.kit.clock import MovableClock
+from dunwell.landing.drafts import MOST_UNSENT
+from tests.support.files import an_image
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
-from tests.support.objections import disputes, enter, look, told
+from tests.support.objections import disputes, enter, kept_contents, look, told
 
+# As many reasons as take 35 files.
+_SEVEN = (
+    "AMOUNT_WRONG", "GOODS_NOT_RECEIVED", "GOODS_RETURNED", "DEFECTIVE", "CONTRACT_CANCELLED",
+    "INSOLVENCY", "STATUTE_BARRED",
+)  # fmt: skip
 _LIVE = "SELECT session_id FROM debtor_sessions WHERE merchant_id = $1 AND ended_at IS NULL"
 
 
@@ -93,6 +101,28 @@ async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: 
     assert "You objected on" in full.text
     assert "You objected on" in page.text
     assert "92.40" not in page.text
+
+
+async def test_a_claim_keeps_forty_files_that_are_not_sent(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    shots = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(MOST_AT_ONCE)]
+    another = ("another.png", an_image("PNG", 40))
+    for reason in _SEVEN:
+        page = await doorstep.browser.send(await look(doorstep, reason), shots, do="keep")
+        assert page.status_code == 200
+    stranger = doorstep.visitor()
+    await stranger.open(await doorstep.give_link())
+
+    refused = {}
+    for name, files in (("fits", shots[:3]), ("two of five", shots), ("none", [another])):
+        reason = "OTHER" if name == "fits" else "NOT_MY_DEBT"
+        await stranger.get(f"/claim/dispute/{reason}?lang=en")
+        page = await stranger.send(f"/claim/dispute/{reason}?lang=en", files, do="keep")
+        refused[name] = page.status_code == 422 and "These are too many files." in page.text
+
+    assert refused == {"fits": False, "two of five": True, "none": True}
+    assert MOST_UNSENT == 40
+    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == MOST_UNSENT
 
 
 async def test_one_more_hour_asked_for_twice_opens_one_session_and_keeps_the_draft(

@@ -25,7 +25,7 @@ async def test_the_check_page_says_who_is_paid_how_much_and_where_one_goes(
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
     assert (
-        "Sie gehen zu Sandbox . Sie zahlen 102,40 € an Nordwind für INV-1001."
+        "Sie gehen zu Sandbox . Sie zahlen 102,40 € an Nordwind für INV-1001 ."
         " Danach kommen Sie hierher zurück." in text
     )
     assert doorstep.till.provider.started == []

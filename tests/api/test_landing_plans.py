@@ -42,9 +42,10 @@ async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Doorstep) -> None:
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
-    assert "1 x €34.14 , then 2 x €34.13 From March 16, 2026 to May 16, 2026" in text
-    assert "2 x €51.20 From March 16, 2026 to April 16, 2026, together €102.40" in text
-    assert "It costs nothing extra." in text
+    assert "1 x €34.14 , then 2 x €34.13 The last on May 16, 2026." in text
+    assert "2 x €51.20 The last on April 16, 2026." in text
+    assert "One payment a month, the first on March 16, 2026." in text
+    assert "Together €102.40 , at no extra cost." in text
 
 
 async def test_the_options_lead_to_what_is_offered_and_nothing_else(

@@ -158,7 +158,7 @@ async def test_a_code_goes_to_the_address_on_file_and_opens_all(
         assert details["communicationType"] == "EMAIL"
 
 
-async def test_a_double_click_on_a_code_opens_the_page_and_counts_no_guess(
+async def test_a_double_click_on_a_code_opens_one_session_and_counts_no_guess(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE", mobileNumber=NUMBER) as doorstep:
@@ -167,17 +167,35 @@ async def test_a_double_click_on_a_code_opens_the_page_and_counts_no_guess(
         code = await read_sent_code(doorstep)
         first = await browser.post(f"{link}/code", code=code)
         again = await browser.post(f"{link}/code", code=code)
-        assert [each.headers.get("Location") for each in (first, again)] == ["/claim"] * 2
-        assert again.headers.get("Set-Cookie") is None
-        assert len(await doorstep.accesses()) == 1
         # The answer to the first, and its cookie with it, may not have reached the browser.
-        bare = await doorstep.visitor().post(f"{link}/code", code=code)
-        assert (bare.headers["Location"], len(await doorstep.accesses())) == ("/claim", 2)
+        bare = await doorstep.visitor("192.0.2.1").post(f"{link}/code", code=code)
+
+        answers = [first, again, bare]
+        assert [each.headers.get("Location") for each in answers] == ["/claim"] * 3
+        assert len({each.cookies["dunwell"] for each in answers}) == 1
+        assert len(await doorstep.accesses()) == 1
         assert await doorstep.till.house.rows(_TRIES) == []
 
         clock.advance(timedelta(seconds=10))
-        assert (await doorstep.visitor().post(f"{link}/code", code=code)).status_code == 422
-        assert len(await doorstep.accesses()) == 2
+        late = await doorstep.visitor("192.0.2.1").post(f"{link}/code", code=code)
+        assert late.status_code == 422
+        assert await levels(doorstep) == ["CODE"]
+
+
+async def test_what_a_code_opened_and_somebody_ended_does_not_come_back(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link, browser = await doorstep.give_link(), doorstep.browser
+        await browser.post(f"{link}/send")
+        code = await read_sent_code(doorstep)
+        await browser.post(f"{link}/code", code=code)
+        await browser.get("/claim")
+        await browser.submit("/claim/end")
+
+        again = await browser.post(f"{link}/code", code=code)
+
+        assert (again.status_code, "set-cookie" in again.headers) == (422, False)
 
 
 async def test_with_nothing_on_file_the_phone_and_the_letter_are_named(

@@ -11,6 +11,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.choose_channels import choose_channels
 from dunwell.messages.suppression import load_suppressions
+from dunwell.notices.notice import REPEATED_WITHIN
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
 from tests.support.landing import Doorstep, read_hidden
@@ -230,6 +231,23 @@ async def test_a_wrong_code_changes_nothing_and_five_are_the_last(doorstep: Door
     assert (await on_file(doorstep))["email"] == "erika@example.org"
 
 
+async def test_who_has_guessed_five_times_elsewhere_confirms_no_address(
+    doorstep: Doorstep,
+) -> None:
+    await be_sure(doorstep)
+    await ask(doorstep)
+    code, form = await read_sent_code(doorstep), doorstep.browser.page
+    for number in range(5):
+        await doorstep.browser.post("/q", code=f"{number:012}")
+    doorstep.browser.page = form
+
+    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+
+    assert page.status_code == 429
+    assert (await on_file(doorstep))["email"] == "erika@example.org"
+    assert await doorstep.till.count("debtor_contact_changes") == 1
+
+
 async def test_a_code_is_too_old_after_ten_minutes(doorstep: Doorstep, clock: MovableClock) -> None:
     await be_sure(doorstep)
     await ask(doorstep)
@@ -242,10 +260,11 @@ async def test_a_code_is_too_old_after_ten_minutes(doorstep: Doorstep, clock: Mo
     assert (await on_file(doorstep))["email"] == "erika@example.org"
 
 
-async def test_only_the_newest_code_works_and_once(doorstep: Doorstep) -> None:
+async def test_only_the_newest_code_works_and_once(doorstep: Doorstep, clock: MovableClock) -> None:
     await be_sure(doorstep)
     await ask(doorstep)
     first = await read_sent_code(doorstep)
+    clock.advance(REPEATED_WITHIN)
     await doorstep.browser.submit(f"{_EMAIL}/send")
     second = await read_sent_code(doorstep)
     pages = [await doorstep.browser.submit(f"{_EMAIL}/code", code=code) for code in (first, second)]

@@ -34,7 +34,7 @@ class BrokenDatabase:
 @asynccontextmanager
 async def _pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
     broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
-    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None)
+    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None, logging_config=None)
     transport = httpx.ASGITransport(cast("Any", app))
     async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
         yield http

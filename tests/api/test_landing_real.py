@@ -75,7 +75,7 @@ async def test_wrong_amounts_are_counted_with_wrong_codes(
 
 async def test_it_says_how_we_never_write(doorstep: Doorstep) -> None:
     page = await doorstep.browser.get("/real?lang=en")
-    assert "How we never write" in page.text
+    assert "What we never do" in page.text
     assert "<strong>127.0.0.1:8000</strong>" in page.text
 
 

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import sha256
 from dunwell.kit.resources import Resources
+from dunwell.landing.lookup import find_session
+from dunwell.landing.session import Level
+from dunwell.landing.store import save_raised
+from dunwell.notices.notice import REPEATED_WITHIN
 from tests.support.landing import Doorstep, read_hidden
 from tests.support.ways import a_guarded_doorstep, levels, list_notices, read_sent_code
 
@@ -103,6 +108,37 @@ async def test_a_raised_session_has_another_cookie_and_is_the_same_session(
     assert audited == [1, 2]
 
 
+async def test_a_fact_or_a_letters_code_lowers_nothing(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    code = await _have_code_sent(doorstep)
+    await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    cookie, token = doorstep.browser.cookie, _hidden(doorstep)
+
+    answers = [
+        await doorstep.browser.post(_VERIFY, **token, fact="20095"),
+        await doorstep.browser.post(f"{_VERIFY}/letter", **token, code=await doorstep.give_code()),
+    ]
+
+    assert [each.headers.get("Location") for each in answers] == ["/claim"] * 2
+    assert doorstep.browser.cookie == cookie
+    assert await levels(doorstep) == ["CODE"]
+
+
+@pytest.mark.parametrize("level", list(Level))
+async def test_no_session_is_stored_at_a_lower_level(doorstep: Doorstep, level: Level) -> None:
+    await doorstep.open()
+    await _enter_fact(doorstep)
+    cookie, new_hash = doorstep.browser.cookie, b"n" * 32
+    assert cookie is not None
+    async with doorstep.till.resources.database.transaction() as tx:
+        session = await find_session(tx, sha256(cookie.encode()))
+        assert session is not None
+        is_raised = await save_raised(tx, session, new_hash, level, doorstep.till.now)
+
+    assert is_raised is (level is Level.CODE)
+    assert await levels(doorstep) == [max(level, Level.FACT, key=list(Level).index)]
+
+
 async def test_raising_does_not_lengthen_the_hour(doorstep: Doorstep, clock: MovableClock) -> None:
     await doorstep.open()
     clock.advance(timedelta(minutes=50))
@@ -154,9 +190,10 @@ async def test_a_code_works_for_ten_minutes(
     assert await levels(doorstep) == [level]
 
 
-async def test_the_newest_code_is_the_only_one(doorstep: Doorstep) -> None:
+async def test_the_newest_code_is_the_only_one(doorstep: Doorstep, clock: MovableClock) -> None:
     await doorstep.open()
     old = await _have_code_sent(doorstep)
+    clock.advance(REPEATED_WITHIN)
     new = await _have_code_sent(doorstep)
 
     assert (await doorstep.browser.submit(f"{_CODE}/code", code=old)).status_code == 422
@@ -178,14 +215,17 @@ async def test_a_code_works_once(doorstep: Doorstep) -> None:
     assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
 
 
-async def test_five_codes_in_an_hour_are_sent_and_no_more(doorstep: Doorstep) -> None:
+async def test_five_codes_in_an_hour_are_sent_and_no_more(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
     await doorstep.open()
     for _ in range(5):
         code = await _have_code_sent(doorstep)
+        clock.advance(REPEATED_WITHIN)
     await doorstep.browser.get(_CODE)
     refused = await doorstep.browser.submit(f"{_CODE}/send")
 
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "3600")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "3550")
     assert "Bitte verwenden Sie den neuesten." in refused.text
     assert len(await list_notices(doorstep)) == 5
     await doorstep.browser.get(f"{_CODE}/code")

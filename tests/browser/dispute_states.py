@@ -50,6 +50,7 @@ async def _choose(visit: Visit, *files: tuple[str, bytes]) -> None:
 async def _keep(visit: Visit) -> None:
     await _ask(visit, "AMOUNT_WRONG")
     await visit.page.locator("#message").fill("Der Gutschein über 10 Euro fehlt.")
+    await visit.page.locator("summary").click()
     await _choose(visit, (_LONG_NAME, a_pdf()), ("foto.png", an_image("PNG")))
     await follow(visit.page.locator("button[value=keep]"))
 
@@ -59,6 +60,7 @@ async def _send_faults(visit: Visit) -> None:
     for name, text in (("day_day", "31"), ("day_month", "2"), ("day_year", "2026")):
         await visit.page.locator(f"#{name}").fill(text)
     await visit.page.locator("#amount").fill("viel")
+    await visit.page.locator("summary").click()
     await visit.page.locator("#message").fill("x" * 2001)
     await _choose(visit, ("brief.docx", b"PK\x03\x04"), ("leer.pdf", b""))
     await follow(visit.page.locator("button[value=send]"))

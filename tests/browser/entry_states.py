@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dunwell.merchants.configuration import Proof
+from dunwell.notices.notice import REPEATED_WITHIN
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 
@@ -99,6 +100,8 @@ async def _send_often(visit: Visit) -> None:
     for _ in range(6):
         await _verify(visit, "preferences")
         await _press(visit)
+        # Sooner it would be a second click on the same.
+        visit.site.clock.advance(REPEATED_WITHIN)
 
 
 async def _send_to_raise(visit: Visit) -> None:

@@ -4,7 +4,7 @@ languages, at every width."""
 import re
 
 from tests.browser.traveller import Setting, Way, in_all_ways, in_two_ways
-from tests.support.ways import read_sent_link
+from tests.support.ways import read_sent_link, send_links
 
 
 @in_all_ways
@@ -15,7 +15,7 @@ async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved
         await debtor.go(await debtor.site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20097")
         await debtor.press("Show my claim")
-        await debtor.sees("This does not fit what we know")
+        await debtor.sees("This does not match what we know")
         await debtor.fill("Postal code of your address", "20095")
         await debtor.press("Show my claim")
         await debtor.reads("Your open amount with %(name)s")
@@ -23,7 +23,7 @@ async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved
         await debtor.fill("Amount", "500")
         await debtor.press("Pay this amount")
         await debtor.reads("Please check your payment")
-        await debtor.press("Go on to %(provider)s")
+        await debtor.press("Continue to %(provider)s")
         await debtor.press("Pay")
         await debtor.reads("We have received your payment")
         await debtor.press("Show the receipt")
@@ -82,7 +82,8 @@ async def test_a_dead_link_leads_to_a_new_one(setting: Setting, way: Way) -> Non
         await debtor.fill("Your reference", "INV-1001")
         await debtor.fill("Your e-mail address or mobile number", "Erika@example.org")
         await debtor.press("Send me a link")
-        await debtor.reads("A new link is on its way if both fit")
+        await debtor.reads("A new link is on its way if both match")
+        await send_links(debtor.site)
         await debtor.go(await read_sent_link(debtor.site))
         await debtor.press("Show my claim")
 

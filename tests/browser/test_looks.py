@@ -80,6 +80,7 @@ async def test_right_to_left_does_not_break(
     app = Litestar(
         list(build_landing_routes(resources, till.providers, catalogues=tmp_path)),
         openapi_config=None,
+        logging_config=None,
     )
     doorstep: Any = Doorstep(till, app, None)  # type: ignore[arg-type]
     async with a_server(app) as origin:

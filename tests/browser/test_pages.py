@@ -1,6 +1,7 @@
 """Every page and state: accessible, light, within its width, and kept as a picture to look at."""
 
 import pytest
+from playwright.async_api import Page
 
 from dunwell.landing.face import ROUTES
 from tests.browser.addresses import SHOWN_AT, WITHOUT_A_PAGE, find_address
@@ -33,10 +34,6 @@ _FORCED = [
     "preferences", "preferences-no-way-left", "preferences-address-wrong", "preferences-code",
     "preferences-changed",
 ]  # fmt: skip
-# Forms that ask for much before their button.
-_LONG = {
-    "dispute-amount", "dispute-paid", "dispute-insolvency", "dispute-kept", "plan", "plan-schedule",
-}  # fmt: skip
 
 
 def test_every_address_is_seen_in_some_state() -> None:
@@ -44,52 +41,53 @@ def test_every_address_is_seen_in_some_state() -> None:
 
     assert set(SHOWN_AT) | WITHOUT_A_PAGE == {*ROUTES, "elsewhere"}
     assert sorted(seen) == sorted(STATES)
+    assert set(_FORCED) <= set(STATES)
 
 
 @pytest.mark.parametrize("name", STATES)
-async def test_a_page_is_valid_accessible_light_and_fits(
+async def test_a_page_is_valid_accessible_light_clear_and_fits(
     visit: Visit, html_checker: HtmlChecker, name: str
 ) -> None:
-    page = visit.page
-
+    """All that is asked of a state, as to reach one takes most of the time."""
     await STATES[name](visit)
 
-    assert name in SHOWN_AT[find_address(page.url)].split()
-    assert await weigh(page) <= MOST_BYTES
-    assert await html_checker.list_faults(await visit.read_source()) == []
-    assert list_loose_ends(await visit.read_source(), await visit.read_policy()) == []
+    assert name in SHOWN_AT[find_address(visit.page.url)].split()
+    await _judge_what_was_sent(visit, html_checker)
+    await _judge_what_is_seen(visit.page, name)
+    await _judge_with_the_keyboard(visit.page)
+    await _judge_in_forced_colours(visit.page, name)
+
+
+async def _judge_what_was_sent(visit: Visit, html_checker: HtmlChecker) -> None:
+    assert await weigh(visit.page) <= MOST_BYTES
+    source = await visit.read_source()
+    assert await html_checker.list_faults(source) == []
+    assert list_loose_ends(source, await visit.read_policy()) == []
+
+
+async def _judge_what_is_seen(page: Page, name: str) -> None:
     for width in (320, 1280, 390):
         await page.set_viewport_size({"width": width, "height": 844})
         assert await measure(page) == FITTING
         assert await list_covered(page) == []
+    is_error = (await page.title()).startswith("Fehler:")
+    if not is_error:
+        assert await find_first_action(page) <= 844
     assert await list_violations(page) == []
     await keep_screenshot(page, name)
 
 
-@pytest.mark.parametrize("name", STATES)
-async def test_a_page_shows_its_focus_its_first_action_and_its_edges(
-    visit: Visit, name: str
-) -> None:
-    page = visit.page
-
-    await STATES[name](visit)
-
-    is_error = (await page.title()).startswith("Fehler:")
-    if name not in _LONG and not is_error:
-        assert await find_first_action(page) <= 844
+async def _judge_with_the_keyboard(page: Page) -> None:
     assert await list_unclear_focus(page) == []
+    await page.evaluate("document.activeElement.blur()")
+
+
+async def _judge_in_forced_colours(page: Page, name: str) -> None:
     await page.emulate_media(forced_colors="active")
     assert await list_edgeless(page) == []
-
-
-@pytest.mark.parametrize("name", _FORCED)
-async def test_a_page_stands_in_forced_colours(visit: Visit, name: str) -> None:
-    await visit.page.emulate_media(forced_colors="active")
-
-    await STATES[name](visit)
-
-    assert await list_violations(visit.page) == []
-    await keep_screenshot(visit.page, f"{name}-forced-colours")
+    if name in _FORCED:
+        assert await list_violations(page) == []
+        await keep_screenshot(page, f"{name}-forced-colours")
 
 
 @pytest.mark.parametrize("language", ["de", "en"])

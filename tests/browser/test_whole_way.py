@@ -15,7 +15,7 @@ WORDS = {
         "ended": "Sie haben die Sitzung beendet",
     },
     "en": {
-        "open": "Show my claim", "pay": "Pay now", "go": "Go on to Sandbox",
+        "open": "Show my claim", "pay": "Pay now", "go": "Continue to Sandbox",
         "received": "We have received your payment", "receipt": "Show the receipt",
         "back": "Back to the claim", "end": "End session", "ended": "You have ended the session",
     },

@@ -94,6 +94,10 @@ class Traveller:
         box = self.visit.page.get_by_label(self.say(label)).first
         await box.set_checked(not await box.is_checked())
 
+    async def unfold(self) -> None:
+        """What the page keeps folded."""
+        await self.visit.page.locator("summary").click()
+
     async def give_files(self, *files: tuple[str, bytes]) -> None:
         given: Any = [
             {"name": name, "mimeType": "application/octet-stream", "buffer": content}

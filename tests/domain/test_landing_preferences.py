@@ -2,7 +2,13 @@
 
 import pytest
 
-from dunwell.landing.preferences import OnFile, WayToReach, choose_ways, read_address
+from dunwell.landing.preferences import (
+    OnFile,
+    WayToReach,
+    choose_ways,
+    read_address,
+    render_address,
+)
 from dunwell.merchants.configuration import Channel
 from dunwell.notices.notice import NoticeChannel
 
@@ -73,3 +79,38 @@ def test_an_address_is_read_as_people_write_it(
     channel: NoticeChannel, typed: str, present: str | None, expected: tuple[str, str | None]
 ) -> None:
     assert read_address(channel, typed, present) == expected
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "+49 1512 3456789", "+43 664 1234567", "+41 79 123 45 67", "+44 7400 123456",
+        "+33 6 12 34 56 78", "+1 202 555 0123", "+1 876 210 1234",
+    ],
+)  # fmt: skip
+def test_a_mobile_number_of_any_country_is_taken(number: str) -> None:
+    assert read_address("SMS", number, "+491711234567") == (number.replace(" ", ""), None)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        # Satellites, ships, international networks.
+        "+8816 12345678", "+870 773123456", "+882 16 1234567", "+883 1401 23456",
+        # Premium, personal, shared cost, voice boxes.
+        "+1 900 555 1234", "+1 500 555 0006", "+44 7012 345678", "+49 70 012345678",
+        "+43 930 123456", "+41 900 123 456", "+41 860 79 123 45 67", "+33 8 99 12 34 56",
+        # Fixed lines, free numbers, none anybody has.
+        "+49 40 12345678", "+43 1 5123456", "+41 44 368 12 34", "+44 20 7123 4567",
+        "+33 1 42 34 56 78", "+1 876 922 1234", "+800 1234 5678", "+1 710 555 1234",
+        "+41 74 123 45 67", "+33 700 12 34 56",
+    ],
+)  # fmt: skip
+def test_a_number_that_costs_more_or_takes_no_texts_is_not(number: str) -> None:
+    assert read_address("SMS", number, "+491711234567") == (number, "WRONG_NUMBER")
+
+
+def test_a_number_is_shown_in_groups_and_an_address_as_it_is() -> None:
+    assert render_address("SMS", "+4915123456789") == "+49 1512 3456789"
+    assert render_address("SMS", "+49") == "+49"
+    assert render_address("EMAIL", "erika@neu.example") == "erika@neu.example"

@@ -12,7 +12,7 @@ from jinja2 import Environment
 from jinja2.ext import babel_extract
 
 from dunwell.landing.notices import NOTICE_TEMPLATES
-from dunwell.landing.pages import TEMPLATES
+from dunwell.landing.templating import TEMPLATES
 from dunwell.landing.translating import TranslatedTemplates
 from dunwell.landing.wording import CATALOGUES, choose_language, load_languages
 from dunwell.merchants.configuration import PAGE_LANGUAGES

@@ -57,8 +57,8 @@ def write(
 
 
 def body(notice: Notice) -> str:
-    """The text above its footer."""
-    return notice.body_text.partition("\n\n--\n")[0]
+    """The text between the creditor's name and its footer."""
+    return notice.body_text.partition("\n\n--\n")[0].partition("\n\n")[2]
 
 
 def read_html(notice: Notice) -> str:

@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from html import unescape
 
+import pytest
+
 from dunwell.messages.facts import DebtorFacts
 from dunwell.messages.rendering import render_email
 from dunwell.workflows.definition import EmailTemplate
@@ -33,7 +35,7 @@ def test_an_email_is_rendered_in_its_language() -> None:
     rendered = render_email(_TEMPLATE, _SNIPPETS, "de", some_facts())
     assert rendered.subject == "Erinnerung R-1"
     assert rendered.body_text == (
-        "Guten Tag Ada Lovelace,\n\nbitte zahlen Sie 1.000,00\N{NO-BREAK SPACE}€.\n\n"
+        "Nordwind\n\nGuten Tag Ada Lovelace,\n\nbitte zahlen Sie 1.000,00\N{NO-BREAK SPACE}€.\n\n"
         "Ihr Team von\nNordwind\n\n--\n"
         "Diese Nachricht kommt von:\nNordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\n"
         "E-Mail: hilfe@nordwind.example\nTelefon: +49 40 1234560\n"
@@ -64,6 +66,22 @@ def test_the_footer_names_register_authority_and_vat_id_when_there_are_any() -> 
     assert "Supervisory authority: Court of Hamburg" in rendered.body_html
 
 
+def test_it_begins_with_the_merchants_name_below_a_line_in_its_colour() -> None:
+    creditor = replace(CREDITOR, name="Nord & <b>\r\nWind</b>", color="#0b5d57")
+    rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
+    assert rendered.body_text.startswith("Nord & <b> Wind</b>\n\nDear Ada Lovelace,")
+    assert "<header>\n<p>Nord &amp; &lt;b&gt; Wind&lt;/b&gt;</p>\n</header>" in rendered.body_html
+    assert "header { border-top: 4px solid #0b5d57; }" in rendered.body_html
+
+
+@pytest.mark.parametrize("color", [None, "#ffe680", "red", "#0b5d57;}x{", "#0B5D57"])
+def test_a_colour_nobody_sees_on_white_or_that_is_none_makes_no_line(color: str | None) -> None:
+    creditor = replace(CREDITOR, color=color)
+    html = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor)).body_html
+    assert "border-top: 4px" not in html
+    assert html == render_email(_TEMPLATE, {}, "en", some_facts()).body_html
+
+
 def test_a_debtors_name_is_text_in_every_part() -> None:
     debtor = DebtorFacts(last_name="**x** <b>\r\nBcc: a@b")
     rendered = render_email(_TEMPLATE, {}, "en", some_facts(debtor=debtor))
@@ -77,4 +95,4 @@ def test_a_missing_language_snippet_or_value_never_stops_a_message() -> None:
     template = EmailTemplate(subject={"de": "Betreff"}, body={"de": "A{{ snippet.none }}{{ no }}B"})
     rendered = render_email(template, {}, "fr", some_facts())
     assert rendered.subject == "Betreff"
-    assert rendered.body_text.startswith("AB\n")
+    assert rendered.body_text.startswith("Nordwind\n\nAB\n")

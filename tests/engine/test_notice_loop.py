@@ -6,25 +6,51 @@ from datetime import UTC, datetime
 
 from dunwell.kit.clock import MovableClock, SystemClock
 from dunwell.kit.resources import Resources
+from dunwell.landing.store_asked_links import AskedLink, save_asked_link
 from dunwell.wiring import open_loops
 from dunwell.worker.loops import run_loops
-from tests.support.notices import an_asker
+from tests.support.notices import Asker, an_asker
 
 
 async def test_a_workers_loops_send_a_code_within_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
-    clock.move_to(datetime.now(UTC))
-    resources = replace(resources, clock=SystemClock())
-    asker, stop = await an_asker(resources, clock), asyncio.Event()
+    asker = await _an_asker_of_today(resources, clock)
     await asker.planned()
-    async with open_loops(resources, stop) as loops:
+
+    await _run_until_sent(asker)
+
+    assert await asker.states() == [("ACCEPTED", None)]
+
+
+async def test_they_look_at_an_asked_link_and_send_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await _an_asker_of_today(resources, clock)
+    over = asker.house.resources
+    asked = AskedLink("INV-1001", "erika@example.org", over.clock.now())
+    async with over.database.transaction() as tx:
+        await save_asked_link(tx, over.ids.new(asked.asked_at), asked)
+
+    await _run_until_sent(asker)
+
+    assert [(row["kind"], row["state"]) for row in await asker.rows()] == [("LINK", "ACCEPTED")]
+
+
+async def _an_asker_of_today(resources: Resources, clock: MovableClock) -> Asker:
+    clock.move_to(datetime.now(UTC))
+    return await an_asker(replace(resources, clock=SystemClock()), clock)
+
+
+async def _run_until_sent(asker: Asker) -> None:
+    """As a worker does."""
+    stop = asyncio.Event()
+    async with open_loops(asker.house.resources, stop) as loops:
         running = asyncio.create_task(run_loops(loops, stop))
         try:
-            async with asyncio.timeout(5):
-                while await asker.states() == [("PLANNED", None)]:
+            async with asyncio.timeout(10):
+                while await asker.states() in ([], [("PLANNED", None)]):
                     pass  # each look gives way to the loops
         finally:
             stop.set()
             await running
-    assert await asker.states() == [("ACCEPTED", None)]

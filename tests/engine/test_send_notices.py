@@ -96,7 +96,7 @@ async def test_the_outbox_page_shows_it_as_any_message(
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned()
     await asker.run(OutboxEmail(resources.settings.data_dir))
-    app = Litestar(list(outbox_routes(resources)), openapi_config=None)
+    app = Litestar(list(outbox_routes(resources)), openapi_config=None, logging_config=None)
     async with AsyncTestClient(app) as client:
         listed = (await client.get("/outbox")).text
         [address] = re.findall(f'href="([^"]*{notice_id})"', listed)

@@ -10,12 +10,12 @@ from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
 from dunwell.disputes.withdraw_dispute import withdraw_dispute
-from dunwell.files.inspection import Inspector
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.store import save_upload
 from dunwell.files.upload import NewUpload
 from dunwell.merchants.actor import Actor, ActorKind
+from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import ERP, House
 
@@ -50,12 +50,10 @@ async def give_evidence(
 ) -> UUID:
     """A debtor's file with a dispute; the file's id."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
-    inspector = Inspector(size=1)
     ticket_id = resources.ids.new(house.clock.now())
     upload = NewUpload(name, name, content or a_pdf())
     storage = Storage.open(resources.settings.files_url)
-    prepared = await prepare_upload(storage, inspector, merchant_id, ticket_id, upload)
-    await inspector.close()
+    prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, upload)
     async with house.work(DEBTOR) as work:
         await save_upload(work.tx, prepared, house.clock.now(), house.clock.now())
         await add_evidence(work, opened.claim_id, opened.dispute_id, [ticket_id])

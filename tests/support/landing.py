@@ -11,14 +11,13 @@ import httpx
 from litestar import Litestar
 
 from dunwell.api.app import build_app
-from dunwell.files.inspection import Inspector
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
-from dunwell.messages.letters.press import Press
 from dunwell.messages.links import derive_token, hash_token
+from tests.support.children import INSPECTOR, PRESS
 from tests.support.payments import Till, a_till
 
 ORIGIN = "http://127.0.0.1:8000"
@@ -164,12 +163,10 @@ async def a_doorstep(
     """given: what a_till takes, and hand_off_origins."""
     origins: dict[str, str] = given.pop("hand_off_origins", {})
     till = await a_till(resources, clock, **given)
-    inspector, press = Inspector(), Press(1)
     routes = build_landing_routes(
-        resources, till.providers, origins, inspector=inspector, press=press
+        resources, till.providers, origins, inspector=INSPECTOR, press=PRESS
     )
-    app = build_app(resources, [], routes, inspector)
-    app.on_shutdown.append(press.close)
+    app = build_app(resources, [], routes, INSPECTOR)
     doorstep = Doorstep(till, app, cast("Browser", None))
     doorstep.browser = doorstep.visitor("192.0.2.1")
     yield doorstep

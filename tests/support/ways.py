@@ -9,6 +9,9 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.landing.notices import NoticeWriter
+from dunwell.landing.send_asked_links import send_asked_links
+from dunwell.landing.wording import load_languages
 from dunwell.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
 from dunwell.notices.secrets import derive_notice_code, derive_notice_token
 from tests.support.landing import Doorstep, a_doorstep
@@ -23,7 +26,7 @@ ON_FILE: dict[str, Any] = {
     "contractNumber": "V-2024-9",
 }  # fmt: skip
 NUMBER = "+491711234567"
-_BOTH: dict[Channel, ChannelSetup] = {
+BOTH_CHANNELS: dict[Channel, ChannelSetup] = {
     "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),
     "SMS": ChannelSetup("outbox", "Nordwind"),
 }
@@ -42,13 +45,20 @@ async def a_guarded_doorstep(
     key."""
     page = LandingPage(verification=dict.fromkeys(("EMAIL", "SMS", "LETTER"), proofs))
     configuration = msgspec.structs.replace(
-        PAYING, channels=_BOTH, landing_page=page if proofs else LandingPage()
+        PAYING, channels=BOTH_CHANNELS, landing_page=page if proofs else LandingPage()
     )
     key = debtor.pop("key", "nordwind")
     async with a_doorstep(
         resources, clock, configuration=configuration, key=key, debtor=ON_FILE | debtor
     ) as doorstep:
         yield doorstep
+
+
+async def send_links(doorstep: Doorstep) -> int:
+    """What the worker does with the links that were asked for; how many it looked at."""
+    resources = doorstep.till.resources
+    writer = NoticeWriter(load_languages(), resources.settings.public_url)
+    return await send_asked_links(resources, writer)
 
 
 async def list_notices(doorstep: Doorstep) -> list[Any]:

@@ -51,6 +51,24 @@ async def test_brand_page_and_methods_are_stored(applying: Applying) -> None:
     assert (await applying.apply()).changes == []
 
 
+async def test_words_on_advice_are_kept_by_language_and_stated_whole(applying: Applying) -> None:
+    await applying.apply()
+    applying.document["landingPage"] = {"advice": {"en": "Call 0800 1.", "de": "Rufen Sie an."}}
+    changes = (await applying.apply()).changes
+    page = (await applying.merchant()).configuration.landing_page
+    assert page == LandingPage(("en",), advice={"en": "Call 0800 1.", "de": "Rufen Sie an."})
+    assert sorted(change.split()[0] for change in changes) == [
+        "landingPage.advice.de",
+        "landingPage.advice.en",
+    ]
+    assert (await applying.apply()).changes == []
+    applying.document["landingPage"] = {"languages": ["en"]}
+    assert (await applying.apply()).changes == []
+    applying.document["landingPage"] = {"advice": {}}
+    await applying.apply()
+    assert (await applying.merchant()).configuration.landing_page == LandingPage(("en",))
+
+
 async def test_another_logo_is_told_by_its_digest(applying: Applying) -> None:
     await applying.apply()
     other = SVG.replace(b"9 9", b"8 8")

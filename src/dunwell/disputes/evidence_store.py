@@ -29,6 +29,8 @@ WHERE f.merchant_id = $1 AND d.claim_id = $2 AND f.dispute_id = $3 AND f.file_id
 """  # noqa: S608 - the same
 # By primary key.
 _COUNT = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
+# By primary keys.
+_LOAD_DIGESTS = f"SELECT u.sha256 FROM {_JOINED} WHERE f.merchant_id = $1 AND f.dispute_id = $2"  # noqa: S608 - the same
 _SAVE = """
 INSERT INTO dispute_files
     (merchant_id, dispute_id, file_id, ticket_id, added_at, actor_kind, actor_id)
@@ -57,6 +59,11 @@ async def load_evidence_file(
 async def count_evidence(tx: Connection, merchant_id: int, dispute_id: UUID) -> int:
     count: int = await tx.fetchval(_COUNT, merchant_id, dispute_id)
     return count
+
+
+async def load_evidence_digests(tx: Connection, merchant_id: int, dispute_id: UUID) -> set[bytes]:
+    """What the dispute's files are known by (SHA-256)."""
+    return {row["sha256"] for row in await tx.fetch(_LOAD_DIGESTS, merchant_id, dispute_id)}
 
 
 async def save_evidence(

@@ -5,6 +5,7 @@ Content without a row is harmless: no ticket leads to it.
 """
 
 import asyncio
+from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.errors import Fault, PayloadTooLarge, ValidationError
@@ -16,6 +17,14 @@ from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.crypto import sha256
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedUpload:
+    """A file that may be kept, and its content written anew."""
+
+    prepared: PreparedUpload
+    content: bytes
+
+
 async def prepare_upload(
     storage: Storage, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
 ) -> PreparedUpload:
@@ -23,14 +32,21 @@ async def prepare_upload(
 
     `ticket_id` is a fresh id, the ticket that `accept_upload` gives out.
     """
+    checked = await check_upload(inspector, merchant_id, ticket_id, upload)
+    await storage.save(checked.prepared.storage_key, checked.content)
+    return checked.prepared
+
+
+async def check_upload(
+    inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
+) -> CheckedUpload:
+    """The same without keeping anything; `put_away` does."""
     _check_form(upload)
     cleaned = await inspector.clean(upload.content)
     check_claimed_type(upload.file_name, cleaned.content_type)
-    key = upload_key(merchant_id, ticket_id)
     # Ten megabytes take long enough to hash to be noticed by other requests.
     digest = await asyncio.to_thread(sha256, cleaned.content)
-    await storage.save(key, cleaned.content)
-    return PreparedUpload(
+    prepared = PreparedUpload(
         merchant_id=merchant_id,
         ticket_id=ticket_id,
         friendly_name=upload.friendly_name,
@@ -38,8 +54,9 @@ async def prepare_upload(
         content_type=cleaned.content_type,
         size_bytes=len(cleaned.content),
         sha256=digest,
-        storage_key=key,
+        storage_key=upload_key(merchant_id, ticket_id),
     )
+    return CheckedUpload(prepared, cleaned.content)
 
 
 def _check_form(upload: NewUpload) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.files.storage import Storage
+from dunwell.files.store import remove_uploads
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
@@ -42,8 +43,6 @@ ORDER BY upload.expires_at
 LIMIT $3
 """
 
-_REMOVE = "DELETE FROM uploads WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])"
-
 
 async def remove_unused_uploads(resources: Resources, storage: Storage, since: datetime) -> int:
     """Remove at most UPLOADS_AT_ONCE that ran out between `since` and GRACE ago; how many it were.
@@ -69,6 +68,6 @@ async def _remove_rows(
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return
-        await tx.execute(_REMOVE, merchant_id, list(ticket_ids))
+        await remove_uploads(tx, merchant_id, ticket_ids)
         work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
         await save_audit(work, "upload.expire", f"merchant:{merchant_id}", uploads=len(ticket_ids))

@@ -26,6 +26,8 @@ WHERE u.merchant_id = $1
     ))
 """
 
+_REMOVE = "DELETE FROM uploads WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])"
+
 
 async def save_upload(
     tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime
@@ -35,6 +37,11 @@ async def save_upload(
         prepared.file_name, prepared.content_type, prepared.size_bytes, prepared.sha256,
         prepared.storage_key, created_at, expires_at,
     )  # fmt: skip
+
+
+async def remove_uploads(tx: Connection, merchant_id: int, ticket_ids: Collection[UUID]) -> None:
+    """Their contents must be gone."""
+    await tx.execute(_REMOVE, merchant_id, list(ticket_ids))
 
 
 async def load_usable_tickets(

@@ -26,7 +26,7 @@ from dunwell.landing.visitors import admit_visitor, count_visitors_wrong
 from dunwell.merchants.account import Work
 from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.secrets import is_notice_code
-from dunwell.notices.send_notice import send_notice
+from dunwell.notices.send_notice import find_repeated, send_notice
 
 LASTS = timedelta(minutes=10)
 _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
@@ -45,13 +45,22 @@ async def ask_change(
     work: Work, keys: KeyRing, notice: Notice, real_now: datetime
 ) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
-    is given up for it. Raises NotFound."""
+    is given up for it; a second click sends no second code, unless that one was tried already.
+    Raises NotFound."""
+    repeated = await find_repeated(work, notice, real_now)
+    if repeated is not None and await _is_untried(work, notice, repeated):
+        return repeated
     sent = await send_notice(work, keys, notice, real_now)
     if isinstance(sent, UUID):
         to = notice.addressee
         change = PendingChange(to.channel, to.recipient, sent, real_now + LASTS)
         await save_change(work.tx, work.merchant_id, to.claim_id, change)
     return sent
+
+
+async def _is_untried(work: Work, notice: Notice, notice_id: UUID) -> bool:
+    change = await load_change(work.tx, work.merchant_id, notice.addressee.claim_id)
+    return change is not None and change.notice_id == notice_id and change.failures == 0
 
 
 async def confirm_change(
@@ -72,7 +81,7 @@ async def confirm_change(
     is_live = change is not None and change.failures < MOST_WRONG and real_now < change.expires_at
     if change is None or not is_live or not is_notice_code(keys, change.notice_id, typed.text):
         await save_wrong(work.tx, work.merchant_id, typed.claim_id)
-        return await count_visitors_wrong(work.tx, typed.visitor, visits, real_now)
+        return await count_visitors_wrong(work.tx, typed.visitor, real_now)
     before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
     old = before.email if change.channel == "EMAIL" else before.mobile_number
     await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})

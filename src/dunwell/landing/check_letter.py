@@ -30,4 +30,4 @@ async def check_letter(
     known = await admit_visitor(tx, visitor, now)
     if isinstance(known, Locked):
         return known
-    return await count_visitors_wrong(tx, visitor, known, now)
+    return await count_visitors_wrong(tx, visitor, now)

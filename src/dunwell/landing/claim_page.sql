@@ -1,12 +1,17 @@
 -- All that the pages of one session show, by the hash of its cookie ($1), as one JSON text, which
 -- costs less to read than as many columns. Hot: one per page. Rides on
 -- debtor_sessions_session_hash_key, on primary keys, on payments' unique key, on
--- payment_requests_claim and on disputes_claim. The merchant's configuration is kept by the process and stays behind.
+-- payment_requests_claim, on disputes_claim and on payment_modalities_claim. The merchant's
+-- configuration is kept by the process and stays behind.
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
     'session', json_build_array(s.session_id, s.communication_id, s.channel, s.level,
-                                s.expires_at, s.ended_at),
+                                s.expires_at, s.ended_at,
+                                EXISTS (
+                                    SELECT FROM debtor_drafts t
+                                    WHERE t.merchant_id = s.merchant_id
+                                      AND t.session_id = s.session_id)),
     'facts', json_build_object(
         'claim_id', s.claim_id,
         'reference_number', c.reference_number,
@@ -55,7 +60,13 @@ SELECT json_build_object(
         'document_count', (
             SELECT count(*)
             FROM attachments f
-            WHERE f.merchant_id = s.merchant_id AND f.claim_id = s.claim_id)))::text
+            WHERE f.merchant_id = s.merchant_id AND f.claim_id = s.claim_id),
+        'has_modalities', EXISTS (
+            SELECT FROM payment_modalities y
+            WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id),
+        'has_disputes', EXISTS (
+            SELECT FROM disputes o
+            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id)))::text
 FROM debtor_sessions s
 JOIN merchants m ON m.merchant_id = s.merchant_id
 JOIN claims c ON c.merchant_id = s.merchant_id AND c.claim_id = s.claim_id

@@ -1,6 +1,7 @@
 """The creditor as the pages show it: names, address, ways to ask, the look of its brand. Pure."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dunwell.merchants.account import Merchant
@@ -31,6 +32,8 @@ class Creditor:
     dialled: str
     hours: str | None
     bank: Bank | None
+    # By language, its own words on where to find advice, in lines.
+    advice: Mapping[str, Sequence[str]]
     # Addresses of ours; none where the brand brings nothing of its own.
     style: str | None
     logo: str | None
@@ -53,6 +56,10 @@ def describe_creditor(merchant: Merchant) -> Creditor:
         dialled=re.sub(r"[^0-9+]", "", phone),
         hours=contact.hours if contact else None,
         bank=_describe_bank(merchant),
+        advice={
+            language: tuple(map(render_line, _read_lines(text)))
+            for language, text in configuration.landing_page.advice.items()
+        },
         style=f"{folder}/brand.css" if brand.color else None,
         logo=f"{folder}/logo" if brand.logo else None,
     )

@@ -91,7 +91,8 @@ class Desk:
         if session_hash is None:
             return None
         async with self.resources.database.connection() as connection:
-            return await load_opened_claim(connection, session_hash)
+            visit.opened = await load_opened_claim(connection, session_hash)
+        return visit.opened
 
     def is_live(self, opened: OpenedClaim | None) -> bool:
         return opened is not None and opened.session.is_live(self.now())
@@ -132,7 +133,10 @@ class Desk:
         language = choose_language(
             offered, chosen, claims_language, visit.accepted_languages, merchants
         )
-        return Frame(language, offered, chosen if chosen in offered else None, merchant, shown)
+        return Frame(
+            language, offered, chosen if chosen in offered else None, merchant, shown,
+            visit.carried,
+        )  # fmt: skip
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
         known = self.pages.codes

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.files.store import save_upload
 from dunwell.files.upload import PreparedUpload
 from dunwell.kit.db import Connection, Row
 from dunwell.landing.drafts import Draft, DraftFile
@@ -44,13 +43,10 @@ FROM debtor_drafts d
 JOIN debtor_draft_files f USING (merchant_id, session_id, subject)
 WHERE d.merchant_id = $1 AND d.claim_id = $2
 """
-# The upload goes, and with it its place in the draft.
 _REMOVE_FILE = """
-DELETE FROM uploads u
-USING debtor_draft_files f
-WHERE f.merchant_id = $1 AND f.session_id = $2 AND f.subject = $3 AND f.ticket_id = $4
-  AND u.merchant_id = $1 AND u.ticket_id = f.ticket_id
-RETURNING u.storage_key
+DELETE FROM debtor_draft_files
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = $4
+RETURNING ticket_id
 """
 _SAVE_SENT = """
 WITH moved AS (
@@ -101,11 +97,10 @@ async def save_fields(
 
 
 async def save_files(
-    tx: Connection, session: Session, subject: str, uploads: Sequence[PreparedUpload], now: datetime
+    tx: Connection, session: Session, subject: str, uploads: Sequence[PreparedUpload]
 ) -> None:
-    """Add a few to a locked draft; they are kept as long as it is. now: real time."""
+    """Add a few that were put away to a locked draft."""
     for upload in uploads:
-        await save_upload(tx, upload, now, session.expires_at)
         key = (session.merchant_id, session.session_id, subject)
         await tx.execute(_SAVE_FILE, *key, upload.ticket_id)
 
@@ -116,13 +111,10 @@ async def count_unsent(tx: Connection, merchant_id: int, claim_id: int) -> int:
     return count
 
 
-async def remove_file(
-    tx: Connection, session: Session, subject: str, ticket_id: UUID
-) -> str | None:
-    """Where its content is kept, which nothing leads to any more; None: the draft has no such."""
+async def remove_file(tx: Connection, session: Session, subject: str, ticket_id: UUID) -> bool:
+    """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
     key = (session.merchant_id, session.session_id, subject)
-    found: str | None = await tx.fetchval(_REMOVE_FILE, *key, ticket_id)
-    return found
+    return await tx.fetchval(_REMOVE_FILE, *key, ticket_id) is not None
 
 
 async def save_sent(

@@ -17,7 +17,7 @@ from dunwell.errors import NotFound, Unavailable
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.resources import Resources
-from dunwell.landing.answer import Answer
+from dunwell.landing.answer import LIGHT, Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import Run
 from dunwell.landing.notices import NoticeWriter
@@ -195,7 +195,10 @@ def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteH
     origin = desk.resources.settings.public_url
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await _answer(desk, Visit(scope, receive, origin), path, runs)
+        visit = Visit(scope, receive, origin)
+        answer = await _answer(desk, visit, path, runs)
+        if len(answer.body) > LIGHT and visit.takes_gzip and not visit.carried:
+            answer = answer.compress()
         await answer(scope, receive, send)
 
     async def handle() -> ASGIApp:
@@ -224,7 +227,9 @@ async def _answer_failure(desk: Desk, visit: Visit, route: str, error: Exception
     request_id = None
     if problem.status == 500:
         request_id = log_crash(desk.resources, visit, route, error)
-    return answer_problem(desk.pages, desk.frame(visit), problem, request_id)
+    opened = visit.opened
+    frame = desk.frame_opened(visit, opened) if opened and desk.is_live(opened) else None
+    return answer_problem(desk.pages, frame or desk.frame(visit), problem, request_id)
 
 
 async def _answer_refusal(desk: Desk, visit: Visit, problem: Problem) -> Answer:

@@ -78,6 +78,9 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     # Those that are open, the oldest first.
     disputes: list[DisputeFacts] = []
     document_count: int = 0
+    # Of any state; without them pages need not look for them.
+    has_modalities: bool = True
+    has_disputes: bool = True
 
     @property
     def total_cents(self) -> int:

@@ -1,7 +1,6 @@
 """Keeps what was typed, with its files, until it is sent."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.disputes.evidence import MOST_AT_ONCE
@@ -29,7 +28,7 @@ class Kept:
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
-async def keep_draft(work: Work, session: Session, typed: Typed, real_now: datetime) -> Kept:
+async def keep_draft(work: Work, session: Session, typed: Typed) -> Kept:
     """Two forms of a subject at once take turns."""
     before = await lock_draft(work.tx, session, typed.subject)
     made_id = before.find_made(typed.form_id)
@@ -41,5 +40,5 @@ async def keep_draft(work: Work, session: Session, typed: Typed, real_now: datet
         space = max(0, MOST_UNSENT - unsent)
         taken, is_full = taken[:space], is_full or len(taken) > space
     await save_fields(work.tx, session, typed.subject, typed.fields)
-    await save_files(work.tx, session, typed.subject, taken, real_now)
+    await save_files(work.tx, session, typed.subject, taken)
     return Kept(before, taken, is_full)

@@ -111,6 +111,8 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     facts: ClaimFacts
     # The one that has not ended.
     modality: Modality | None = None
+    # Whether the session has typed something that is kept for it.
+    has_drafts: bool = True
 
 
 class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
@@ -129,6 +131,7 @@ class _SessionRow(msgspec.Struct, array_like=True, gc=False):
     level: Level
     expires_at: datetime
     ended_at: datetime | None
+    has_drafts: bool
 
 
 class _Opened(msgspec.Struct, gc=False):
@@ -182,7 +185,10 @@ async def load_opened_claim(tx: Connection, session_hash: bytes) -> OpenedClaim 
     opened = _DECODER.decode(document)
     merchant = await _find_merchant(tx, opened.merchant)
     modality = await _find_modality(tx, merchant, opened.facts)
-    return OpenedClaim(_join_session(opened, session_hash), merchant, opened.facts, modality)
+    return OpenedClaim(
+        _join_session(opened, session_hash), merchant, opened.facts, modality,
+        opened.session.has_drafts,
+    )  # fmt: skip
 
 
 async def _find_modality(tx: Connection, merchant: Merchant, facts: ClaimFacts) -> Modality | None:

@@ -4,31 +4,26 @@ What is the same for all claims of a merchant (top, help, who writes) is rendere
 of its configuration and kept.
 """
 
-import builtins
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from jinja2 import Template
+from markupsafe import Markup, escape
 
 from dunwell.landing.creditor import Creditor, describe_creditor
-from dunwell.landing.formats import build_filters
-from dunwell.landing.translating import TranslatedTemplates
+from dunwell.landing.templating import build_environment
 from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
-from dunwell.messages.formatting import render_line
 
-TEMPLATES = Path(__file__).parent / "templates"
 _MOST_KEPT = 5_000
 # Where a form's token is put in.
 _TOKENS_PLACE = "THE-TOKEN"
-_INCLUDED = re.compile(r'\{% include "(?P<name>\w+\.html)" %\}\n?')
+# How the address of each language begins.
+_CHOICE = Markup('href="?')
 _Kept = TypeVar("_Kept")
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
@@ -59,34 +54,15 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     chosen: str | None
     merchant: Merchant | None = None
     session: Shown | None = None
+    # What else the page's own address says, which the choice of a language carries on.
+    carried: str = ""
+    # The id of a form that is kept when the session is extended from its page.
+    kept_form: str = ""
 
     @property
     def query(self) -> str:
         """What our addresses end with, so that they keep the choice of language."""
         return f"?lang={self.chosen}" if self.chosen else ""
-
-
-class _Environment(Environment):
-    """Attributes are attributes: what a value lacks is not looked for among its items, which costs
-    a page's every mention of a value."""
-
-    getattr = staticmethod(builtins.getattr)  # type: ignore[assignment] # called as the method is
-
-
-class _WholeTemplates(FileSystemLoader):
-    """Templates with what they include put in before they are compiled, as a template of its own
-    costs a context whenever it is rendered."""
-
-    def get_source(
-        self, environment: Environment, template: str
-    ) -> tuple[str, str, Callable[[], bool]]:
-        source, path, is_current = super().get_source(environment, template)
-        whole = _INCLUDED.sub(lambda found: self._get_part(environment, found["name"]), source)
-        return whole, path, is_current
-
-    def _get_part(self, environment: Environment, name: str) -> str:
-        """As Jinja has it: without the end of its last line."""
-        return self.get_source(environment, name)[0].removesuffix("\n")
 
 
 class _Parts(dict[str, Markup]):
@@ -99,6 +75,11 @@ class _Parts(dict[str, Markup]):
     def __missing__(self, name: str) -> Markup:
         part = self[name] = self._render(name)
         return part
+
+    def carry(self, carried: str) -> "_Parts":
+        """The same, with what the choice of a language carries on."""
+        choice = _CHOICE + escape(f"{carried}&")
+        return _Parts(lambda name: self[name].replace(_CHOICE, choice))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +100,12 @@ class Pages:
         scripts', by name."""
         self.languages = languages
         self.codes = tuple(languages)
-        self._globals = {
-            "domain": domain,
-            "style": style,
-            "scripts": SimpleNamespace(**scripts),
+        shared = {
+            "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
             "icons": _ICONS,
-        }
+        }  # fmt: skip
         self._environments = {
-            code: self._build_environment(language) for code, language in languages.items()
+            code: build_environment(language, shared) for code, language in languages.items()
         }
         self._templates: dict[tuple[Any, ...], Template] = {}
         self._furniture: dict[tuple[Any, ...], _Furniture] = {}
@@ -136,21 +115,16 @@ class Pages:
         """One page. values: what its template names."""
         furniture = self._find_furniture(frame)
         values["creditor"] = furniture.creditor
-        values["parts"] = furniture.parts
+        parts = furniture.parts
+        values["parts"] = parts.carry(frame.carried) if frame.carried else parts
         values["query"] = frame.query
         values["session"] = frame.session
         values["end"] = self._render_end(frame)
         return self._find_template(frame.language, template).render(values).encode()
 
     def _find_template(self, language: str, name: str) -> Template:
-        load = partial(self._load_template, language, name)
+        load = partial(self._environments[language].get_template, name)
         return _keep(self._templates, (language, name), load)
-
-    def _load_template(self, language: str, name: str) -> Template:
-        template = self._environments[language].get_template(name)
-        # Flat, as every page begins with a copy: what Jinja gives is a chain of mappings.
-        template.globals = dict(template.globals)
-        return template
 
     def _find_furniture(self, frame: Frame) -> _Furniture:
         merchant = frame.merchant
@@ -172,7 +146,7 @@ class Pages:
         """The session's own forms, of which only the token is new with each."""
         session = frame.session
         minutes_left = session.minutes_left if session else None
-        key = (frame.language, frame.chosen, minutes_left)
+        key = (frame.language, frame.chosen, frame.kept_form, minutes_left)
         pieces = _keep(self._ends, key, partial(self._render_pieces, frame, minutes_left))
         form_token = session.form_token if session else ""
         return Markup(form_token.join(pieces))  # noqa: S704 - a token is letters, digits, - and _
@@ -181,25 +155,9 @@ class Pages:
         """What stands around the tokens."""
         values = {
             "query": frame.query, "minutes_left": minutes_left, "form_token": _TOKENS_PLACE,
+            "kept_form": frame.kept_form,
         }  # fmt: skip
         return str(self._render_part(frame.language, values, "_end.html")).split(_TOKENS_PLACE)
-
-    def _build_environment(self, language: Language) -> Environment:
-        environment = _Environment(
-            loader=_WholeTemplates(TEMPLATES),
-            extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        environment.policies["ext.i18n.trimmed"] = True
-        environment.globals.update(self._globals, language=language, words=language.words)
-        environment.filters.update(build_filters(language.code), line=render_line)
-        install: Any = environment
-        install.install_gettext_translations(language.words, newstyle=True)
-        return environment
 
 
 def _keep(

@@ -23,6 +23,7 @@ _MOBILE = (
     phonenumbers.PhoneNumberType.MOBILE,
     phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
 )
+_NO_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
 AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
 
 
@@ -110,8 +111,27 @@ def _read_number(typed: str, present: str | None) -> str | None:
         number = phonenumbers.parse(typed, region)
     except phonenumbers.NumberParseException:
         return None
-    # Others cost who sends or receives: premium rates, satellites, services.
-    if phonenumbers.number_type(number) not in _MOBILE:
+    if not _is_mobile(number):
         return None
     written: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     return written
+
+
+def _is_mobile(number: phonenumbers.PhoneNumber) -> bool:
+    """Whether a text message gets there at the price of one. Satellites and ships (+870, +881) are
+    called mobile too, but no country's: a message there costs many times as much, and whoever owns
+    the number may be paid for each."""
+    is_a_countrys = phonenumbers.region_code_for_number(number) not in _NO_COUNTRY
+    return is_a_countrys and phonenumbers.number_type(number) in _MOBILE
+
+
+def render_address(channel: NoticeChannel, address: str) -> str:
+    """As people compare it: a number in the groups of its country."""
+    if channel == "EMAIL":
+        return address
+    try:
+        number = phonenumbers.parse(address)
+    except phonenumbers.NumberParseException:
+        return address
+    shown: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    return shown

@@ -53,5 +53,5 @@ def _tell_return(say: Callable[[str], str], facts: ClaimFacts) -> str:
 
 def _tell_rest(say: Callable[[str], str], outstanding_cents: int) -> str:
     if outstanding_cents == 0:
-        return say("Nothing is left to pay, and we write to you no more about it.")
+        return say("Nothing is left to pay. We will not write to you about it again.")
     return say("We write to you about the rest only.")

@@ -1,9 +1,11 @@
 """Takes in a form that may bring files: each file is checked, written anew and put away before the
 next one is read, so that a form never weighs more than one file.
 
-Nothing leads to what was put away until a draft or a dispute does.
+Nothing leads to what was put away until a draft or a dispute does; what none takes goes when the
+session is over, after a crash too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dunwell.disputes.evidence import MOST_AT_ONCE
@@ -15,7 +17,8 @@ from dunwell.errors import (
     ValidationError,
 )
 from dunwell.files.names import tidy_name
-from dunwell.files.prepare_upload import prepare_upload
+from dunwell.files.prepare_upload import check_upload
+from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.multipart import FormLimits, Part
 from dunwell.landing.answer import Answer
@@ -53,7 +56,7 @@ async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Receiv
     received = await _receive(desk, visit, opened)
     still = await desk.find_opened(visit)
     if not desk.is_live(still):
-        await discard(desk, received.uploads)
+        await discard(desk, opened, received.uploads)
         return desk.answer_ended(visit, still)
     return received
 
@@ -73,15 +76,15 @@ async def _receive(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received:
         desk.check_token(opened.session, received.fields)
         received.refusals.append(FileRefusal("TOO_LARGE"))
     except BaseException:
-        await discard(desk, received.uploads)
+        await discard(desk, opened, received.uploads)
         raise
     return received
 
 
-async def discard(desk: Desk, uploads: list[PreparedUpload]) -> None:
+async def discard(desk: Desk, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
     """What was put away and is not wanted."""
-    for upload in uploads:
-        await desk.storage.remove(upload.storage_key)
+    ticket_ids = [upload.ticket_id for upload in uploads]
+    await throw_away(desk.resources.database, desk.storage, opened.merchant.merchant_id, ticket_ids)
 
 
 async def _take_file(
@@ -104,17 +107,17 @@ async def _prepare(
     if not part.content:
         return "EMPTY"
     ticket_id = desk.resources.ids.new(desk.now())
-    merchant_id = opened.merchant.merchant_id
     upload = NewUpload(name, name, part.content)
     try:
-        prepared = await prepare_upload(
-            desk.storage, desk.inspector, merchant_id, ticket_id, upload
+        checked = await check_upload(desk.inspector, opened.merchant.merchant_id, ticket_id, upload)
+        await put_away(
+            desk.resources.database, desk.storage, checked, desk.now(), opened.session.expires_at
         )
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"
     except Unavailable:
         return "AWAY"
-    received.uploads.append(prepared)
+    received.uploads.append(checked.prepared)
     return None
 
 

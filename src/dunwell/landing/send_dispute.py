@@ -23,7 +23,7 @@ async def send_dispute(
     """
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, session.claim_id)
-    kept = await keep_draft(work, session, typed, real_now)
+    kept = await keep_draft(work, session, typed)
     if kept.made_id is not None:
         return kept
     dispute = await open_dispute(work, session.claim_id, new, real_now=real_now)

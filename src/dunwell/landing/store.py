@@ -40,11 +40,12 @@ SELECT email, language
 FROM debtors
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# By primary key. The row goes on under another hash.
+# By primary key. The row goes on under another hash; never at a lower level, nor at the same.
 _RAISE = """
 UPDATE debtor_sessions
 SET session_hash = $3, level = $4
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $5
+    AND level = ANY($6)
 RETURNING session_id
 """
 # Rides on debtor_sessions_expiry.
@@ -87,11 +88,12 @@ async def save_end(tx: Connection, merchant_id: int, session_hash: bytes, now: d
 async def save_raised(
     tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime
 ) -> bool:
-    """False: it has ended, or goes under another hash already."""
-    return (
-        await tx.fetchval(_RAISE, session.merchant_id, session.session_hash, new_hash, level, now)
-        is not None
+    """False: it has ended, goes under another hash already, or shows as much as it is."""
+    lower = [each for each in Level if not each.reaches(level)]
+    raised = await tx.fetchval(
+        _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower
     )
+    return raised is not None
 
 
 async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:

@@ -10,14 +10,11 @@ from dunwell.landing.tries import Tries
 
 # Tries of one visitor take turns, so that many at once are counted as if one by one.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
-# The first by primary key; the table holds minutes of an hour at most.
+# By primary key.
 _LOAD_VISITORS = """
-SELECT coalesce(sum(failures + requests) FILTER (WHERE visitor_digest = $1), 0)::integer
-           AS visitors,
-       coalesce(sum(failures), 0)::integer AS everybodys_wrong,
-       min(window_start) FILTER (WHERE visitor_digest = $1) AS first_at
+SELECT coalesce(sum(failures + requests), 0)::integer AS visitors, min(window_start) AS first_at
 FROM code_attempts
-WHERE window_start > $2
+WHERE visitor_digest = $1 AND window_start > $2
 """
 _SAVE_VISITORS = """
 INSERT INTO code_attempts AS known (visitor_digest, window_start, failures, requests)
@@ -25,6 +22,21 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT (visitor_digest, window_start) DO UPDATE
 SET failures = known.failures + $3, requests = known.requests + $4
 """
+# Whoever counts one more waits until those before are there to be seen, or are given up.
+_TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
+# By primary key; the table holds some twenty minutes, a row for each.
+_COUNT_EVERYBODYS = """
+WITH this AS (
+    INSERT INTO wrong_codes AS known (minute, count)
+    VALUES ($1, 1)
+    ON CONFLICT (minute) DO UPDATE SET count = known.count + 1
+    RETURNING minute, count
+)
+SELECT (this.count + coalesce(sum(other.count), 0))::integer
+FROM this LEFT JOIN wrong_codes other ON other.minute > $2 AND other.minute <> this.minute
+GROUP BY this.count
+"""
+_REMOVE_EVERYBODYS = "DELETE FROM wrong_codes WHERE minute < $1"
 _REMOVE_VISITORS = "DELETE FROM code_attempts WHERE window_start < $1"
 # By primary key, as those below; what is there is locked as it is.
 _LOCK_TRIES = """
@@ -45,6 +57,7 @@ ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
     used_at = NULL
 """
+_FIND_SENT = "SELECT notice_id FROM debtor_sent_codes WHERE merchant_id = $1 AND claim_id = $2"
 _LOCK_SENT = """
 SELECT notice_id, expires_at, failures, used_at
 FROM debtor_sent_codes
@@ -61,11 +74,9 @@ UPDATE debtor_sent_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = 
 
 @dataclass(frozen=True, slots=True)
 class VisitorTries:
-    """Of the time looked at: what the visitor did wrong or asked for and when first, and what all
-    visitors did wrong."""
+    """Of the time looked at: what the visitor did wrong or asked for, and when first."""
 
     visitors: int
-    everybodys_wrong: int
     first_at: datetime | None
 
 
@@ -91,9 +102,20 @@ async def save_visitors_request(tx: Connection, visitor: bytes, minute: datetime
     await tx.execute(_SAVE_VISITORS, visitor, minute, 0, 1)
 
 
+async def count_everybodys_wrong(tx: Connection, minute: datetime, since: datetime) -> int:
+    """With one more; waits until others who count are done. No two are told the same number while
+    none grows too old."""
+    await tx.execute(_TAKE_EVERYBODYS_TURN)
+    count: int = await tx.fetchval(_COUNT_EVERYBODYS, minute, since)
+    return count
+
+
 async def remove_visitor_tries(tx: Connection, before: datetime) -> int:
-    tag: str = await tx.execute(_REMOVE_VISITORS, before)
-    return int(tag.rpartition(" ")[2])
+    """Whole minutes of visitors and of everybody; how many."""
+    tags = [
+        await tx.execute(statement, before) for statement in (_REMOVE_VISITORS, _REMOVE_EVERYBODYS)
+    ]
+    return sum(int(tag.rpartition(" ")[2]) for tag in tags)
 
 
 async def lock_tries(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Tries:
@@ -112,6 +134,12 @@ async def save_sent_code(
 ) -> None:
     """In place of the one before."""
     await tx.execute(_SAVE_SENT, merchant_id, claim_id, notice_id, expires_at)
+
+
+async def find_sent_notice(tx: Connection, merchant_id: int, claim_id: int) -> UUID | None:
+    """The notice that took the claim's newest code along."""
+    found: UUID | None = await tx.fetchval(_FIND_SENT, merchant_id, claim_id)
+    return found
 
 
 async def lock_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> SentCode | None:

@@ -32,4 +32,4 @@ async def try_code(
     found = await find_code(tx, digest_code(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
-    return await count_visitors_wrong(tx, visitor, known, now)
+    return await count_visitors_wrong(tx, visitor, now)

@@ -42,4 +42,4 @@ async def try_fact(
         await save_tries(tx, asked.merchant_id, asked.claim_id, Tries(0, now))
         return None
     await save_tries(tx, asked.merchant_id, asked.claim_id, count_wrong(tries, now))
-    return await count_visitors_wrong(tx, visitor, visits, now)
+    return await count_visitors_wrong(tx, visitor, now)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from dunwell.claims.store import lock_claim
 from dunwell.kit.crypto import KeyRing
@@ -32,9 +33,12 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """`is_repeated`: the same form came a moment ago, and opened or raised the session."""
+    """`is_repeated`: the same code came a moment ago, and opened or raised a session; whose it is,
+    the caller finds out."""
 
     is_repeated: bool
+    # That took the code along; none: it was something else that was proven.
+    notice_id: UUID | None = None
 
 
 async def try_sent_code(
@@ -55,10 +59,10 @@ async def try_sent_code(
         or not is_notice_code(keys, sent.notice_id, typed.text)
     ):
         await save_sent_codes_wrong(tx, typed.merchant_id, typed.claim_id)
-        return await count_visitors_wrong(tx, typed.visitor, visits, now)
+        return await count_visitors_wrong(tx, typed.visitor, now)
     if sent.used_at is None:
         await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
-    return Right(is_repeated=sent.used_at is not None)
+    return Right(sent.used_at is not None, sent.notice_id)
 
 
 def _is_live(sent: SentCode, now: datetime) -> bool:

@@ -5,14 +5,16 @@ session, by the token the form bears.
 """
 
 from collections.abc import AsyncIterator
+from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from litestar import Request
 from litestar.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.session import hash_value, name_cookie
 
 AnyRequest = Request[Any, Any, Any]
@@ -24,6 +26,7 @@ _MOST_QUERY_BYTES = 4 * 1024
 # What stands before the files of a form that brings some.
 _MOST_TYPED_BYTES = 256 * 1024
 _MOST_FIELDS = 20
+_LANGUAGE = "lang"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -39,6 +42,8 @@ class Visit:
         self.scope = scope
         self._receive = receive
         self._origin = origin
+        # What its cookie was found to name.
+        self.opened: OpenedClaim | None = None
         self._headers: dict[bytes, str] = {
             name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ
         }
@@ -73,14 +78,14 @@ class Visit:
 
     @property
     def chosen_language(self) -> str | None:
-        return self.read_query("lang")
+        return self.read_query(_LANGUAGE)
 
     def read_query(self, name: str) -> str | None:
         """What the address's query says of this name, the last if several times."""
         values = self.query.get(name, [])
         return values[-1] if values else None
 
-    @property
+    @cached_property
     def query(self) -> dict[str, list[str]]:
         """All that the address's query says, by name."""
         query = self.scope["query_string"]
@@ -95,6 +100,12 @@ class Visit:
             if given == name:
                 return hash_value(value)
         return None
+
+    @property
+    def carried(self) -> str:
+        """The address's query without the choice of language."""
+        pairs = {name: values for name, values in self.query.items() if name != _LANGUAGE}
+        return urlencode(pairs, doseq=True) if pairs else ""
 
     async def read_form(self) -> Form:
         """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""

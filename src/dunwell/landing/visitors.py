@@ -14,6 +14,7 @@ from dunwell.kit.db import Connection
 from dunwell.landing.figures import count_wrong_code
 from dunwell.landing.store_tries import (
     VisitorTries,
+    count_everybodys_wrong,
     load_visitor_tries,
     save_visitors_request,
     save_visitors_wrong,
@@ -51,13 +52,15 @@ async def admit_visitor(tx: Connection, visitor: bytes, now: datetime) -> Visito
     return Locked(lock_for(known.first_at + WINDOW - now))
 
 
-async def count_visitors_wrong(
-    tx: Connection, visitor: bytes, known: VisitorTries, now: datetime
-) -> Wrong:
-    await save_visitors_wrong(tx, visitor, _find_minute(now))
+async def count_visitors_wrong(tx: Connection, visitor: bytes, now: datetime) -> Wrong:
+    """The last that its transaction does: from here on, wrong codes of all visitors take turns, so
+    that no two of them are the hundredth, and one is."""
+    minute = _find_minute(now)
+    await save_visitors_wrong(tx, visitor, minute)
+    everybodys = await count_everybodys_wrong(tx, minute, now - WINDOW)
     count_wrong_code()
-    if (known.everybodys_wrong + 1) % ALARM_AT == 0:
-        _log.error("codes are being guessed", count=known.everybodys_wrong + 1)
+    if everybodys % ALARM_AT == 0:
+        _log.error("codes are being guessed", count=everybodys)
     return Wrong()
 
 

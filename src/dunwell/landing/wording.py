@@ -1,12 +1,12 @@
 """The words of the pages by language, from the catalogues beside this module.
 
-English stands in the templates; every other language is a gettext catalogue, compiled when the
-application is built. Adding a language is adding a catalogue.
+English stands in the templates; every other language is a gettext catalogue, compiled once in a
+process. Adding a language is adding a catalogue.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -29,6 +29,7 @@ class Language:
     words: NullTranslations
 
 
+@cache
 def load_languages(folder: Path = CATALOGUES) -> Mapping[str, Language]:
     """The languages there are, by code: English and one for each catalogue, in the order of their
     codes."""

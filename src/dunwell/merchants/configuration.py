@@ -61,6 +61,8 @@ class LandingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # opens by itself.
     verification: dict[Channel, tuple[Proof, ...]] = msgspec.field(default_factory=dict)
     features: tuple[Feature, ...] = FEATURES
+    # Language -> where debtors find advice, in place of our own words.
+    advice: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class BankAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -31,4 +31,5 @@ def find_creditor(merchant: Merchant) -> CreditorFacts:
         bank_iban=bank.iban if bank else None,
         bank_holder=bank.holder if bank else None,
         bank_bic=bank.bic if bank else None,
+        color=configuration.brand.color,
     )

@@ -60,6 +60,8 @@ class CreditorFacts:
     bank_iban: str | None = None
     bank_holder: str | None = None
     bank_bic: str | None = None
+    # The brand's, as #rrggbb.
+    color: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2 import Template as Frame
 from markupsafe import Markup
 
+from dunwell.kit.colors import is_color, measure_contrast
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
 from dunwell.messages.markdown import Parsed, parse_line, parse_markdown
@@ -21,6 +22,8 @@ from dunwell.messages.placeholders import expand_snippets
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, Texts
 
+# Of what is no text (WCAG 2, 1.4.11).
+_LEAST_CONTRAST = 3.0
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -51,19 +54,28 @@ def render_email(
 def frame_email(
     subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts
 ) -> Rendered:
-    """A parsed body with its values in place, above the footer."""
-    footer = list_footer(creditor, find_wording(language))
+    """A parsed body with its values in place, below the creditor's name, above the footer."""
+    footer, name = list_footer(creditor, find_wording(language)), render_line(creditor.name)
     return Rendered(
         subject=subject,
-        body_text=f"{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",
+        body_text=f"{name}\n\n{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",
         body_html=_frame().render(
             language=language,
             direction=find_locale(language).text_direction,
             subject=subject,
+            name=name,
+            color=choose_rule_color(creditor.color),
             body=Markup(fill(body.html, values)),  # noqa: S704 - escaped value by value
             footer=footer,
         ),
     )
+
+
+def choose_rule_color(color: str | None) -> str | None:
+    """The brand's, for the line on top; none where it would not be seen on a white ground."""
+    if color is None or not is_color(color):
+        return None
+    return color if measure_contrast(color, "#ffffff") >= _LEAST_CONTRAST else None
 
 
 def choose_text(texts: Texts, language: str) -> str:

@@ -119,14 +119,19 @@ def _find_plan_faults(
 
 
 def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ClaimFacts) -> Iterator[Fault]:
-    least = plans.min_rate_cents or 1
-    if facts.outstanding_cents // terms.count < least:
+    if terms.count > count_most_rates(plans, facts):
+        least = plans.min_rate_cents or 1
         message = f"Each rate must be at least {least} in minor units; choose fewer rates."
         yield Fault("/count", message, "TOO_SMALL")
     limit = facts.max_deferral_on
     if limit is not None and add_months(terms.first_on, terms.count - 1) > limit:
         message = f"The last rate must be due by {limit}; choose fewer rates or begin earlier."
         yield Fault("/count", message, "TOO_LATE")
+
+
+def count_most_rates(plans: Plans, facts: ClaimFacts) -> int:
+    """Into how many rates, none below the least, the amount can be parted at most."""
+    return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
 def _find_deferment_faults(

@@ -4,6 +4,7 @@ Every offer is within the bounds: asked for as it stands, on the same day and wh
 owed, it is taken.
 """
 
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,6 +16,7 @@ from dunwell.modalities.bounds import (
     DefermentTerms,
     PlanTerms,
     Terms,
+    count_most_rates,
     find_deferment_range,
     find_terms_faults,
 )
@@ -27,6 +29,9 @@ _MOST_PLANS = 4
 # By then the next income of most people has come.
 _USUAL_FIRST_DATE = timedelta(days=14)
 _TOMORROW = timedelta(days=1)
+_WEEK = timedelta(days=7)
+# Days to choose among are no nearer to each other.
+_APART = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +47,32 @@ class Offer:
 
 
 def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[Offer]:
-    """At most six: plans by their number of rates, then deferments by their date; fewer, down to
+    """At most seven: plans by their number of rates, then deferments by their date; fewer, down to
     none, where the bounds leave no more. `today` is the merchant's."""
-    if facts.outstanding_cents <= 0:
-        return []
     terms: list[Terms] = [
-        *_list_plans(modalities, facts, today),
-        *_list_deferments(modalities, facts, today),
+        *list_offered_plans(modalities, facts, today),
+        *list_offered_deferments(modalities, facts, today),
     ]
     return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
+
+
+def list_offered_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> list[PlanTerms]:
+    """At most four, the fewest rates first."""
+    plans = modalities.plan
+    if plans is None or facts.outstanding_cents <= 0:
+        return []
+    return _spread(
+        _list_fitting(modalities, facts, plans.counts or _USUAL_COUNTS, today), _MOST_PLANS
+    )
+
+
+def list_offered_deferments(
+    modalities: Modalities, facts: ClaimFacts, today: date
+) -> list[DefermentTerms]:
+    """At most three, the soonest first."""
+    if facts.outstanding_cents <= 0:
+        return []
+    return list(_list_deferments(modalities, facts, today))
 
 
 def list_plans(
@@ -76,15 +98,6 @@ def count_rate(plan: PlanTerms, facts: ClaimFacts) -> int:
     return -(-facts.outstanding_cents // plan.count)
 
 
-def _list_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> Sequence[PlanTerms]:
-    plans = modalities.plan
-    if plans is None:
-        return []
-    return _spread(
-        _list_fitting(modalities, facts, plans.counts or _USUAL_COUNTS, today), _MOST_PLANS
-    )
-
-
 def _list_fitting(
     modalities: Modalities,
     facts: ClaimFacts,
@@ -94,7 +107,9 @@ def _list_fitting(
 ) -> list[PlanTerms]:
     assert modalities.plan is not None
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
-    found = (_find_first_date(modalities, facts, count, days, today) for count in sorted(counts))
+    most = count_most_rates(modalities.plan, facts)
+    fitting = [count for count in sorted(counts) if count <= most]
+    found = (_find_first_date(modalities, facts, count, days, today) for count in fitting)
     return [each for each in found if each is not None]
 
 
@@ -119,17 +134,30 @@ def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
 def _list_deferments(
     modalities: Modalities, facts: ClaimFacts, today: date
 ) -> Iterator[DefermentTerms]:
-    """Half as long as possible, and as long as possible."""
+    """A week, a day between, and as long as possible; of less than ten days the half and all."""
     if modalities.deferment is None:
         return
     first, last = find_deferment_range(modalities.deferment, facts, today)
-    halfway = today + (last - today) // 2
-    for until in dict.fromkeys((max(first, halfway), last)):
-        if first <= until <= last:
-            yield DefermentTerms(until)
+    if last < first:
+        return
+    if last < today + _WEEK + _APART:
+        sooner = [max(first, today + (last - today) // 2)]
+    else:
+        sooner = [today + _WEEK, *_find_day_between(today, last)]
+    for until in dict.fromkeys((*sooner, last)):
+        yield DefermentTerms(until)
 
 
-def _spread(terms: Sequence[PlanTerms], most: int) -> Sequence[PlanTerms]:
+def _find_day_between(today: date, last: date) -> list[date]:
+    """The month's end, by which most people's money has come, or two weeks; none where the other
+    days would be nearly the same."""
+    soonest = today + _WEEK + _APART
+    month_end = soonest.replace(day=monthrange(soonest.year, soonest.month)[1])
+    days = (month_end, today + 2 * _WEEK)
+    return [day for day in days if day + _APART <= last][:1]
+
+
+def _spread(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
     """The first, the last, and what lies evenly between."""
     if len(terms) <= most:
         return terms

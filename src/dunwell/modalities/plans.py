@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+_DAYS_OF_EVERY_MONTH = 28
+
 
 @dataclass(frozen=True, slots=True)
 class Instalment:
@@ -41,6 +43,8 @@ def add_months(day: date, months: int) -> date:
     """The same day so many months later, or the last of a month that has no such day."""
     years, month = divmod(day.month - 1 + months, 12)
     year, month = day.year + years, month + 1
+    if day.day <= _DAYS_OF_EVERY_MONTH:
+        return date(year, month, day.day)
     return date(year, month, min(day.day, monthrange(year, month)[1]))
 
 

@@ -18,6 +18,8 @@ MOST_AN_HOUR = 5
 # Of what is waited for, to one address, over all claims and merchants of the installation.
 MOST_TO_ONE_AN_HOUR = 10
 MOST_TO_ONE_A_DAY = 20
+# A second click; whoever waited longer wants another one.
+REPEATED_WITHIN = timedelta(seconds=10)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 

@@ -17,6 +17,7 @@ from dunwell.messages.suppression import load_reasons
 from dunwell.notices.notice import (
     DAY,
     HOUR,
+    REPEATED_WITHIN,
     Notice,
     TooMany,
     Unreachable,
@@ -29,6 +30,7 @@ from dunwell.notices.notice import (
 from dunwell.notices.secrets import bears_token, derive_notice_token
 from dunwell.notices.store import (
     NoticeTimes,
+    find_same,
     load_asked,
     load_asked_to_one,
     save_notice,
@@ -61,6 +63,14 @@ async def send_notice(
         noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
     )  # fmt: skip
     return notice_id
+
+
+async def find_repeated(work: Work, notice: Notice, real_now: datetime) -> UUID | None:
+    """The notice that a second click on the same form asks for once more: it is on its way already.
+    Locks the claim, so that clicks take turns. Raises NotFound."""
+    if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
+        raise NotFound("The claim is gone.")
+    return await find_same(work.tx, work.merchant_id, notice, real_now - REPEATED_WITHIN)
 
 
 async def _find_refusal(

@@ -23,6 +23,7 @@ from dunwell.messages.calling import call_channel
 from dunwell.messages.channel import ChannelAdapter, Message
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.suppression import load_reasons_of_many
+from dunwell.notices.figures import count_unsent
 from dunwell.notices.notice import heeds_suppression
 from dunwell.notices.secrets import unmask
 from dunwell.notices.settlement import (
@@ -141,12 +142,14 @@ class NoticeSender:
         self, tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement
     ) -> int:
         is_saved = await settle_notice(tx, each, lease_id, settlement, self._now())
-        if is_saved and settlement.state in ("FAILED", "UNKNOWN"):
+        state, notice = settlement.state, each.notice
+        if is_saved and state in ("FAILED", "UNKNOWN"):
+            count_unsent(notice.kind, notice.addressee.channel, state)
             log.warning(
                 "notice not sent",
                 notice_id=str(each.notice_id),
                 merchant_id=each.merchant_id,
-                state=settlement.state,
+                state=state,
             )
         return int(is_saved)
 

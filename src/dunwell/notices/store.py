@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.kit.db import Connection
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
-from dunwell.notices.settlement import Settlement
+from dunwell.notices.settlement import Settlement, State
 
 # A merchant's notices by one channel: what is slow there holds up no other lane.
 Lane = tuple[int, NoticeChannel]
@@ -17,6 +17,15 @@ _LOAD_ASKED = """
 SELECT created_at
 FROM debtor_notices
 WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
+"""
+# The same. What is stored is the same for each code and link: they are masked.
+_FIND_REPEATED = """
+SELECT notice_id
+FROM debtor_notices
+WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
+  AND channel = $5 AND recipient = $6 AND body_text = $7 AND state <> 'FAILED'
+ORDER BY created_at DESC, notice_id DESC
+LIMIT 1
 """
 # Those who ask for one address at the same time take turns, whatever their claims.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1))"
@@ -68,6 +77,20 @@ SET state = $4, due_at = $5, failure = $6, lease_id = NULL,
     settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
 WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
 RETURNING notice_id
+"""
+# By primary keys, as the next two.
+_HAS_FAILED = """
+SELECT state = 'FAILED' FROM debtor_notices WHERE merchant_id = $1 AND notice_id = $2
+"""
+_LOCK = """
+SELECT claim_id, kind, channel, state
+FROM debtor_notices
+WHERE merchant_id = $1 AND notice_id = $2
+FOR NO KEY UPDATE
+"""
+_SAVE_FAILED = """
+UPDATE debtor_notices SET state = 'FAILED', failure = $3, settled_at = $4
+WHERE merchant_id = $1 AND notice_id = $2
 """
 # Rides on debtor_notices_settled.
 _EMPTY = """
@@ -122,12 +145,34 @@ class LeasedNotice:
         return self.merchant_id, self.notice.addressee.channel
 
 
+@dataclass(frozen=True, slots=True)
+class StandingNotice:
+    """A notice of which a report comes in."""
+
+    claim_id: int
+    kind: Kind
+    channel: NoticeChannel
+    state: State
+
+
 async def load_asked(
     tx: Connection, merchant_id: int, claim_id: int, kind: Kind, since: datetime
 ) -> list[datetime]:
     """When the claim's notices of a kind were asked for."""
     rows = await tx.fetch(_LOAD_ASKED, merchant_id, claim_id, kind, since)
     return [row["created_at"] for row in rows]
+
+
+async def find_same(
+    tx: Connection, merchant_id: int, notice: Notice, since: datetime
+) -> UUID | None:
+    """The newest that says the same to the same address and has not failed."""
+    to = notice.addressee
+    found: UUID | None = await tx.fetchval(
+        _FIND_REPEATED, merchant_id, to.claim_id, notice.kind, since,
+        to.channel, to.recipient, notice.body_text,
+    )  # fmt: skip
+    return found
 
 
 async def load_asked_to_one(
@@ -194,6 +239,26 @@ async def settle_notice(
         settlement.state, settlement.due_at, settlement.failure, now,
     )  # fmt: skip
     return saved is not None
+
+
+async def has_failed(tx: Connection, merchant_id: int, notice_id: UUID) -> bool:
+    """Whether it surely did not arrive."""
+    return bool(await tx.fetchval(_HAS_FAILED, merchant_id, notice_id))
+
+
+async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> StandingNotice | None:
+    """Waits until who sends or settles it is done."""
+    row = await tx.fetchrow(_LOCK, merchant_id, notice_id)
+    if row is None:
+        return None
+    return StandingNotice(row["claim_id"], Kind(row["kind"]), row["channel"], row["state"])
+
+
+async def save_failed(
+    tx: Connection, merchant_id: int, notice_id: UUID, reason: str, now: datetime
+) -> None:
+    """Of a settled one."""
+    await tx.execute(_SAVE_FAILED, merchant_id, notice_id, reason, now)
 
 
 async def empty_notices(tx: Connection, settled_before: datetime, limit: int) -> int:

@@ -95,6 +95,7 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
             "languages": list(configuration.landing_page.languages),
             "verification": render_verification(configuration.landing_page),
             "features": list(configuration.landing_page.features),
+            "advice": dict(configuration.landing_page.advice),
         },
         "payment": {
             "methods": [{"provider": each.provider} for each in payment.methods],
@@ -143,6 +144,7 @@ def _merge_page(file: MerchantFile, before: LandingPage) -> LandingPage:
             before.verification if verification is UNSET else read_verification(verification)
         ),
         features=before.features if features is UNSET else tuple(features),
+        advice=before.advice if page.advice is UNSET else page.advice,
     )
 
 

@@ -29,6 +29,9 @@ Color = Annotated[
 ]
 Line = Annotated[str, Meta(min_length=1, max_length=255)]
 Block = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Advice = Annotated[
+    str, Meta(max_length=500, pattern=r"\S", description="words, at most 500 characters")
+]
 
 # Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
 NOT_AVAILABLE = {
@@ -76,6 +79,8 @@ class LandingPagePart(_Part, frozen=True):
     languages: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
     verification: VerificationPart | UnsetType = UNSET
     features: list[Feature] | UnsetType = UNSET
+    # Language -> what debtors read.
+    advice: dict[str, Advice] | UnsetType = UNSET
 
 
 class BankAccountPart(_Part, frozen=True):

@@ -17,15 +17,20 @@ def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     languages = page.languages or [] if page is not None else []
     path = "/landingPage/languages"
     for index, code in enumerate(languages):
-        if code not in PAGE_LANGUAGES:
-            nearest = render_nearest(code, PAGE_LANGUAGES)
-            message = f'The pages do not speak "{code}". {nearest}'
-            yield Fault(f"{path}/{index}", message, "UNKNOWN_LANGUAGE")
+        yield from _find_language_fault(f"{path}/{index}", code)
     yield from find_repeats(languages, path)
+    for code in page.advice or {} if page is not None else {}:
+        yield from _find_language_fault(f"/landingPage/advice/{code}", code)
     if page is not None and page.verification:
         yield from find_verification_faults(page.verification)
     if page is not None and page.features:
         yield from find_repeats(page.features, "/landingPage/features")
+
+
+def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
+    if code not in PAGE_LANGUAGES:
+        nearest = render_nearest(code, PAGE_LANGUAGES)
+        yield Fault(path, f'The pages do not speak "{code}". {nearest}', "UNKNOWN_LANGUAGE")
 
 
 def find_method_faults(

@@ -10,16 +10,18 @@ from dunwell.landing.features import check_feature
 from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.notice_facts import ChangeCodeFacts, ChangeNoticeFacts
-from dunwell.landing.preferences import CHANGEABLE, AddressFault, read_address
+from dunwell.landing.preferences import CHANGEABLE, AddressFault, read_address, render_address
 from dunwell.landing.preferences_store import PendingChange, load_change, load_on_file
 from dunwell.landing.problems import answer_problem, too_many
-from dunwell.landing.routes.sent_codes import answer_code_field, answer_sent_often
+from dunwell.landing.routes.sent_codes import CodeField, answer_code_field, answer_sent_often
 from dunwell.landing.session import Level
 from dunwell.landing.tries import Locked, Wrong
+from dunwell.landing.typed_address import load_typed_address, save_typed_address
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.messages.identities import mask_address
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+from dunwell.notices.store import has_failed
 
 _PAGE = "/claim/preferences"
 _PLACE = "preferences"
@@ -28,8 +30,10 @@ _PLACE = "preferences"
 @in_session
 @from_level(Level.CODE, _PLACE)
 async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """With what this session has typed already, to correct it."""
     channel = _find_channel(visit, opened)
-    return await _answer_form(desk, visit, opened, channel)
+    field = await _load_field(desk, visit, opened, channel)
+    return await _answer_form(desk, visit, opened, channel, field.sent_to or "")
 
 
 @takes_form
@@ -46,7 +50,7 @@ async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form
 @in_session
 @from_level(Level.CODE, _PLACE)
 async def show_code_field(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_code(desk, visit, opened, is_wrong=False)
+    return await _answer_code(desk, visit, opened, is_wrong=False)
 
 
 @takes_form
@@ -71,7 +75,7 @@ async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) 
         problem = too_many(tried.retry_after_seconds, "LOCKED")
         return answer_problem(desk.pages, frame, problem)
     if isinstance(tried, Wrong):
-        return _answer_code(desk, visit, opened, is_wrong=True)
+        return await _answer_code(desk, visit, opened, is_wrong=True)
     return desk.redirect(frame, f"{_PAGE}?saved={tried.channel.lower()}")
 
 
@@ -103,8 +107,11 @@ async def _send(
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
         sent = await ask_change(work, desk.resources.keys, notice, now)
+        if isinstance(sent, UUID):
+            await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, TooMany):
-        return answer_sent_often(desk, frame, channel, _address(visit), sent)
+        field = await _load_field(desk, visit, opened, channel)
+        return answer_sent_often(desk, frame, field, sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
     return desk.redirect(frame, f"{_address(visit)}/code")
 
@@ -122,9 +129,24 @@ async def _answer_form(
     return answer_page(body, 422 if fault else 200)
 
 
-def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+async def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
     channel, frame = _find_channel(visit, opened), desk.frame_opened(visit, opened)
-    return answer_code_field(desk, frame, channel, _address(visit), is_wrong=is_wrong)
+    field = await _load_field(desk, visit, opened, channel)
+    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
+
+
+async def _load_field(
+    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel
+) -> CodeField:
+    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
+    async with desk.resources.database.connection() as connection:
+        change = await load_change(connection, merchant_id, claim_id)
+        if change is None or change.channel != channel:
+            return CodeField(channel, _address(visit))
+        typed = await load_typed_address(connection, opened.session, change)
+        is_undelivered = await has_failed(connection, merchant_id, change.notice_id)
+    sent_to = None if typed is None else render_address(channel, typed)
+    return CodeField(channel, _address(visit), sent_to, is_undelivered)
 
 
 async def _load_present(desk: Desk, opened: OpenedClaim, channel: NoticeChannel) -> str | None:

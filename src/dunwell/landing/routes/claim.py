@@ -89,13 +89,17 @@ def _find_rate_cents(opened: OpenedClaim) -> int | None:
 
 @takes_form
 async def extend(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
-    """A second click finds it done: the first one's cookie stays."""
+    value = await stay(desk, opened)
+    return desk.redirect(desk.frame_opened(visit, opened), "/claim", cookie=value)
+
+
+async def stay(desk: Desk, opened: OpenedClaim) -> str | None:
+    """The new session's cookie; None: a second click finds it done, and the first one's stays."""
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        value = await extend_session(work, opened.session, session_id, desk.draw_randomness(), now)
-    return desk.redirect(desk.frame_opened(visit, opened), "/claim", cookie=value)
+        return await extend_session(work, opened.session, session_id, desk.draw_randomness(), now)
 
 
 @takes_form

@@ -9,12 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
+
 from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import list_questions, needs_message
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes
 from dunwell.errors import Fault, InvalidState, NotFound, Refusal, Unavailable
+from dunwell.files.put_away import throw_away
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
 from dunwell.landing.answers import Answered, pick_fields, read_answers
 from dunwell.landing.desk import Desk
@@ -26,19 +29,21 @@ from dunwell.landing.disputing import (
     needs_fact,
 )
 from dunwell.landing.draft_store import load_draft, remove_file
-from dunwell.landing.drafts import Typed
+from dunwell.landing.drafts import Draft, Typed
 from dunwell.landing.in_session import in_session
 from dunwell.landing.keep_draft import Kept, keep_draft
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame
 from dunwell.landing.receive_files import FileRefusal, discard, receive_files
+from dunwell.landing.routes.claim import stay
 from dunwell.landing.send_dispute import send_dispute
 from dunwell.landing.session import Level
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Visit
-from dunwell.merchants.account import Work
 
 _PLACE = "dispute"
+# Its id on the page.
+_FORM = "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,8 @@ async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answe
 @in_session
 async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """1. check where the form comes from, and put its files away
-    2. keep what was typed; send it when that was asked for and nothing is wrong
+    2. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
+       session of another hour when that was
     3. throw away the files that neither took
     """
     found = await _find_reason(desk, visit, opened)
@@ -103,22 +109,34 @@ async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         # It may have been written all the same.
         raise
     except Refusal as refusal:
-        await discard(desk, received.uploads)
+        await discard(desk, opened, received.uploads)
         if isinstance(refusal, InvalidState):
             # Paid, ended or objected since the page was shown: the claim page says which.
             return desk.redirect(desk.frame_opened(visit, opened), "/claim")
         raise
-    await discard(desk, [each for each in received.uploads if each not in kept.taken])
+    await discard(desk, opened, [each for each in received.uploads if each not in kept.taken])
     if kept.made_id is not None:
         return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
-    faults = answered.faults if is_sent else []
-    if faults or refusals:
-        return await _answer_questions(
-            desk, visit, opened, found, Showing(typed.form_id, faults, refusals)
-        )
+    showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
+    if received.fields.get("do") == "stay":
+        return await _answer_stay(desk, visit, opened, found)
+    return await _answer_kept(desk, visit, opened, found, showing)
+
+
+async def _answer_stay(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason) -> Answer:
+    """Another hour with all that is typed; a second click finds it done."""
+    frame, value = desk.frame_opened(visit, opened), await stay(desk, opened)
+    return desk.redirect(frame, f"/claim/dispute/{reason.name}", cookie=value)
+
+
+async def _answer_kept(
+    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Answer:
+    if showing.faults or showing.refusals:
+        return await _answer_questions(desk, visit, opened, reason, showing)
     frame = desk.frame_opened(visit, opened)
-    return answer_redirect(f"/claim/dispute/{found.name}{frame.query}#saved")
+    return answer_redirect(f"/claim/dispute/{reason.name}{frame.query}#saved")
 
 
 async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
@@ -129,23 +147,26 @@ async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) 
 
 async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
+    ticket_id = _read_ticket_id(removed)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        kept = await keep_draft(work, opened.session, typed, desk.now())
-        removed_key = await _remove(work, opened, typed, removed)
-    if removed_key is not None:
+        kept = await keep_draft(work, opened.session, typed)
+        is_removed = ticket_id is not None and await remove_file(
+            tx, opened.session, typed.subject, ticket_id
+        )
+    if ticket_id is not None and is_removed:
         with suppress(Unavailable):
-            await desk.storage.remove(removed_key)
+            await throw_away(
+                desk.resources.database, desk.storage, opened.merchant.merchant_id, [ticket_id]
+            )
     return kept
 
 
-async def _remove(work: Work, opened: OpenedClaim, typed: Typed, given: str) -> str | None:
-    """Where the content is of the file that is no longer wanted."""
+def _read_ticket_id(given: str) -> UUID | None:
     try:
-        ticket_id = UUID(given)
+        return UUID(given)
     except ValueError:
         return None
-    return await remove_file(work.tx, opened.session, typed.subject, ticket_id)
 
 
 async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
@@ -170,6 +191,8 @@ async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason 
 
 
 async def _load_recent(desk: Desk, opened: OpenedClaim) -> list[Dispute]:
+    if not opened.facts.has_disputes:
+        return []
     since = opened.merchant.now(desk.resources.clock) - RECENT
     key = (opened.merchant.merchant_id, opened.facts.claim_id)
     async with desk.resources.database.connection() as connection:
@@ -191,9 +214,9 @@ async def _answer_questions(
     desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Answer:
     """With what the session has typed so far."""
-    async with desk.resources.database.connection() as connection:
-        draft = await load_draft(connection, opened.session, _name_subject(reason))
-    frame = desk.frame_opened(visit, opened)
+    is_fresh = not opened.has_drafts and not showing.faults and not showing.refusals
+    draft = Draft(_name_subject(reason)) if is_fresh else await _load_draft(desk, opened, reason)
+    frame = msgspec.structs.replace(desk.frame_opened(visit, opened), kept_form=_FORM)
     body = desk.show(
         "dispute_questions.html", frame, opened,
         reason=_show_reason(reason, frame, opened), questions=list_questions(reason),
@@ -201,6 +224,11 @@ async def _answer_questions(
         faults=showing.faults, refusals=showing.refusals, most_files=MOST_AT_ONCE,
     )  # fmt: skip
     return answer_page(body, 422 if showing.faults or showing.refusals else 200)
+
+
+async def _load_draft(desk: Desk, opened: OpenedClaim, reason: Reason) -> Draft:
+    async with desk.resources.database.connection() as connection:
+        return await load_draft(connection, opened.session, _name_subject(reason))
 
 
 def _show_reason(reason: Reason, frame: Frame, opened: OpenedClaim) -> ShownReason:

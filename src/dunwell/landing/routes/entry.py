@@ -3,7 +3,8 @@
 from dunwell.kit.db import Connection
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
-from dunwell.landing.lookup import OpenedClaim, WayIn, find_link
+from dunwell.landing.lookup import WayIn, find_link
+from dunwell.landing.open_sent import derive_sent_randomness, find_sent_value
 from dunwell.landing.open_session import Opening, open_session
 from dunwell.landing.pages import Frame
 from dunwell.landing.problems import answer_problem, too_many
@@ -12,15 +13,16 @@ from dunwell.landing.routes.sent_codes import (
     Recipient,
     answer_code_field,
     answer_sent,
+    load_code_field,
     read_typed_code,
 )
 from dunwell.landing.session import Level
 from dunwell.landing.tries import Locked, Wrong
 from dunwell.landing.try_code import try_code
 from dunwell.landing.try_fact import Asked, try_fact
-from dunwell.landing.try_sent_code import Right, try_sent_code
+from dunwell.landing.try_sent_code import Right, Typed, try_sent_code
 from dunwell.landing.visit import Visit
-from dunwell.landing.visitors import digest_visitor
+from dunwell.landing.visitors import count_visitors_wrong, digest_visitor
 from dunwell.messages.links import hash_token, is_token
 
 
@@ -88,7 +90,7 @@ async def show_links_code(desk: Desk, visit: Visit) -> Answer:
     way = await _find_way(desk, visit)
     if way is None:
         return _answer_dead_link(desk, visit)
-    return _answer_links_code(desk, visit, way)
+    return await _answer_links_code(desk, visit, way)
 
 
 async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
@@ -100,17 +102,13 @@ async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
     if not isinstance(_decide(way), AskCode):
         return desk.redirect(frame, _address(visit))
     typed = read_typed_code(desk, visit, form, way.merchant.merchant_id, way.claim_id)
-    opened = await desk.find_opened(visit)
     async with desk.resources.database.transaction() as tx:
-        tried = await try_sent_code(tx, desk.resources.keys, typed, desk.now())
-        value = None
-        if isinstance(tried, Right) and not (tried.is_repeated and _is_in(desk, opened, way)):
-            value = await _open_in(desk, tx, way, Level.CODE)
+        tried = await _try_sent(desk, tx, way, typed)
     if isinstance(tried, Locked):
         return answer_problem(desk.pages, frame, too_many(tried.retry_after_seconds, "LOCKED"))
     if isinstance(tried, Wrong):
-        return _answer_links_code(desk, visit, way, is_wrong=True)
-    return desk.redirect(frame, "/claim", cookie=value)
+        return await _answer_links_code(desk, visit, way, is_wrong=True)
+    return desk.redirect(frame, "/claim", cookie=tried)
 
 
 async def go_to_link(desk: Desk, visit: Visit) -> Answer:
@@ -130,11 +128,16 @@ def _answer_link(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False
     return answer_page(body, 422 if is_wrong else 200)
 
 
-def _answer_links_code(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Answer:
+async def _answer_links_code(
+    desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False
+) -> Answer:
     asked, frame = _decide(way), _frame(desk, visit, way)
     if not isinstance(asked, AskCode):
         return desk.redirect(frame, _address(visit))
-    return answer_code_field(desk, frame, asked.channel, _address(visit), is_wrong=is_wrong)
+    field = await load_code_field(
+        desk, way.merchant.merchant_id, way.claim_id, asked.channel, _address(visit)
+    )
+    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 
 def _decide(way: WayIn) -> Way:
@@ -161,27 +164,32 @@ async def _find_way(desk: Desk, visit: Visit) -> WayIn | None:
 async def _open(desk: Desk, frame: Frame, way: WayIn, level: Level) -> Answer:
     """A new session, whatever cookie the visitor brought."""
     async with desk.resources.database.transaction() as tx:
-        value = await _open_in(desk, tx, way, level)
+        value = await _open_in(desk, tx, way, level, desk.draw_randomness())
     return desk.redirect(frame, "/claim", cookie=value)
 
 
-async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level) -> str:
+async def _try_sent(desk: Desk, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:
+    """The cookie's value."""
+    keys, now = desk.resources.keys, desk.now()
+    tried = await try_sent_code(tx, keys, typed, now)
+    if not isinstance(tried, Right):
+        return tried
+    assert tried.notice_id is not None
+    randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
+    if not tried.is_repeated:
+        return await _open_in(desk, tx, way, Level.CODE, randomness)
+    value = await find_sent_value(tx, randomness, now)
+    return value or await count_visitors_wrong(tx, typed.visitor, now)
+
+
+async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level, randomness: bytes) -> str:
     """The cookie's value."""
     now = desk.now()
     session_id = desk.resources.ids.new(now)
     opening = Opening(
-        way.claim_id, way.communication_id, way.channel, level, session_id,
-        desk.draw_randomness(), now,
-    )  # fmt: skip
+        way.claim_id, way.communication_id, way.channel, level, session_id, randomness, now
+    )
     return await open_session(desk.work(tx, way.merchant, session_id), opening)
-
-
-def _is_in(desk: Desk, opened: OpenedClaim | None, way: WayIn) -> bool:
-    """Whether the visitor's own session shows the claim already, as a code opens it."""
-    if opened is None or not desk.is_live(opened):
-        return False
-    session, wanted = opened.session, (way.merchant.merchant_id, way.claim_id)
-    return (session.merchant_id, session.claim_id) == wanted and session.level.reaches(Level.CODE)
 
 
 def _answer_dead_link(desk: Desk, visit: Visit) -> Answer:

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.answer_day import find_answer_day
 from dunwell.disputes.case_number import render_case_number
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.evidence import MOST_AT_ONCE, EvidenceFile
+from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.disputes.store import load_dispute_with_files
 from dunwell.disputes.withdraw_dispute import withdraw_dispute
 from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable, ValidationError
-from dunwell.files.store import save_upload
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
@@ -90,25 +91,32 @@ async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -
 async def _add(
     desk: Desk, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
-    """All of them or none. What was answered meanwhile takes none: the page says so."""
+    """All of them or none, but for those the dispute has already: a second click adds nothing. What
+    was answered meanwhile takes none: the page says so."""
     if not uploads:
         return []
     try:
         async with desk.resources.database.transaction() as tx:
             work = desk.work(tx, opened.merchant, opened.session.session_id)
-            for upload in uploads:
-                await save_upload(tx, upload, desk.now(), opened.session.expires_at)
-            ticket_ids = [upload.ticket_id for upload in uploads]
-            await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
+            # Two forms at once take turns.
+            await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
+            known = await load_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
+            fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
+            new = list(fresh.values())
+            if new:
+                ticket_ids = [upload.ticket_id for upload in new]
+                await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
     except Unavailable:
         # They may have been written all the same.
         raise
     except Refusal as refusal:
-        await discard(desk, uploads)
+        await discard(desk, opened, uploads)
         if isinstance(refusal, ValidationError):
             return [FileRefusal("TOO_MANY")]
         if not isinstance(refusal, InvalidState):
             raise
+        return []
+    await discard(desk, opened, [upload for upload in uploads if upload not in new])
     return []
 
 

@@ -17,7 +17,7 @@ from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_grou
 from dunwell.landing.session import Level
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import DefermentTerms, find_deferment_range, is_approved_at_once
-from dunwell.modalities.offers import list_offers
+from dunwell.modalities.offers import list_offered_deferments
 
 _PLACE = "later"
 _MOST_TYPED = 10
@@ -58,11 +58,7 @@ def _answer_form(
     desk: Desk, visit: Visit, opened: OpenedClaim, ground: Ground, refused: Refused | None = None
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
-    offers = [
-        each
-        for each in list_offers(ground.modalities, ground.facts, ground.today)
-        if isinstance(each.terms, DefermentTerms)
-    ]
+    offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
     elsewhere = find_elsewhere(desk, opened, ground) or (None if offers else "/claim/options")
     if elsewhere is not None:
         return desk.redirect(frame, elsewhere)
@@ -71,7 +67,7 @@ def _answer_form(
     fields = read_fields(visit)
     body = desk.show(
         "later.html", frame, opened,
-        days=[each.schedule[0].due_on for each in offers], first_day=first, last_day=last,
+        days=[each.until for each in offers], first_day=first, last_day=last,
         own=OWN, refused=refused, chosen=frame.chosen,
         typed={name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED},
     )  # fmt: skip

@@ -28,7 +28,7 @@ from dunwell.modalities.progress import GRACE
 from dunwell.modalities.store import load_modality
 from dunwell.modalities.withdraw_modality import withdraw_modality
 from dunwell.notices.notice import Addressee
-from dunwell.notices.send_notice import send_notice
+from dunwell.notices.send_notice import find_repeated, send_notice
 
 # The page that leads here, which a reader comes back to with more to show.
 _PLACE = "options"
@@ -79,7 +79,9 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
         addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
         told = tell_answer(modality, facts.reference_number)
         notice = desk.notices.write(opened.merchant, addressee, told)
-        sent = await send_notice(work, desk.resources.keys, notice, desk.now())
+        sent = await find_repeated(work, notice, desk.now()) or await send_notice(
+            work, desk.resources.keys, notice, desk.now()
+        )
     note = "sent" if isinstance(sent, UUID) else "refused"
     return desk.redirect(frame, f"/claim/modality/{modality.modality_id}?note={note}")
 
@@ -145,6 +147,8 @@ async def _load_agreed(desk: Desk, visit: Visit, opened: OpenedClaim) -> Modalit
 async def _load(desk: Desk, visit: Visit, opened: OpenedClaim) -> Modality:
     """The one in the path. Raises NotFound, also when it is another claim's."""
     modality_id = _read_id(visit)
+    if opened.modality is not None and opened.modality.modality_id == modality_id:
+        return opened.modality
     merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
     async with desk.resources.database.connection() as connection:
         modality = await load_modality(connection, merchant_id, claim_id, modality_id)

@@ -7,8 +7,7 @@ from dunwell.landing.in_session import in_session
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.routes.requesting import can_be_arranged, load_ground
 from dunwell.landing.visit import Visit
-from dunwell.modalities.bounds import DefermentTerms, PlanTerms
-from dunwell.modalities.offers import list_offers
+from dunwell.modalities.offers import count_rate, list_offered_deferments, list_offered_plans
 
 
 @in_session
@@ -18,12 +17,14 @@ async def show_options(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     if not can_be_arranged(desk, opened):
         return desk.redirect(frame, "/claim")
     ground = await load_ground(desk, opened)
-    offers = list_offers(ground.modalities, ground.facts, ground.today)
+    terms = (ground.modalities, ground.facts, ground.today)
+    plans, deferments = list_offered_plans(*terms), list_offered_deferments(*terms)
     body = desk.show(
         "options.html", frame, opened,
         live=find_live(ground.earlier),
         may_ask=may_ask(ground.earlier, opened.merchant.now(desk.resources.clock)),
-        plans=[each for each in offers if isinstance(each.terms, PlanTerms)],
-        deferments=[each for each in offers if isinstance(each.terms, DefermentTerms)],
+        most_rates=plans[-1].count if plans else None,
+        rate_cents=count_rate(plans[-1], ground.facts) if plans else None,
+        latest=deferments[-1].until if deferments else None,
     )  # fmt: skip
     return answer_page(body)

@@ -22,7 +22,7 @@ from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.messages.letters.paper import write_paper
 from dunwell.notices.notice import Addressee
-from dunwell.notices.send_notice import send_notice
+from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.find_request import Paid, Receipt, load_receipt
 from dunwell.payments.provider import ProviderAway
@@ -90,7 +90,9 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
     notice = desk.notices.write(opened.merchant, addressee, told)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        sent = await send_notice(work, desk.resources.keys, notice, desk.now())
+        sent = await find_repeated(work, notice, desk.now()) or await send_notice(
+            work, desk.resources.keys, notice, desk.now()
+        )
     outcome = "sent" if isinstance(sent, UUID) else "refused"
     return desk.redirect(frame, f"/claim/receipt/{receipt.request_id}?copy={outcome}")
 

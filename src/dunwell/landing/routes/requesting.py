@@ -1,5 +1,7 @@
 """What the pages of plans and of deferments have in common: who may ask, and asking."""
 
+from collections.abc import Sequence
+
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.answer import Answer
 from dunwell.landing.asking import Ground, find_live, may_ask
@@ -27,10 +29,7 @@ def can_be_arranged(desk: Desk, opened: OpenedClaim) -> bool:
 
 async def load_ground(desk: Desk, opened: OpenedClaim) -> Ground:
     merchant, facts = opened.merchant, opened.facts
-    async with desk.resources.database.connection() as connection:
-        earlier = await load_modalities(
-            connection, merchant.merchant_id, facts.claim_id, limit=_EARLIER
-        )
+    earlier = await _load_earlier(desk, opened) if facts.has_modalities else []
     return Ground(
         merchant.configuration.modalities,
         ClaimFacts(facts.outstanding_cents, facts.max_deferral_on),
@@ -65,7 +64,7 @@ async def ask_for(
     except ValidationError:
         return None
     except InvalidState:
-        live = find_live((await load_ground(desk, opened)).earlier)
+        live = find_live(await _load_earlier(desk, opened))
         if live is None:
             # Paid, ended, or asked for too often: that page says which.
             return desk.redirect(frame, _OPTIONS)
@@ -73,6 +72,13 @@ async def ask_for(
         note = "" if is_same else "?note=instead"
         return desk.redirect(frame, f"/claim/modality/{live.modality_id}{note}")
     return desk.redirect(frame, f"/claim/modality/{modality.modality_id}")
+
+
+async def _load_earlier(desk: Desk, opened: OpenedClaim) -> Sequence[Modality]:
+    async with desk.resources.database.connection() as connection:
+        return await load_modalities(
+            connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
+        )
 
 
 async def _request(desk: Desk, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:

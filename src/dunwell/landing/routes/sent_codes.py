@@ -9,12 +9,14 @@ from dunwell.landing.desk import Desk
 from dunwell.landing.notice_facts import CodeFacts
 from dunwell.landing.pages import Frame
 from dunwell.landing.send_code import send_code
+from dunwell.landing.store_tries import find_sent_notice
 from dunwell.landing.tries import lock_for
 from dunwell.landing.try_sent_code import Typed
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.merchants.account import Merchant
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
+from dunwell.notices.store import has_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,21 @@ class Recipient:
     asked_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class CodeField:
+    """A page that takes a sent code. `address`: of the page that sends codes, whose `/send` and
+    `/code` take the forms."""
+
+    channel: NoticeChannel
+    address: str
+    # What the reader has typed there; none: it is not theirs to see.
+    sent_to: str | None = None
+    # It was reported that the newest code did not arrive.
+    is_undelivered: bool = False
+
+
 async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: str) -> Answer:
-    """Sends a code, then on to the field for it. `address`: as of `answer_code_field`."""
+    """Sends a code, then on to the field for it. `address`: as of `CodeField`."""
     resources, now = desk.resources, desk.now()
     addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
     notice = desk.notices.write(recipient.merchant, addressee, CodeFacts())
@@ -37,25 +52,32 @@ async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: s
         work = desk.work(tx, recipient.merchant, recipient.asked_by)
         sent = await send_code(work, resources.keys, notice, now)
     if isinstance(sent, TooMany):
-        return answer_sent_often(desk, frame, recipient.channel, address, sent)
+        return answer_sent_often(desk, frame, CodeField(recipient.channel, address), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
     return desk.redirect(frame, f"{address}/code")
 
 
-def answer_sent_often(
-    desk: Desk, frame: Frame, channel: NoticeChannel, address: str, refusal: TooMany
-) -> Answer:
-    """`address`: as of `answer_code_field`; the newest code still works there."""
+async def load_code_field(
+    desk: Desk, merchant_id: int, claim_id: int, channel: NoticeChannel, address: str
+) -> CodeField:
+    """Of the code that was sent to the claim's address on file."""
+    async with desk.resources.database.connection() as connection:
+        notice_id = await find_sent_notice(connection, merchant_id, claim_id)
+        is_undelivered = notice_id is not None and await has_failed(
+            connection, merchant_id, notice_id
+        )
+    return CodeField(channel, address, is_undelivered=is_undelivered)
+
+
+def answer_sent_often(desk: Desk, frame: Frame, field: CodeField, refusal: TooMany) -> Answer:
+    """The newest code still works there."""
     seconds = lock_for(refusal.again_at - desk.now())
-    body = _render(desk, frame, channel, address, wait_minutes=ceil(seconds / 60))
+    body = _render(desk, frame, field, wait_minutes=ceil(seconds / 60))
     return answer_page(body, 429, more=((b"retry-after", b"%d" % seconds),))
 
 
-def answer_code_field(
-    desk: Desk, frame: Frame, channel: NoticeChannel, address: str, *, is_wrong: bool
-) -> Answer:
-    """`address`: of the page that sends codes; its `/send` and `/code` take the forms."""
-    body = _render(desk, frame, channel, address, is_wrong=is_wrong)
+def answer_code_field(desk: Desk, frame: Frame, field: CodeField, *, is_wrong: bool) -> Answer:
+    body = _render(desk, frame, field, is_wrong=is_wrong)
     return answer_page(body, 422 if is_wrong else 200)
 
 
@@ -65,11 +87,11 @@ def read_typed_code(desk: Desk, visit: Visit, form: Form, merchant_id: int, clai
 
 
 def _render(
-    desk: Desk, frame: Frame, channel: NoticeChannel, address: str,
-    *, is_wrong: bool = False, wait_minutes: int = 0,
-) -> bytes:  # fmt: skip
+    desk: Desk, frame: Frame, field: CodeField, *, is_wrong: bool = False, wait_minutes: int = 0
+) -> bytes:
     """wait_minutes: until another code can be sent, when one was asked for too often."""
     return desk.pages.render(
-        "sent_code.html", frame, channel=channel, address=address, is_wrong=is_wrong,
+        "sent_code.html", frame, channel=field.channel, address=field.address,
+        sent_to=field.sent_to, is_undelivered=field.is_undelivered, is_wrong=is_wrong,
         wait_minutes=wait_minutes,
     )  # fmt: skip

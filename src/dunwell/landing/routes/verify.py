@@ -9,11 +9,12 @@ from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim, load_known
 from dunwell.landing.problems import answer_problem, too_many
 from dunwell.landing.proofs import Fact, Known, choose_fact, find_code_channel, find_policy
-from dunwell.landing.raise_session import raise_session
+from dunwell.landing.proving import Brought, Ended, Prove, Raised, Tried, take_proof
 from dunwell.landing.routes.sent_codes import (
     Recipient,
     answer_code_field,
     answer_sent,
+    load_code_field,
     read_typed_code,
 )
 from dunwell.landing.session import Level
@@ -57,34 +58,32 @@ async def show_verify(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return await _answer_verify(desk, visit, opened)
 
 
-@takes_form
-async def enter_fact(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
-    session, keys = opened.session, desk.resources.keys
-    async with desk.resources.database.transaction() as tx:
+async def enter_fact(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried | None:
+        session = brought.opened.session
         known = await load_known(tx, session.merchant_id, session.claim_id)
-        fact = _choose_fact(opened, known)
+        fact = _choose_fact(brought.opened, known)
         if fact is None:
-            return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+            return None
         wanted = Asked(session.merchant_id, session.claim_id, known, fact)
+        visitor = digest_visitor(desk.resources.keys, visit.client_host)
+        tried = await try_fact(tx, wanted, brought.form, visitor, desk.now())
+        return tried or Right(is_repeated=False)
+
+    return await _take(desk, visit, Level.FACT, prove, "FACT")
+
+
+async def enter_letters_code(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, desk.resources.keys
         visitor = digest_visitor(keys, visit.client_host)
-        tried = await try_fact(tx, wanted, form, visitor, desk.now())
-    if tried is None:
-        return await _raise(desk, visit, opened, Level.FACT)
-    return await _answer_tried(desk, visit, opened, tried, "FACT")
-
-
-@takes_form
-async def enter_letters_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
-    session, keys = opened.session, desk.resources.keys
-    visitor = digest_visitor(keys, visit.client_host)
-    async with desk.resources.database.transaction() as tx:
         tried = await try_code(
-            tx, keys, form.get("code", ""), visitor, desk.now(),
+            tx, keys, brought.form.get("code", ""), visitor, desk.now(),
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
-    if isinstance(tried, Wrong | Locked):
-        return await _answer_tried(desk, visit, opened, tried, "LETTER")
-    return await _raise(desk, visit, opened, Level.FACT)
+        return tried if isinstance(tried, Wrong | Locked) else Right(is_repeated=False)
+
+    return await _take(desk, visit, Level.FACT, prove, "LETTER")
 
 
 @takes_form
@@ -107,48 +106,27 @@ async def show_sent(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return await _answer_code_field(desk, visit, opened, is_wrong=False)
 
 
-@takes_form
-async def enter_sent(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
-    session = opened.session
-    typed = read_typed_code(desk, visit, form, session.merchant_id, session.claim_id)
-    async with desk.resources.database.transaction() as tx:
-        tried = await try_sent_code(tx, desk.resources.keys, typed, desk.now())
-        value = None
-        if isinstance(tried, Right) and not tried.is_repeated:
-            value = await _raise_in(desk, tx, opened, Level.CODE)
-    if isinstance(tried, Locked):
-        return await _answer_tried(desk, visit, opened, tried, "CODE")
-    # A repeated form's session goes under the cookie that answered the first; another session that
-    # knows the code a moment later is not raised by it.
-    still = None if value else await desk.find_opened(visit)
-    if isinstance(tried, Wrong) or (tried.is_repeated and still and not _shows_all(still)):
-        return await _answer_code_field(desk, visit, opened, is_wrong=True)
-    if value is None and not tried.is_repeated:
-        return desk.answer_ended(visit, still)
-    path, _ = _find_place(visit)
-    return desk.redirect(desk.frame_opened(visit, opened), path, cookie=value)
+async def enter_sent(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, desk.resources.keys
+        typed = read_typed_code(desk, visit, brought.form, session.merchant_id, session.claim_id)
+        return await try_sent_code(tx, keys, typed, desk.now())
+
+    return await _take(desk, visit, Level.CODE, prove, "CODE")
 
 
-def _shows_all(opened: OpenedClaim) -> bool:
-    return opened.session.level.reaches(Level.CODE)
-
-
-async def _raise(desk: Desk, visit: Visit, opened: OpenedClaim, level: Level) -> Answer:
-    path, _ = _find_place(visit)
-    frame = desk.frame_opened(visit, opened)
-    if opened.session.level.reaches(level):
-        return desk.redirect(frame, path)
-    async with desk.resources.database.transaction() as tx:
-        value = await _raise_in(desk, tx, opened, level)
-    if value is None:
-        return desk.answer_ended(visit, await desk.find_opened(visit))
-    return desk.redirect(frame, path, cookie=value)
-
-
-async def _raise_in(desk: Desk, tx: Connection, opened: OpenedClaim, level: Level) -> str | None:
-    """The new cookie's value; none when the session has ended or was raised meanwhile."""
-    work = desk.work(tx, opened.merchant, opened.session.session_id)
-    return await raise_session(work, opened.session, level, desk.draw_randomness(), desk.now())
+async def _take(desk: Desk, visit: Visit, level: Level, prove: Prove, wrong: str) -> Answer:
+    """`wrong`: as of `_answer_tried`."""
+    opened, taken = await take_proof(desk, visit, level, prove)
+    if isinstance(taken, Raised):
+        path, _ = _find_place(visit)
+        frame = desk.frame_opened(visit, opened) if opened else desk.frame(visit)
+        return desk.redirect(frame, path, cookie=taken.value)
+    if opened is None or isinstance(taken, Ended):
+        return desk.answer_ended(visit, opened)
+    if taken is None:
+        return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+    return await _answer_tried(desk, visit, opened, taken, wrong)
 
 
 async def _answer_tried(
@@ -158,6 +136,8 @@ async def _answer_tried(
     if isinstance(tried, Locked):
         problem = too_many(tried.retry_after_seconds, "LOCKED")
         return answer_problem(desk.pages, desk.frame_opened(visit, opened), problem)
+    if wrong == "CODE":
+        return await _answer_code_field(desk, visit, opened, is_wrong=True)
     return await _answer_verify(desk, visit, opened, wrong)
 
 
@@ -184,7 +164,10 @@ async def _answer_code_field(
     channel = _find_channel(opened, known)
     if channel is None:
         return desk.redirect(frame, _address(visit))
-    return answer_code_field(desk, frame, channel, _address(visit), is_wrong=is_wrong)
+    field = await load_code_field(
+        desk, session.merchant_id, session.claim_id, channel, _address(visit)
+    )
+    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 
 def _choose_fact(opened: OpenedClaim, known: Known) -> Fact | None:

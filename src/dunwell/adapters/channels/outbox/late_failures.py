@@ -3,14 +3,17 @@ or the post plays elsewhere.
 """
 
 import asyncio
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.adapters.channels.outbox.folder import list_marks
+from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
+from dunwell.notices.report_failure import report_notice_failure
 
 _REASON = "The outbox was told to fail later."
 _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
@@ -28,13 +31,26 @@ async def report_late_failures(resources: Resources) -> int:
 
 
 async def _report(resources: Resources, merchant_id: int, communication_id: UUID) -> bool:
+    """Of a contact, else of a notice of this id."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
-        state = await tx.fetchval(_STATE, merchant_id, communication_id)
-        if merchant is None or state is None:
+        if merchant is None:
             return True
+        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        state = await tx.fetchval(_STATE, merchant_id, communication_id)
+        if state is None:
+            return await _report_notice(work, communication_id, resources.clock.now())
         if state in ("PLANNED", "HANDED_OVER"):
             return False
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
         await report_failure(work, resources.keys, communication_id, _REASON)
+    return True
+
+
+async def _report_notice(work: Work, notice_id: UUID, real_now: datetime) -> bool:
+    try:
+        await report_notice_failure(work, notice_id, _REASON, real_now)
+    except InvalidState:
+        return False
+    except NotFound:
+        pass
     return True

@@ -1,0 +1,76 @@
+"""A debtor at the pages of a web process: looks, fills forms, and comes to where they lead.
+
+What is done here is not measured; it brings claims into the states whose pages are.
+"""
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import aiohttp
+
+from bench.merchant import BenchMerchant
+from dunwell.landing.open_session import Opening, open_session
+from dunwell.landing.session import VALUE_BYTES, Level, name_cookie
+
+_FORM = re.compile(r"<form.*?</form>", re.DOTALL)
+_HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
+
+
+@dataclass(frozen=True, slots=True)
+class Debtor:
+    """One browser's session. `cookie`: as a request's header has it; "" for none."""
+
+    http: aiohttp.ClientSession
+    origin: str
+    cookie: str = ""
+
+    async def look(self, path: str) -> tuple[str, str]:
+        """The page there, and its own address after all that led on."""
+        async with self.http.get(self.origin + path, headers=self._headers) as response:
+            return await _read(response)
+
+    async def send(self, page: str, action: str, **fields: str) -> str:
+        """Fill the form for `action` on `page`; the address of where it leads."""
+        form = _find_form((await self.look(page))[0], action)
+        given = dict(_HIDDEN.findall(form)) | fields
+        data = _as_parts(given) if "multipart/form-data" in form else given
+        async with self.http.post(
+            self.origin + action, data=data, headers=self._headers
+        ) as response:
+            return (await _read(response))[1]
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Cookie": self.cookie} if self.cookie else {}
+
+
+async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
+    """The cookie of a new session of this level."""
+    now = datetime.now(UTC)
+    opening = Opening(
+        claim_id, None, None, level, bench.resources.ids.new(now), secrets.token_bytes(VALUE_BYTES),
+        now,
+    )  # fmt: skip
+    async with bench.resources.database.transaction() as tx:
+        value = await open_session(bench.work(tx), opening)
+    return f"{name_cookie(is_secure=False)}={value}"
+
+
+async def _read(response: aiohttp.ClientResponse) -> tuple[str, str]:
+    text = await response.text()
+    assert response.status == 200, (response.url, response.status, text)
+    return text, response.url.path_qs
+
+
+def _find_form(page: str, action: str) -> str:
+    forms = (found[0] for found in _FORM.finditer(page))
+    return next(form for form in forms if f'action="{action}"' in form)
+
+
+def _as_parts(fields: dict[str, str]) -> aiohttp.FormData:
+    parts = aiohttp.FormData()
+    for name, value in fields.items():
+        parts.add_field(name, value, content_type="text/plain")
+    return parts

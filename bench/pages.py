@@ -1,0 +1,84 @@
+"""Every page of a debtor, with all that it shows, beside an empty route of the same server.
+
+What is compared is the web process's CPU time, in which waiting for the database does not count.
+"""
+
+import asyncio
+import re
+from functools import partial
+
+import aiohttp
+import psutil
+
+from bench.children import web_processes
+from bench.ground import Ground
+from bench.line import Line
+from bench.merchant import make_merchant, submit_claims
+from bench.page_states import CLAIMS, Page, prepare_pages
+from bench.rounds import Scale, alternate
+
+_PAGES = 2_000
+_WARM_UP = 100
+# What differs from run to run in an address.
+_ID = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]{22})(?=[/?]|$)")
+
+
+async def measure(ground: Ground, scale: Scale) -> list[Line]:
+    bench = await make_merchant(ground, None, is_live=True)
+    await ground.clear_claims()
+    await submit_claims(bench, CLAIMS)
+    count = scale.rows(_PAGES)
+    async with web_processes(ground, 1) as [port]:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http:
+            pages = await prepare_pages(bench, http, f"http://127.0.0.1:{port}")
+        await ground.settle()
+        every = [*pages, Page("/healthz", pages[-1].cookie)]
+        *reached, empty = await alternate(
+            scale, [partial(_spend, port, page, count) for page in every]
+        )
+    return [
+        Line(
+            work=f"debtor's page {_ID.sub('/...', page.name)}", unit="pages/CPU s", ours=ours,
+            beside="an empty route of the same server", reference=empty, at_least=0.33,
+        )
+        for page, ours in zip(pages, reached, strict=True)
+    ]  # fmt: skip
+
+
+async def _spend(port: int, page: Page, count: int) -> float:
+    """Answers in a second of the web process's CPU time."""
+    process = _find_process(port)
+    cookie = f"Cookie: {page.cookie}\r\n" if page.cookie else ""
+    request = f"GET {page.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        await _ask(reader, writer, request, _WARM_UP)
+        before = _read_cpu(process)
+        await _ask(reader, writer, request, count)
+        return count / (_read_cpu(process) - before)
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, count: int
+) -> None:
+    for _ in range(count):
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 "), (request, head)
+        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+        await reader.readexactly(int(length))
+
+
+def _find_process(port: int) -> psutil.Process:
+    [process] = [
+        child for child in psutil.Process().children() if str(port) in child.cmdline()[-1:]
+    ]
+    return process
+
+
+def _read_cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

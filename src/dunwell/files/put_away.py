@@ -1,0 +1,37 @@
+"""Keeps a checked file that nothing uses yet, so that it never outlives its time.
+
+Its row comes first and goes last, in transactions of their own: whatever crashes between, the row
+is there, and `remove_unused_uploads` finds the content by it. What is used by then stays.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.files.prepare_upload import CheckedUpload
+from dunwell.files.storage import Storage, upload_key
+from dunwell.files.store import remove_uploads, save_upload
+from dunwell.kit.db import Database
+
+
+async def put_away(
+    database: Database, storage: Storage, checked: CheckedUpload, now: datetime,
+    expires_at: datetime,
+) -> None:  # fmt: skip
+    """`expires_at`: so long it may wait for its use. Raises Unavailable; what was done until then
+    is removed with what ran out."""
+    async with database.transaction() as tx:
+        await save_upload(tx, checked.prepared, now, expires_at)
+    await storage.save(checked.prepared.storage_key, checked.content)
+
+
+async def throw_away(
+    database: Database, storage: Storage, merchant_id: int, ticket_ids: Collection[UUID]
+) -> None:
+    """Uploads that nothing uses. Raises Unavailable; what is left then runs out by itself."""
+    if not ticket_ids:
+        return
+    for ticket_id in ticket_ids:
+        await storage.remove(upload_key(merchant_id, ticket_id))
+    async with database.transaction() as tx:
+        await remove_uploads(tx, merchant_id, ticket_ids)

@@ -1,0 +1,176 @@
+"""Clicks on one button, at once: what it asks for is done once, and all of them lead on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import PartialPayments
+from dunwell.notices.notice import REPEATED_WITHIN
+from tests.support.disputes import dispute
+from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
+from tests.support.transfers import THREE_ITEMS, taking
+from tests.support.ways import (
+    NUMBER,
+    a_guarded_doorstep,
+    levels,
+    list_notices,
+    read_sent_code,
+)
+
+_CODE = "/claim/verify/preferences"
+_EMAIL = "/claim/preferences/email"
+_BOTH = PartialPayments(500, items=True)
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """The claim open as far as a link opens it."""
+    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
+        await doorstep.open()
+        yield doorstep
+
+
+async def _click(doorstep: Doorstep, path: str, **fields: str) -> list[httpx.Response]:
+    """Often, on the form for `path` of the page at hand, which stays at hand."""
+    browser = doorstep.browser
+    assert browser.page is not None
+    whole = read_hidden(browser.page.text, path) | fields
+    clicks = (browser.http.post(path, data=whole, headers=OWN_FORM) for _ in range(6))
+    return list(await asyncio.gather(*clicks))
+
+
+def _places(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
+    return {(answer.status_code, answer.headers.get("Location")) for answer in answers}
+
+
+@pytest.mark.parametrize(
+    ("query", "cents"),
+    [("want=part&amount=50", 5000), ("want=items&item={0}&item={1}", None)],
+    ids=["a part", "items"],
+)
+async def test_a_part_is_paid_by_one_request(
+    resources: Resources, clock: MovableClock, query: str, cents: int | None
+) -> None:
+    given: dict[str, Any] = {"configuration": taking(_BOTH), "debtor": THREE_ITEMS}
+    async with a_doorstep(resources, clock, **given) as doorstep:
+        await enter(doorstep)
+        rows = await doorstep.till.house.rows(
+            "SELECT item_id FROM items WHERE merchant_id = $1 ORDER BY position"
+        )
+        address = f"/claim/pay/method?{query.format(*(row['item_id'] for row in rows))}"
+        await doorstep.browser.get(address)
+
+        answers = await _click(doorstep, "/claim/pay/method")
+
+        [place] = _places(answers)
+        assert place[0] == 303
+        asked = {each.request_id for each in doorstep.till.provider.started}
+        assert len(asked) == 1
+        assert {each.amount_cents for each in doorstep.till.provider.started} != {10240}
+        assert cents is None or doorstep.till.provider.started[0].amount_cents == cents
+        assert await doorstep.till.states() == ["OPEN"]
+        assert (await doorstep.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+
+
+async def test_a_plan_is_taken_back_once(resources: Resources, clock: MovableClock) -> None:
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        await enter(doorstep)
+        address = (await ask(doorstep, PLAN_CHECK)).url.path
+        await doorstep.browser.get(f"{address}/withdraw")
+
+        answers = await _click(doorstep, f"{address}/withdraw")
+
+        assert len(_places(answers)) == 1
+        assert answers[0].status_code == 303
+        assert await doorstep.till.audited("modality.withdraw") == 1
+
+
+async def test_an_objection_is_taken_back_once(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    await doorstep.browser.get(f"{path}/withdraw")
+
+    answers = await _click(doorstep, f"{path}/withdraw")
+
+    assert _places(answers) == {(303, path)}
+    assert await doorstep.till.audited("dispute.withdraw") == 1
+
+
+async def test_a_plans_confirmation_is_mailed_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
+        await enter(doorstep)
+        address = (await ask(doorstep, PLAN_CHECK)).url.path
+        before = len(await list_notices(doorstep))
+        clock.advance(timedelta(minutes=1))
+
+        answers = await _click(doorstep, f"{address}/email")
+
+        assert len(_places(answers)) == 1
+        assert len(await list_notices(doorstep)) == before + 1
+
+
+async def test_a_code_is_sent_once_and_works(doorstep: Doorstep) -> None:
+    await doorstep.browser.get(_CODE)
+
+    answers = await _click(doorstep, f"{_CODE}/send")
+
+    assert _places(answers) == {(303, f"{_CODE}/code")}
+    assert len(await list_notices(doorstep)) == 1
+    await doorstep.browser.get(f"{_CODE}/code")
+    await doorstep.browser.submit(f"{_CODE}/code", code=await read_sent_code(doorstep))
+    assert await levels(doorstep) == ["CODE"]
+
+
+async def test_after_a_moment_another_one_is_sent(doorstep: Doorstep, clock: MovableClock) -> None:
+    await doorstep.browser.get(_CODE)
+    await _click(doorstep, f"{_CODE}/send")
+    clock.advance(REPEATED_WITHIN)
+    await _click(doorstep, f"{_CODE}/send")
+    assert len(await list_notices(doorstep)) == 2
+
+
+async def test_clicking_again_gives_no_more_tries_for_the_same_code(doorstep: Doorstep) -> None:
+    await doorstep.browser.get(_CODE)
+    await doorstep.browser.submit(f"{_CODE}/send")
+    code = await read_sent_code(doorstep)
+    for _ in range(2):
+        await doorstep.browser.submit(f"{_CODE}/code", code="000000")
+
+    await doorstep.browser.submit(f"{_CODE}/send")
+
+    assert await read_sent_code(doorstep) != code
+    [row] = await doorstep.till.house.rows(
+        "SELECT failures FROM debtor_sent_codes WHERE merchant_id = $1"
+    )
+    assert row["failures"] == 0
+    old = await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    assert old.status_code == 422
+
+
+async def test_a_new_address_gets_one_code_and_another_address_its_own(
+    doorstep: Doorstep,
+) -> None:
+    await doorstep.browser.get(_CODE)
+    await doorstep.browser.submit(f"{_CODE}/send")
+    await doorstep.browser.submit(f"{_CODE}/code", code=await read_sent_code(doorstep))
+    await doorstep.browser.get(_EMAIL)
+    for address in ("erika@nue.example", "erika@neu.example"):
+        answers = await _click(doorstep, _EMAIL, address=address)
+        assert _places(answers) == {(303, f"{_EMAIL}/code")}
+
+    asked = [each["recipient"] for each in await list_notices(doorstep)]
+    await doorstep.browser.get(f"{_EMAIL}/code")
+    done = await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
+
+    assert asked[1:] == ["erika@nue.example", "erika@neu.example"]
+    assert done.status_code == 200

@@ -1,0 +1,107 @@
+"""What every page has around it: the choice of a language, the creditor, its weight."""
+
+import re
+from html import unescape
+from typing import Any, cast
+
+import httpx
+import pytest
+from litestar import Litestar
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from dunwell.messages.letters.press import Press
+from tests.support.landing import ORIGIN, Doorstep, a_doorstep
+from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
+
+_MOST_BYTES = 15 * 1024
+_MANY: dict[str, Any] = {
+    "items": [
+        {"reference": f"RE-2026-{number:04}", "type": "PRIMARY", "value": "10240",
+         "dueDate": "2026-02-10"}
+        for number in range(100)
+    ]
+}  # fmt: skip
+
+
+class BrokenPress:
+    """Prints nothing."""
+
+    async def print_paper(self, _paper: object) -> bytes:
+        raise RuntimeError("out of paper")
+
+
+def _find_choice(page: httpx.Response, language: str) -> str:
+    found = re.search(rf'<a href="([^"]*)" lang="{language}"', page.text)
+    assert found is not None
+    return str(page.url.copy_with(query=None)) + unescape(found[1])
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [
+        (PLAN_CHECK, "Please check your payment plan"),
+        (LATER_CHECK, "Please check the new day"),
+        ("/claim", "Your open"),
+    ],
+)
+async def test_the_choice_of_a_language_keeps_what_was_chosen_before(
+    resources: Resources, clock: MovableClock, path: str, heading: str
+) -> None:
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        await enter(doorstep)
+        german = await doorstep.browser.get(path)
+        english = await doorstep.browser.get(_find_choice(german, "en"))
+        back = await doorstep.browser.get(_find_choice(english, "de"))
+
+    assert english.status_code == 200
+    assert heading in english.text
+    assert dict(back.url.params) == {**dict(german.url.params), "lang": "de"}
+
+
+async def test_what_an_address_says_breaks_out_of_no_link(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    hostile = {'"><script>': "'><img src=x>", "lang": "en"}
+    page = await doorstep.browser.get("/claim", params=hostile)
+
+    assert "<script>" not in page.text
+    assert "<img" not in page.text
+    assert _find_choice(page, "de").count("%3Cscript%3E") == 1
+
+
+async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
+        await enter(doorstep)
+        agreed = await ask(doorstep)
+        press = cast("Press", BrokenPress())
+        routes = build_landing_routes(resources, doorstep.till.providers, press=press)
+        app: Any = Litestar(list(routes), openapi_config=None, logging_config=None)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url=ORIGIN, cookies=doorstep.browser.http.cookies
+        ) as http:
+            page = await http.get(f"{agreed.url.path}/pdf")
+
+    assert page.status_code == 500
+    assert 'href="tel:+49401234560"' in page.text
+    assert "out of paper" not in page.text
+
+
+async def test_a_claim_of_a_hundred_items_is_light_all_the_same(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, debtor=_MANY) as doorstep:
+        page = await doorstep.browser.type_code(await doorstep.give_code())
+        loaded = re.findall(r'(?:href|src)="(/claim/(?:style|script)/[^"]*)"', page.text)
+        rest = [await doorstep.browser.http.get(path) for path in loaded]
+        plain = await doorstep.browser.http.get("/claim", headers={"Accept-Encoding": "identity"})
+        asked = await doorstep.browser.http.get("/claim?amount=1")
+
+    assert page.text.count("RE-2026-") >= 100
+    assert sum(each.num_bytes_downloaded for each in (page, *rest)) <= _MOST_BYTES
+    assert plain.text == page.text
+    assert "Content-Encoding" not in plain.headers
+    assert "Content-Encoding" not in asked.headers

@@ -1,0 +1,274 @@
+"""What each address of the pages asks for before it shows or does anything: no less, and of its own
+claim alone."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import ROUTES
+from dunwell.landing.session import LASTS, Level, derive_form_token, hash_value
+from tests.support.digests import Digests, digest_tables, find_changed
+from tests.support.files import an_image
+from tests.support.furnished import Furnished, a_furnished_claim
+from tests.support.landing import OWN_FORM, Browser
+from tests.support.ways import read_sent_code
+
+# Whoever comes: no session is needed.
+OPEN = None
+LINK, FACT, CODE = Level.LINK, Level.FACT, Level.CODE
+# Address -> method -> what a session must have proven at least (PAGES, personal data). A reason is
+# one that tells what the claim is for, a dispute one that another session has opened.
+NEEDED: dict[str, dict[str, Level | None]] = {
+    "/q": {"GET": OPEN, "POST": OPEN},
+    "/q/new-link": {"GET": OPEN, "POST": OPEN},
+    "/q/new-link/sent": {"GET": OPEN},
+    "/q/{token:str}": {"GET": OPEN, "POST": OPEN},
+    "/q/{token:str}/send": {"GET": OPEN, "POST": OPEN},
+    "/q/{token:str}/code": {"GET": OPEN, "POST": OPEN},
+    "/real": {"GET": OPEN, "POST": OPEN},
+    "/claim": {"GET": LINK},
+    "/claim/pay": {"GET": LINK},
+    "/claim/pay/method": {"GET": LINK, "POST": LINK},
+    "/claim/pay/transfer": {"GET": LINK},
+    "/claim/pay/code.png": {"GET": LINK},
+    "/claim/pay/sent": {"GET": LINK, "POST": LINK},
+    "/claim/options": {"GET": LINK},
+    "/claim/plan": {"GET": FACT},
+    "/claim/plan/check": {"GET": FACT, "POST": FACT},
+    "/claim/later": {"GET": FACT},
+    "/claim/later/check": {"GET": FACT, "POST": FACT},
+    "/claim/modality/{modality_id:str}": {"GET": FACT},
+    "/claim/modality/{modality_id:str}/pdf": {"GET": FACT},
+    "/claim/modality/{modality_id:str}/email": {"GET": LINK, "POST": FACT},
+    "/claim/modality/{modality_id:str}/withdraw": {"GET": FACT, "POST": FACT},
+    "/claim/help": {"GET": LINK, "POST": FACT},
+    "/claim/dispute": {"GET": LINK},
+    "/claim/dispute/{reason:str}": {"GET": FACT, "POST": FACT},
+    "/claim/disputes/{dispute_id:str}": {"GET": LINK},
+    "/claim/disputes/{dispute_id:str}/files": {"GET": LINK, "POST": FACT},
+    "/claim/disputes/{dispute_id:str}/withdraw": {"GET": FACT, "POST": FACT},
+    "/claim/return/{request_id:str}": {"GET": LINK},
+    "/claim/receipt/{request_id:str}": {"GET": LINK},
+    "/claim/receipt/{request_id:str}/pdf": {"GET": LINK},
+    "/claim/receipt/{request_id:str}/email": {"GET": LINK, "POST": FACT},
+    "/claim/verify": {"GET": OPEN},
+    "/claim/verify/{place:str}": {"GET": LINK, "POST": LINK},
+    "/claim/verify/{place:str}/letter": {"GET": OPEN, "POST": LINK},
+    "/claim/verify/{place:str}/send": {"GET": OPEN, "POST": LINK},
+    "/claim/verify/{place:str}/code": {"GET": LINK, "POST": LINK},
+    "/claim/extend": {"GET": OPEN, "POST": LINK},
+    "/claim/end": {"GET": OPEN, "POST": LINK},
+    "/claim/ended": {"GET": OPEN},
+    "/claim/notices": {"GET": OPEN},
+    "/claim/documents": {"GET": FACT},
+    "/claim/documents/{attachment_id:str}": {"GET": FACT},
+    "/claim/preferences": {"GET": FACT},
+    "/claim/preferences/language": {"GET": LINK, "POST": FACT},
+    "/claim/preferences/channels": {"GET": LINK, "POST": FACT},
+    "/claim/preferences/{what:str}": {"GET": CODE, "POST": CODE},
+    "/claim/preferences/{what:str}/code": {"GET": CODE, "POST": CODE},
+    "/claim/preferences/{what:str}/send": {"GET": LINK, "POST": CODE},
+    "/claim/style/{name:str}": {"GET": OPEN},
+    "/claim/script/{name:str}": {"GET": OPEN},
+    "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}": {"GET": OPEN},
+}
+# What a link alone is not offered, and so does not find.
+_HIDDEN = [("/claim/receipt/{request_id:str}/email", "POST")]
+_CHOICE = {"cents": "1000", "shown": "1000"}
+# What each form of a session brings, in an order in which each of them does something. Those of a
+# bare claim are for one on which nothing else stands.
+FORMS: dict[str, dict[str, str]] = {
+    "/claim/pay/method": {**_CHOICE, "provider": "sandbox"},
+    "/claim/dispute/{reason:str}": {"do": "send", "message": "See"},
+    "/claim/disputes/{dispute_id:str}/files": {},
+    "/claim/disputes/{dispute_id:str}/withdraw": {},
+    "/claim/modality/{modality_id:str}/email": {},
+    "/claim/modality/{modality_id:str}/withdraw": {},
+    "/claim/plan/check": {"count": "3", "first": "2026-03-16", "shown": "9240"},
+    "/claim/receipt/{request_id:str}/email": {},
+    "/claim/pay/sent": {**_CHOICE, "sent": "2026-03-02"},
+    "/claim/preferences/{what:str}": {"address": "new@example.org"},
+    "/claim/preferences/{what:str}/send": {},
+    "/claim/preferences/{what:str}/code": {},
+    "/claim/preferences/language": {"language": "en"},
+    "/claim/preferences/channels": {"SMS": "use"},
+    "/claim/verify/{place:str}": {"fact": "20095"},
+    "/claim/verify/{place:str}/letter": {},
+    "/claim/verify/{place:str}/send": {},
+    "/claim/verify/{place:str}/code": {},
+    "/claim/help": {},
+    "/claim/later/check": {"until": "2026-03-31", "shown": "10240"},
+    "/claim/extend": {},
+    "/claim/end": {},
+}
+_BARE = ("/claim/help", "/claim/later/check")
+_WITH_FILES = ("/claim/dispute/{reason:str}", "/claim/disputes/{dispute_id:str}/files")
+_FOREIGN = {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}
+
+
+@pytest.fixture
+async def furnished(resources: Resources, clock: MovableClock) -> AsyncIterator[Furnished]:
+    async with a_furnished_claim(resources, clock) as furnished:
+        yield furnished
+
+
+def list_needing(*levels: Level | None) -> Iterator[tuple[str, str]]:
+    """The addresses, each with a method, that need one of these."""
+    for address, methods in NEEDED.items():
+        yield from ((address, method) for method, level in methods.items() if level in levels)
+
+
+def test_every_address_says_what_it_needs() -> None:
+    assert {path: set(runs) for path, runs in ROUTES.items()} == {
+        address: set(methods) for address, methods in NEEDED.items()
+    }
+    assert {address for address, method in list_needing(*Level) if method == "POST"} == set(FORMS)
+
+
+@pytest.mark.parametrize("level", [LINK, FACT])
+async def test_below_its_level_an_address_shows_and_does_nothing(
+    furnished: Furnished, level: Level
+) -> None:
+    visitor = await furnished.enter(level)
+    higher = [each for each in Level if each is not level and each.reaches(level)]
+    before = await digest_tables(furnished.doorstep.till.resources.database)
+
+    for address, method in list_needing(*higher):
+        answer = await ask(furnished, visitor, address, method)
+        if (address, method) in _HIDDEN:
+            assert answer.status_code == 404, address
+        else:
+            assert answer.status_code == 303, (method, address)
+            assert answer.headers["Location"].startswith("/claim/verify?for="), (method, address)
+            assert answer.content == b""
+    await check_unchanged(furnished, before)
+
+
+async def test_at_its_level_an_address_is_not_asked_for_more(furnished: Furnished) -> None:
+    for level in Level:
+        visitor = await furnished.enter(level)
+        for address, method in list_needing(level):
+            if method == "GET":
+                answer = await ask(furnished, visitor, address, method)
+                assert answer.status_code in (200, 303), address
+                assert "/claim/verify?" not in answer.headers.get("Location", ""), address
+
+
+async def test_at_its_level_each_form_does_something(
+    furnished: Furnished, clock: MovableClock
+) -> None:
+    bare = await add_bare(furnished)
+    visitors = {level: await furnished.enter(level) for level in Level}
+
+    for address in FORMS:
+        claim, level = bare if address in _BARE else furnished, NEEDED[address]["POST"]
+        assert level is not None
+        is_lasting = level is not LINK and claim is furnished
+        visitor = visitors[level] if is_lasting else await claim.enter(level)
+        clock.advance(timedelta(minutes=1))  # what comes at once is a second click
+        given = await read_proof(furnished, address)
+        before = await digest_tables(furnished.doorstep.till.resources.database)
+        answer = await ask(claim, visitor, address, "POST", **given)
+        after = await digest_tables(furnished.doorstep.till.resources.database)
+        assert answer.status_code == 303, (address, answer.status_code)
+        assert find_changed(before, after) != [], address
+
+
+@pytest.mark.parametrize("state", ["absent", "ended", "timed out"])
+async def test_without_a_live_session_there_is_nothing(
+    furnished: Furnished, clock: MovableClock, state: str
+) -> None:
+    visitor = furnished.doorstep.visitor()
+    if state != "absent":
+        used = await furnished.enter(CODE)
+        visitor.http.cookies.update(used.http.cookies)
+        if state == "ended":
+            await ask(furnished, used, "/claim/end", "POST")
+        else:
+            clock.advance(LASTS)
+    before = await digest_tables(furnished.doorstep.till.resources.database)
+
+    for address, method in list_needing(*Level):
+        answer = await ask(furnished, visitor, address, method)
+        assert answer.status_code == 403, (method, address)
+        assert "INV-1001" not in answer.text, (method, address)
+    await check_unchanged(furnished, before)
+
+
+async def test_another_claims_session_finds_nothing(furnished: Furnished) -> None:
+    stranger = await (await add_bare(furnished)).enter(CODE)
+    before = await digest_tables(furnished.doorstep.till.resources.database)
+
+    for address, method in list_needing(*Level):
+        if re.search(r"\{\w+_id:str\}", address):
+            answer = await ask(furnished, stranger, address, method)
+            while answer.status_code == 303:
+                answer = await stranger.get(answer.headers["Location"])
+            assert answer.status_code == 404, (method, address)
+    await check_unchanged(furnished, before)
+
+
+async def test_a_form_of_another_session_or_site_does_nothing(furnished: Furnished) -> None:
+    visitors = {level: await furnished.enter(level) for level in Level}
+    others = find_token(furnished, await furnished.enter(LINK, "203.0.113.9"))
+    before = await digest_tables(furnished.doorstep.till.resources.database)
+
+    for address, method in list_needing(*Level, OPEN):
+        if method != "POST":
+            continue
+        level = NEEDED[address]["POST"]
+        visitor = visitors[level] if level else furnished.doorstep.visitor()
+        for headers in _FOREIGN:
+            answer = await ask(furnished, visitor, address, method, headers=headers)
+            assert answer.status_code == 403, (address, headers)
+        for token in ("", "x", others) if level else ():
+            answer = await ask(furnished, visitor, address, method, token=token)
+            assert answer.status_code == 403, (address, token)
+    await check_unchanged(furnished, before)
+
+
+async def ask(
+    furnished: Furnished, visitor: Browser, address: str, method: str, /, **given: Any
+) -> httpx.Response:
+    """As the page's own form or link would. given: headers, and fields beside the usual ones."""
+    if method == "GET":
+        return await visitor.http.get(furnished.look_at(address))
+    path, headers = furnished.fill(address), given.pop("headers", OWN_FORM)
+    fields = {"token": find_token(furnished, visitor), **FORMS.get(address, {}), **given}
+    if address not in _WITH_FILES:
+        return await visitor.http.post(path, data=fields, headers=headers)
+    parts: list[Any] = [(name, (None, text)) for name, text in fields.items()]
+    parts.append(("files", ("photo.png", an_image("PNG"))))
+    return await visitor.http.post(path, files=parts, headers=headers)
+
+
+def find_token(furnished: Furnished, visitor: Browser) -> str:
+    """Of the visitor's session, if there is one."""
+    session_hash = hash_value(visitor.cookie or "")
+    if session_hash is None:
+        return ""
+    return derive_form_token(furnished.doorstep.till.resources.keys, session_hash)
+
+
+async def read_proof(furnished: Furnished, address: str) -> dict[str, str]:
+    """The code that some of the forms ask for."""
+    if address.endswith("/letter"):
+        return {"code": await furnished.doorstep.give_code(furnished.claim_id)}
+    return {"code": await read_sent_code(furnished.doorstep)} if address.endswith("/code") else {}
+
+
+async def add_bare(furnished: Furnished) -> Furnished:
+    """Another claim of the merchant, on which nothing stands."""
+    [claim_id] = await furnished.doorstep.till.house.create("INV-2", email="other@example.org")
+    return Furnished(furnished.doorstep, claim_id, furnished.ids)
+
+
+async def check_unchanged(furnished: Furnished, before: Digests) -> None:
+    after = await digest_tables(furnished.doorstep.till.resources.database)
+    assert find_changed(before, after) == []

@@ -1,0 +1,170 @@
+"""The page that waits for a sent code: where it went, and what to do when it did not arrive."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.notices.report_failure import report_notice_failure
+from tests.support.documents import read_text
+from tests.support.landing import Doorstep, read_hidden
+from tests.support.ways import NUMBER, a_guarded_doorstep, list_notices, read_sent_code
+
+_VERIFY = "/claim/verify/preferences"
+_EMAIL, _MOBILE = "/claim/preferences/email", "/claim/preferences/mobile"
+_TYPO = "erika@nue.example"
+_SETTLE = "UPDATE debtor_notices SET state = 'ACCEPTED', due_at = NULL, settled_at = created_at"
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
+        yield doorstep
+
+
+async def _be_sure(doorstep: Doorstep) -> None:
+    """With a code that was sent to the address on file."""
+    await doorstep.browser.type_code(await doorstep.give_code())
+    await doorstep.browser.get(_VERIFY)
+    await doorstep.browser.submit(f"{_VERIFY}/send")
+    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+
+
+async def _type(doorstep: Doorstep, address: str, path: str = _EMAIL) -> Any:
+    await doorstep.browser.get(path)
+    return await doorstep.browser.submit(path, address=address)
+
+
+async def _bounce(doorstep: Doorstep) -> None:
+    """The newest notice comes back."""
+    await doorstep.till.house.rows(f"{_SETTLE} WHERE merchant_id = $1 AND settled_at IS NULL")
+    newest = (await list_notices(doorstep))[-1]["notice_id"]
+    async with doorstep.till.house.work() as work:
+        await report_notice_failure(work, newest, "550 no such user", doorstep.till.now)
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "shown", "link"),
+    [
+        (_EMAIL, _TYPO, _TYPO, "Adresse berichtigen"),
+        (_MOBILE, "0151 23456789", "+49 1512 3456789", "Nummer berichtigen"),
+    ],
+)
+async def test_it_names_the_new_address_whole_and_leads_back_to_correct_it(
+    doorstep: Doorstep, path: str, typed: str, shown: str, link: str
+) -> None:
+    await _be_sure(doorstep)
+
+    page = await _type(doorstep, typed, path)
+    form = await doorstep.browser.get(path)
+
+    assert f"Wir haben sie an {shown} gesendet. {link}" in read_text(page.text)
+    assert f'<a href="{path}">{link}</a>' in page.text
+    assert f'value="{shown}"' in form.text
+
+
+async def test_a_corrected_address_takes_the_wrong_ones_place(doorstep: Doorstep) -> None:
+    await _be_sure(doorstep)
+    await _type(doorstep, _TYPO)
+
+    page = await _type(doorstep, "erika@neu.example")
+    wrong = await doorstep.browser.submit(f"{_EMAIL}/code", code="000000")
+    done = await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
+    later = await doorstep.browser.get(_EMAIL)
+
+    assert "erika@neu.example" in page.text
+    assert (wrong.status_code, "erika@neu.example" in wrong.text) == (422, True)
+    assert done.status_code == 200
+    assert _TYPO not in page.text
+    assert "erika@neu.example" not in later.text
+
+
+async def test_another_session_of_the_claim_does_not_see_what_was_typed(
+    doorstep: Doorstep,
+) -> None:
+    await _be_sure(doorstep)
+    await _type(doorstep, _TYPO)
+    doorstep.browser = doorstep.visitor("192.0.2.8")
+    await _be_sure(doorstep)
+
+    pages = [await doorstep.browser.get(path) for path in (f"{_EMAIL}/code", _EMAIL)]
+
+    assert [page.status_code for page in pages] == [200, 200]
+    assert not any("nue.example" in page.text for page in pages)
+
+
+async def test_what_was_typed_is_text_there(doorstep: Doorstep) -> None:
+    await _be_sure(doorstep)
+    page = await _type(doorstep, "a&b'@neu.example")
+    assert "a&amp;b&#39;@neu.example" in page.text
+
+
+async def test_the_address_is_still_there_after_the_session_was_extended(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await _be_sure(doorstep)
+    await _type(doorstep, _TYPO)
+    await doorstep.browser.get("/claim")
+    token = read_hidden(doorstep.browser.page.text, "/claim/end")  # type: ignore[union-attr]
+    await doorstep.browser.post("/claim/extend", **token)
+
+    assert _TYPO in (await doorstep.browser.get(f"{_EMAIL}/code")).text
+
+
+async def test_a_code_that_did_not_arrive_at_the_new_address_says_to_check_it(
+    doorstep: Doorstep,
+) -> None:
+    await _be_sure(doorstep)
+    await _type(doorstep, _TYPO)
+    await _bounce(doorstep)
+
+    text = read_text((await doorstep.browser.get(f"{_EMAIL}/code")).text)
+
+    assert "Die E-Mail mit Ihrem Code konnte nicht zugestellt werden." in text
+    assert f"Bitte prüfen Sie, ob das stimmt: {_TYPO} Adresse berichtigen" in text
+    assert "Das kann eine Minute dauern" not in text
+
+
+async def test_one_that_did_not_arrive_at_the_address_on_file_names_the_phone(
+    doorstep: Doorstep,
+) -> None:
+    await doorstep.open()
+    await doorstep.browser.get(_VERIFY)
+    before = await doorstep.browser.submit(f"{_VERIFY}/send")
+    await _bounce(doorstep)
+
+    page = await doorstep.browser.get(f"{_VERIFY}/code")
+
+    assert "konnte nicht zugestellt werden" not in before.text
+    assert "konnte nicht zugestellt werden" in page.text
+    assert "Bitte sagen Sie Nordwind, wie wir Sie erreichen" in page.text
+    assert page.text.count('href="tel:') == before.text.count('href="tel:') + 1
+    assert "erika@example.org" not in page.text
+
+
+async def test_a_newer_code_that_is_under_way_is_waited_for_again(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await doorstep.browser.get(_VERIFY)
+    await doorstep.browser.submit(f"{_VERIFY}/send")
+    await _bounce(doorstep)
+    await doorstep.browser.get(f"{_VERIFY}/code")
+
+    page = await doorstep.browser.submit(f"{_VERIFY}/send")
+
+    assert page.status_code == 200
+    assert "konnte nicht zugestellt werden" not in page.text
+
+
+async def test_a_links_own_page_says_it_too(resources: Resources, clock: MovableClock) -> None:
+    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
+        link = await doorstep.give_link()
+        await doorstep.browser.get(link)
+        await doorstep.browser.submit(f"{link}/send")
+        await _bounce(doorstep)
+
+        page = await doorstep.browser.get(f"{link}/code")
+
+        assert "Die E-Mail mit Ihrem Code konnte nicht zugestellt werden." in page.text
+        assert "erika@example.org" not in page.text

@@ -1,0 +1,61 @@
+"""No page sends more statements as rows grow: each is asked over few rows, and over many."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import ROUTES
+from dunwell.landing.session import Level
+from tests.support.crowds import PARTS
+from tests.support.furnished import Furnished, a_furnished_claim
+from tests.support.landing import Browser
+from tests.support.statements import Statements, a_counted_database
+
+_MORE = 30
+_TICKET = "SELECT ticket_id FROM uploads WHERE merchant_id = $1 ORDER BY ticket_id LIMIT 1"
+# Of a debtor's own only a few fit; what the merchant records is not bounded so.
+_RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 AND state = $2"
+
+
+async def test_many_rows_take_as_many_statements_as_few(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with (
+        a_counted_database(resources, clock, connections=4) as (over, statements),
+        a_furnished_claim(over, clock) as furnished,
+    ):
+        visitor = await furnished.enter(Level.CODE)
+        await _count(furnished, visitor, statements)  # connections learn the types they meet
+        few = await _count(furnished, visitor, statements)
+        await _add_rows(furnished)
+        many = await _count(furnished, visitor, statements)
+
+    assert few == many
+    assert few["/claim"] == 2, "of the claim, and of what is paid of its plan"
+
+
+async def _count(
+    furnished: Furnished, visitor: Browser, statements: Statements
+) -> Mapping[str, int]:
+    """By address, of what a GET of it sends."""
+    counts: dict[str, int] = {}
+    for address in ROUTES:
+        await statements.take()
+        answer = await visitor.http.get(furnished.look_at(address))
+        assert answer.status_code in (200, 303, 404), address
+        counts[address] = len(await statements.take())
+    return counts
+
+
+async def _add_rows(furnished: Furnished) -> None:
+    """Of everything that a claim can have many of."""
+    house = furnished.doorstep.till.house
+    [row] = await house.rows(_TICKET)
+    given: dict[str, Any] = {
+        "merchant_id": house.merchant.merchant_id, "claim_id": furnished.claim_id, "size": _MORE,
+        "ticket_id": row["ticket_id"], "now": house.clock.now(),
+    }  # fmt: skip
+    async with house.resources.database.connection() as connection:
+        await connection.execute(PARTS.format(**given))
+    await house.rows(_RECORD, "WITHDRAWN")

@@ -1,0 +1,167 @@
+"""Every page of a claim that has one of everything, swept by following all that leads anywhere."""
+
+import itertools
+import re
+from html.parser import HTMLParser
+
+import httpx
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import ROUTES
+from dunwell.landing.session import Level
+from tests.support.crawling import Seen, crawl, find_address, is_page
+from tests.support.digests import digest_tables, find_changed
+from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts
+
+# Looking at these only leads elsewhere.
+_LEADING = {
+    "/q/{token:str}/send",
+    "/q/{token:str}/code",
+    "/claim/modality/{modality_id:str}/email",
+    "/claim/disputes/{dispute_id:str}/files",
+    "/claim/verify",
+    "/claim/verify/{place:str}/letter",
+    "/claim/verify/{place:str}/send",
+    "/claim/extend",
+    "/claim/end",
+    "/claim/preferences/language",
+    "/claim/preferences/channels",
+    "/claim/preferences/{what:str}/send",
+}
+_EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
+# What is on file of the debtor, masked addresses, and the rates of the plan.
+_ON_FILE = re.compile(r"\b20095\b|K-4711|V-2024-9|M.rz 1984|1984-03|erika|\+49171|\*{3}|30,80")
+_MARK = re.compile(r"([\w-]+)&lt;script&gt;")
+# Who gave each of them says the configuration, the claim, or `furnish`. A debtor's names are shown
+# as initials, the name of a file that is sent without what looks like a folder.
+_CREDITORS = {
+    "merchant", "legal-name", "street", "town", "register", "authority", "vat-id", "mail", "phone",
+    "hours", "holder",
+}  # fmt: skip
+# To a link alone: beside the creditor's, what the session itself has typed.
+_AT_LINK = {*_CREDITORS, "reference", "person", "draft"}
+_SHOWN = {
+    *_AT_LINK, "own", "item", "fee", "document", "objection", "own-objection", "record", "answer",
+    "refusal", "evidence",
+}  # fmt: skip
+
+
+class _Planted(HTMLParser):
+    """Marks on a page that none of our templates has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        source = given.get("src") or ""
+        is_planted = tag in ("script", "img") and not source.startswith("/claim/")
+        if is_planted or any(name.startswith("on") for name in given):
+            self.found.append(str(self.get_starttag_text()))
+
+
+async def test_no_get_changes_anything(resources: Resources, clock: MovableClock) -> None:
+    async with a_furnished_claim(resources, clock) as furnished:
+        seen = [await _look(furnished, level) for level in (Level.LINK, Level.CODE)]
+        await furnished.refuse_plan()
+        seen.append(await _look(furnished, Level.CODE))
+
+    shown = {
+        find_address(path)
+        for answers in seen
+        for path, answer in answers.items()
+        if answer.status_code == 200
+    }
+    assert set(ROUTES) - shown == _LEADING
+
+
+async def test_what_people_write_is_shown_as_it_is(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_furnished_claim(resources, clock, _write_evil) as furnished:
+        seen = [await _look(furnished, Level.CODE, _write_evil, "en")]
+        await furnished.refuse_plan(_write_evil)
+        seen.append(await _look(furnished, Level.CODE, _write_evil))
+
+    for path, answer in itertools.chain.from_iterable(each.items() for each in seen):
+        assert answer.status_code < 500, path
+        assert _find_planted(answer) == [], path
+    assert set.union(*map(_find_shown, seen)) == _SHOWN
+
+
+async def test_a_link_alone_shows_what_it_may(resources: Resources, clock: MovableClock) -> None:
+    async with a_furnished_claim(resources, clock, _write_evil) as furnished:
+        seen = await _look(furnished, Level.LINK, _write_evil)
+
+    for path, answer in seen.items():
+        assert _find_planted(answer) == [], path
+        assert not is_page(answer) or _ON_FILE.findall(answer.text) == [], path
+    assert _find_shown(seen) == _AT_LINK
+
+
+async def test_no_other_site_gets_hold_of_an_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_furnished_claim(resources, clock) as furnished:
+        visitor, stranger = await furnished.enter(Level.CODE), furnished.doorstep.visitor()
+        paths = [furnished.look_at(address) for address in ROUTES]
+        seen = {
+            path: await visitor.http.get(path) for path in [*paths, "/claim/script/session-.js"]
+        }
+        seen |= {f"stranger {path}": await stranger.get(path) for path in ("/claim", "/claim/x")}
+        seen["foreign"] = await stranger.http.post("/q", headers={"Sec-Fetch-Site": "cross-site"})
+        seen["method"] = await stranger.http.put("/q")
+
+    for path, answer in seen.items():
+        _check_headers(path, answer)
+    assert {answer.status_code for answer in seen.values()} == {200, 303, 403, 404, 405}
+    assert {answer.headers.get("Content-Type", "").split(";")[0] for answer in seen.values()} == {
+        "", "text/html", "text/css", "text/javascript", "image/png", "application/pdf",
+    }  # fmt: skip
+
+
+async def _look(
+    furnished: Furnished, level: Level, texts: Texts = plain_texts, language: str | None = None
+) -> Seen:
+    """All that a session of this level comes to, with something typed and not yet sent. Nothing is
+    changed by it."""
+    visitor = await furnished.enter(level)
+    await furnished.type_draft(visitor, texts)
+    starts = [furnished.look_at(address) for address in ROUTES]
+    starts += [f"/claim/disputes/{furnished.ids[name]}" for name in ("own", "answered")]
+    before = await digest_tables(furnished.doorstep.till.resources.database)
+    seen = await crawl(visitor, starts, language)
+    after = await digest_tables(furnished.doorstep.till.resources.database)
+    assert find_changed(before, after) == []
+    return seen
+
+
+def _write_evil(name: str) -> str:
+    return name + _EVIL
+
+
+def _find_planted(answer: httpx.Response) -> list[str]:
+    page, reader = answer.text if is_page(answer) else "", _Planted()
+    reader.feed(page)
+    return [*reader.found, *re.findall("23333331", page)]
+
+
+def _find_shown(seen: Seen) -> set[str]:
+    """The names of the texts that stand on any of these pages."""
+    pages = (answer.text for answer in seen.values() if is_page(answer))
+    return set(_MARK.findall("".join(pages)))
+
+
+def _check_headers(path: str, answer: httpx.Response) -> None:
+    headers = answer.headers
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin", path
+    assert headers["X-Content-Type-Options"] == "nosniff", path
+    assert headers["Referrer-Policy"] == "no-referrer", path
+    assert headers["X-Robots-Tag"] == "noindex, nofollow, noarchive", path
+    if is_page(answer):
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin", path
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"], path
+    elif answer.status_code == 200:
+        assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox", path

@@ -1,0 +1,152 @@
+"""A form that proves who one is, sent twice: a slow phone gets on, whichever answer it keeps."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import Browser, Doorstep, read_hidden
+from tests.support.ways import a_guarded_doorstep, levels, read_sent_code
+
+_FACT = "/claim/verify/documents"
+_CODE = "/claim/verify/preferences"
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    async with a_guarded_doorstep(resources, clock) as doorstep:
+        yield doorstep
+
+
+@pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
+async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_page_asked_for(
+    doorstep: Doorstep, way: str
+) -> None:
+    path, fields = await _fill(doorstep, way)
+    place = path.removesuffix("/letter").removesuffix("/code").replace("/verify", "")
+    phone = _copy(doorstep)
+
+    first = await _copy(doorstep).post(path, **fields)
+    second = await phone.post(path, **fields)
+
+    assert [each.status_code for each in (first, second)] == [303, 303]
+    assert [each.headers["Location"] for each in (first, second)] == [place, place]
+    assert first.cookies["dunwell"] == second.cookies["dunwell"]
+    assert (await phone.get(place)).status_code == 200
+    assert await doorstep.till.audited("session.raise") == 1
+    assert len(await doorstep.accesses()) == 1
+
+
+@pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
+async def test_clicks_at_the_same_time_do_too(doorstep: Doorstep, way: str) -> None:
+    path, fields = await _fill(doorstep, way)
+
+    answers: list[httpx.Response] = await asyncio.gather(
+        *(_copy(doorstep).post(path, **fields) for _ in range(4))
+    )
+
+    assert {each.status_code for each in answers} == {303}
+    assert len({each.cookies["dunwell"] for each in answers}) == 1
+    assert await levels(doorstep) == ["CODE" if way == "CODE" else "FACT"]
+
+
+@pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
+async def test_the_new_cookie_may_be_there_before_the_second_click(
+    doorstep: Doorstep, way: str
+) -> None:
+    path, fields = await _fill(doorstep, way)
+    await doorstep.browser.post(path, **fields)
+    cookie = doorstep.browser.cookie
+
+    second = await doorstep.browser.post(path, **fields)
+
+    assert second.status_code == 303
+    assert "set-cookie" not in second.headers
+    assert doorstep.browser.cookie == cookie
+
+
+@pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
+async def test_the_old_cookie_without_the_proof_opens_nothing(doorstep: Doorstep, way: str) -> None:
+    path, fields = await _fill(doorstep, way)
+    thief = _copy(doorstep)
+    await doorstep.browser.post(path, **fields)
+    proof = next(name for name in fields if name != "token")
+
+    answers = [
+        await thief.get("/claim"),
+        await thief.get(_FACT),
+        await thief.post(path, **fields | {proof: "99999"}),
+        await thief.post(path, token=fields["token"]),
+        await thief.post(path, **fields | {"token": "A" * 43}),
+    ]
+
+    assert {each.status_code for each in answers} == {403}
+    assert not any("set-cookie" in each.headers for each in answers)
+    assert not any('name="token"' in each.text for each in answers)
+
+
+async def test_a_claims_code_lets_no_other_session_in_by_its_old_cookie(
+    doorstep: Doorstep,
+) -> None:
+    link = await doorstep.give_link()
+    other = doorstep.visitor("192.0.2.2")
+    await other.open(link)
+    path, fields = await _fill(doorstep, "CODE")
+    await other.get(path)
+    assert other.page is not None
+    token = read_hidden(other.page.text, path)["token"]
+    await doorstep.browser.post(path, **fields)
+
+    answer = await other.post(path, token=token, code=fields["code"])
+
+    assert answer.status_code == 422
+    assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
+
+
+async def test_nothing_comes_back_once_the_session_was_ended(doorstep: Doorstep) -> None:
+    path, fields = await _fill(doorstep, "FACT")
+    phone = _copy(doorstep)
+    await doorstep.browser.post(path, **fields)
+    await doorstep.browser.get("/claim")
+    await doorstep.browser.submit("/claim/end")
+
+    answer = await phone.post(path, **fields)
+
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+async def test_wrong_facts_by_an_old_cookie_count_as_tries(doorstep: Doorstep) -> None:
+    path, fields = await _fill(doorstep, "FACT")
+    phone = _copy(doorstep)
+    await doorstep.browser.post(path, **fields)
+    for _ in range(5):
+        await phone.post(path, **fields | {"fact": "99999"})
+
+    answer = await phone.post(path, **fields)
+
+    assert answer.status_code == 403
+
+
+async def _fill(doorstep: Doorstep, way: str) -> tuple[str, dict[str, str]]:
+    """Of an opened claim, the address of the form of this way, and what it takes along."""
+    await doorstep.open()
+    if way == "CODE":
+        await doorstep.browser.get(_CODE)
+        page = await doorstep.browser.submit(f"{_CODE}/send")
+        path, typed = f"{_CODE}/code", {"code": await read_sent_code(doorstep)}
+    else:
+        page = await doorstep.browser.get(_FACT)
+        path = _FACT if way == "FACT" else f"{_FACT}/letter"
+        typed = {"fact": "20095"} if way == "FACT" else {"code": await doorstep.give_code()}
+    return path, read_hidden(page.text, path) | typed
+
+
+def _copy(doorstep: Doorstep) -> Browser:
+    """The same browser at this moment: its cookie, and what it does not hear of later."""
+    copy = doorstep.visitor("192.0.2.1")
+    copy.http.cookies = httpx.Cookies(doorstep.browser.http.cookies)
+    return copy

@@ -1,0 +1,98 @@
+"""Which days a debtor is offered to pay later: up to three, from a week to as long as possible."""
+
+from datetime import date, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.merchants.configuration import Deferments, Modalities
+from dunwell.modalities.bounds import ClaimFacts
+from dunwell.modalities.offers import list_offered_deferments
+
+
+def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
+    """All days as YYYY-MM-DD."""
+    facts = ClaimFacts(10240, None if limit is None else date.fromisoformat(limit))
+    modalities = Modalities(deferment=Deferments(max_days=max_days))
+    found = list_offered_deferments(modalities, facts, date.fromisoformat(today))
+    return [str(each.until) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("today", "max_days", "expected"),
+    [
+        # A week, two weeks, as long as possible.
+        ("2026-03-02", 30, ["2026-03-09", "2026-03-16", "2026-04-01"]),
+        ("2026-03-02", 17, ["2026-03-09", "2026-03-16", "2026-03-19"]),
+        # The month's end, where there is room for it: most people's money comes by then.
+        ("2026-03-02", 60, ["2026-03-09", "2026-03-31", "2026-05-01"]),
+        ("2026-03-20", 30, ["2026-03-27", "2026-03-31", "2026-04-19"]),
+        ("2026-01-25", 365, ["2026-02-01", "2026-02-28", "2027-01-25"]),
+        ("2028-02-10", 60, ["2028-02-17", "2028-02-29", "2028-04-10"]),
+        # One that ends too soon to be one of its own is the next month's.
+        ("2026-03-27", 60, ["2026-04-03", "2026-04-30", "2026-05-26"]),
+        ("2026-03-27", 30, ["2026-04-03", "2026-04-10", "2026-04-26"]),
+        # No two that are nearly the same.
+        ("2026-03-02", 31, ["2026-03-09", "2026-03-16", "2026-04-02"]),
+        ("2026-03-02", 29, ["2026-03-09", "2026-03-16", "2026-03-31"]),
+        ("2026-03-02", 16, ["2026-03-09", "2026-03-18"]),
+        ("2026-03-02", 14, ["2026-03-09", "2026-03-16"]),
+        ("2026-03-02", 10, ["2026-03-09", "2026-03-12"]),
+        # Less than ten days: half of it, all of it.
+        ("2026-03-02", 9, ["2026-03-06", "2026-03-11"]),
+        ("2026-03-02", 7, ["2026-03-05", "2026-03-09"]),
+        ("2026-03-02", 2, ["2026-03-03", "2026-03-04"]),
+        ("2026-03-02", 1, ["2026-03-03"]),
+    ],
+)  # fmt: skip
+def test_they_lie_within_the_merchants_bounds(
+    today: str, max_days: int, expected: list[str]
+) -> None:
+    assert list_days(today, max_days) == expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("2026-03-22", ["2026-03-09", "2026-03-16", "2026-03-22"]),
+        ("2026-03-10", ["2026-03-06", "2026-03-10"]),
+        ("2026-03-03", ["2026-03-03"]),
+        ("2026-03-02", []),
+        ("2025-12-31", []),
+        ("2030-01-01", ["2026-03-09", "2026-03-16", "2026-04-01"]),
+    ],
+)
+def test_and_within_the_claims_own(limit: str, expected: list[str]) -> None:
+    assert list_days("2026-03-02", 30, limit) == expected
+
+
+@given(
+    st.dates(date(2020, 1, 1), date(2040, 1, 1)),
+    st.integers(1, 365),
+    st.none() | st.integers(-5, 400),
+)
+def test_the_last_is_the_longest_and_none_are_nearly_the_same(
+    today: date, max_days: int, limit_in: int | None
+) -> None:
+    limit = None if limit_in is None else today + timedelta(days=limit_in)
+    days = min(max_days, max_days if limit_in is None else limit_in)
+    facts, modalities = ClaimFacts(1, limit), Modalities(deferment=Deferments(max_days=max_days))
+
+    offered = [each.until for each in list_offered_deferments(modalities, facts, today)]
+
+    assert len(offered) <= 3
+    assert bool(offered) == (days >= 1)
+    if offered:
+        assert today < offered[0]
+        assert offered[-1] == today + timedelta(days=days)
+    least = timedelta(days=3 if days >= 10 else 1)
+    assert all(later - sooner >= least for sooner, later in pairwise(offered))
+    assert len(offered) == 3 or days < 17
+
+
+def test_nothing_is_deferred_where_nothing_is_owed_or_offered() -> None:
+    today, offer = date(2026, 3, 2), Modalities(deferment=Deferments(max_days=30))
+    assert list_offered_deferments(offer, ClaimFacts(0), today) == []
+    assert list_offered_deferments(Modalities(), ClaimFacts(1), today) == []

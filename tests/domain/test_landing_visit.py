@@ -1,0 +1,34 @@
+"""What a request's address says, as far as the pages read it."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.landing.visit import Visit
+
+_MOST = 4096
+
+
+async def _receive() -> Any:
+    raise AssertionError("an address is read without the body")
+
+
+def a_visit(query: str) -> Visit:
+    return Visit({"headers": [], "query_string": query.encode()}, _receive, "https://pay.example")
+
+
+def test_a_hundred_ticked_items_are_read() -> None:
+    items = [str(9_999_999_999 - number) for number in range(100)]
+    visit = a_visit("&".join(f"item={item}" for item in items))
+    assert visit.query == {"item": items}
+
+
+@pytest.mark.parametrize(
+    ("length", "language"), [(_MOST, "en"), (_MOST + 1, "e"), (_MOST * 1000, None)]
+)
+def test_of_a_longer_address_nothing_behind_four_kibibytes_is_read(
+    length: int, language: str | None
+) -> None:
+    end = "&lang=en"
+    visit = a_visit("x" * (length - len(end)) + end)
+    assert visit.chosen_language == language

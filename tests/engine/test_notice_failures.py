@@ -1,0 +1,132 @@
+"""A notice that its channel refuses, or that comes back later, is marked, told and counted."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.late_failures import report_late_failures
+from dunwell.errors import InvalidState, NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.figures import REGISTRY
+from dunwell.kit.resources import Resources
+from dunwell.messages.channel import Permanent
+from dunwell.notices.report_failure import report_notice_failure
+from dunwell.notices.sweep_notices import sweep_notices
+from tests.support.house import ScriptedChannel
+from tests.support.notices import Asker, an_asker
+
+_BOUNCING = "erika+fail-later@example.org"
+_TOLD = "The outbox was told to fail later."
+_STANDS = """
+UPDATE debtor_notices SET state = $2, settled_at = $3, due_at = $4 WHERE merchant_id = $1
+"""
+
+
+def _counted(outcome: str, kind: str = "CODE") -> float:
+    labels = {"kind": kind, "channel": "EMAIL", "outcome": outcome}
+    return REGISTRY.get_sample_value("dunwell_notices_unsent_total", labels) or 0
+
+
+async def _bounce(asker: Asker) -> UUID:
+    notice_id = await asker.planned(recipient=_BOUNCING)
+    await asker.run(OutboxEmail(asker.house.resources.settings.data_dir, is_development=True))
+    return notice_id
+
+
+async def test_a_notice_that_comes_back_is_failed_with_its_reason_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker, before = await an_asker(resources, clock), _counted("FAILED_LATER")
+    await _bounce(asker)
+    assert await asker.states() == [("ACCEPTED", None)]
+    clock.advance(timedelta(seconds=3))
+
+    reported = [await report_late_failures(resources) for _ in range(2)]
+
+    assert reported == [1, 0]
+    assert await asker.states() == [("FAILED", _TOLD)]
+    [row] = await asker.rows()
+    assert (row["settled_at"], row["due_at"]) == (clock.now(), None)
+    assert _counted("FAILED_LATER") == before + 1
+    audited = await asker.house.rows(
+        "SELECT subject, details FROM audit_log WHERE merchant_id = $1 AND action = 'notice.fail'"
+    )
+    assert [row["subject"] for row in audited] == [f"claim:{asker.claim_id}"]
+
+
+async def test_a_report_waits_until_the_channels_own_answer_is_recorded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker, now = await an_asker(resources, clock), clock.now()
+    await _bounce(asker)
+    await asker.house.rows(_STANDS, "HANDED_OVER", None, now)
+
+    early = await report_late_failures(resources)
+    await asker.house.rows(_STANDS, "ACCEPTED", now, None)
+
+    assert (early, await report_late_failures(resources)) == (0, 1)
+    assert await asker.states() == [("FAILED", _TOLD)]
+
+
+async def test_one_of_which_nobody_knew_whether_it_left_is_known_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    await asker.house.rows(_STANDS, "UNKNOWN", clock.now(), None)
+
+    for reason in ("550 no such user", "451 try again"):
+        async with asker.house.work() as work:
+            await report_notice_failure(work, notice_id, reason, clock.now())
+
+    assert await asker.states() == [("FAILED", "550 no such user")]
+
+
+async def test_one_whose_content_is_gone_is_marked_all_the_same(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await _bounce(asker)
+    clock.advance(timedelta(days=8))
+    assert await sweep_notices(resources) == 1
+
+    await report_late_failures(resources)
+
+    assert await asker.states() == [("FAILED", _TOLD)]
+
+
+async def test_what_is_not_there_or_not_sent_yet_or_another_merchants_is_refused(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    notice_id = await asker.planned()
+    other = await an_asker(resources, clock, key="other")
+
+    for asked, named, refusal in (
+        (asker, notice_id, InvalidState),
+        (other, notice_id, NotFound),
+        (asker, UUID(int=7), NotFound),
+    ):
+        async with asked.house.work() as work:
+            with pytest.raises(refusal):
+                await report_notice_failure(work, named, "late", clock.now())
+
+    assert await asker.states() == [("PLANNED", None)]
+
+
+async def test_refused_and_doubtful_ones_are_counted_by_kind_and_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    before = [_counted("FAILED"), _counted("UNKNOWN"), _counted("FAILED_LATER")]
+    for answer in (Permanent("no such mailbox"), ConnectionResetError()):
+        await asker.planned()
+        channel = ScriptedChannel([answer])
+        channel.is_repeatable = False
+        await asker.run(channel)
+
+    assert await asker.states() == [("FAILED", "no such mailbox"), ("UNKNOWN", None)]
+    after = [_counted("FAILED"), _counted("UNKNOWN"), _counted("FAILED_LATER")]
+    assert after == [before[0] + 1, before[1] + 1, before[2]]

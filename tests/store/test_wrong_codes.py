@@ -1,0 +1,48 @@
+"""Everybody's wrong codes: counted one after the other, whoever counts at the same time."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from dunwell.kit.db import Database
+from dunwell.landing.store_tries import count_everybodys_wrong, remove_visitor_tries
+from tests.support.database import Opener
+
+_MINUTE = timedelta(minutes=1)
+_FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+async def _count(database: Database, minutes: int = 0, *, since: datetime = _FIRST) -> int:
+    async with database.transaction() as tx:
+        return await count_everybodys_wrong(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
+
+
+async def test_no_two_are_told_the_same_number_whatever_their_process_and_minute(
+    database: Database, open_own: Opener
+) -> None:
+    other = (await open_own(4)).database
+
+    told = await asyncio.gather(
+        *(_count((database, other)[number % 2], number // 2 % 3) for number in range(40))
+    )
+
+    assert sorted(told) == list(range(1, 41))
+
+
+async def test_what_is_rolled_back_is_not_counted(database: Database) -> None:
+    async with database.connection() as connection:
+        given_up = connection.transaction()
+        await given_up.start()
+        await count_everybodys_wrong(connection, _FIRST, _FIRST - _MINUTE)
+        await given_up.rollback()
+
+    assert await _count(database) == 1
+
+
+async def test_minutes_that_are_too_old_do_not_count_and_are_removed(database: Database) -> None:
+    for minutes in (0, 0, 1, 2):
+        await _count(database, minutes)
+
+    assert await _count(database, 2, since=_FIRST + _MINUTE) == 3
+    async with database.transaction() as tx:
+        assert await remove_visitor_tries(tx, _FIRST + _MINUTE) == 1
+    assert await _count(database, 2) == 4

@@ -1,0 +1,28 @@
+"""The child processes that read files and print papers, kept from test to test: a start takes most
+of the time that they work.
+
+Tests of the children themselves have some of their own.
+"""
+
+from dunwell.files.inspection import Inspector
+from dunwell.messages.letters.press import Press
+
+
+class _LastingInspector(Inspector):
+    async def close(self) -> None:
+        """An application's end is not theirs."""
+
+
+class _LastingPress(Press):
+    async def close(self) -> None:
+        """The same."""
+
+
+INSPECTOR = _LastingInspector()
+PRESS = _LastingPress(1)
+
+
+async def end_children() -> None:
+    """At the end of all tests."""
+    await Inspector.close(INSPECTOR)
+    await Press.close(PRESS)

@@ -1,0 +1,53 @@
+"""Follows every link and every form's address of the pages, as a careless robot would: by GET."""
+
+import re
+from collections.abc import Iterable, Mapping
+from html import unescape
+
+import httpx
+
+from dunwell.landing.face import ROUTES
+from tests.support.landing import Browser
+
+Seen = Mapping[str, httpx.Response]
+_LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')
+_PARAMETER = re.compile(r"\{\w+:str\}")
+_MOST_ANSWERS = 500
+
+
+async def crawl(visitor: Browser, starts: Iterable[str], language: str | None = None) -> Seen:
+    """What each address answers that one comes to from these. language: chosen at each of them,
+    and carried on by the pages' own links; none: nobody chooses."""
+    seen: dict[str, httpx.Response] = {}
+    coming = [_choose(start, language) for start in starts]
+    while coming:
+        path = coming.pop()
+        if path in seen:
+            continue
+        answer = seen[path] = await visitor.http.get(path)
+        assert len(seen) < _MOST_ANSWERS, "the addresses do not end"
+        if answer.status_code == 303:
+            coming.append(answer.headers["Location"])
+        elif is_page(answer):
+            coming += [unescape(found) for found in _LINK.findall(answer.text)]
+    return seen
+
+
+def is_page(answer: httpx.Response) -> bool:
+    content_type: str = answer.headers.get("Content-Type", "")
+    return content_type.startswith("text/html")
+
+
+def find_address(path: str) -> str:
+    """The face's address that answers this path: the one with the fewest parameters."""
+    plain = path.partition("?")[0]
+    fitting = [
+        address for address in ROUTES if re.fullmatch(_PARAMETER.sub("[^/]+", address), plain)
+    ]
+    return min(fitting, key=lambda address: address.count("{"))
+
+
+def _choose(path: str, language: str | None) -> str:
+    if language is None:
+        return path
+    return f"{path}{'&' if '?' in path else '?'}lang={language}"

@@ -1,0 +1,180 @@
+"""A claim with one of everything its pages show, and visitors at every level of them."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.session import Level
+from dunwell.merchants.configuration import (
+    Brand,
+    Configuration,
+    Contact,
+    Deferments,
+    DisputeReason,
+    Disputes,
+    Legal,
+    Modalities,
+    PartialPayments,
+    Plans,
+)
+from dunwell.payments.choice import ChoiceKind
+from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
+from tests.support.documents import attach
+from tests.support.files import an_image
+from tests.support.house import ERP
+from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.modalities import Arrangement
+from tests.support.transfers import ACCOUNT, taking
+from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, read_sent_code
+
+# What a text of this name is.
+Texts = Callable[[str], str]
+Ids = dict[str, Any]
+# What the addresses of some pages carry.
+QUERIES = {
+    "/claim/pay/method": "?cents=1000",
+    "/claim/pay/transfer": "?cents=1000",
+    "/claim/pay/code.png": "?cents=1000",
+    "/claim/pay/sent": "?cents=1000",
+    "/claim/plan": "?show=&offer=3",
+    "/claim/plan/check": "?count=3&first=2026-03-16",
+    "/claim/later/check": "?until=2026-03-31",
+}
+_VERIFY = "/claim/verify/preferences"
+_NAME_ALL = """
+WITH named AS (
+    UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1
+)
+UPDATE claims SET reference_number = $3 WHERE merchant_id = $1 AND claim_id = $4
+"""
+
+
+def plain_texts(name: str) -> str:
+    return name
+
+
+@dataclass
+class Furnished:
+    """`ids`: what an address of the claim's pages is filled with, by the parameter's name; further
+    disputes beside them."""
+
+    doorstep: Doorstep
+    claim_id: int
+    ids: Ids = field(default_factory=dict)
+
+    def fill(self, address: str) -> str:
+        """One of the face's addresses, with the claim's own ids in it."""
+        return re.sub(r"\{(\w+):str\}", lambda found: str(self.ids[found[1]]), address)
+
+    def look_at(self, address: str) -> str:
+        """The same as a page's link to it would be."""
+        return self.fill(address) + QUERIES.get(address, "")
+
+    async def enter(self, level: Level, address: str = "192.0.2.1") -> Browser:
+        """A visitor who has proven just so much."""
+        browser = self.doorstep.visitor(address)
+        if level is Level.LINK:
+            await browser.open(await self.doorstep.give_link(claim_id=self.claim_id))
+            return browser
+        await browser.type_code(await self.doorstep.give_code(self.claim_id))
+        if level is Level.CODE:
+            await browser.get(_VERIFY)
+            await browser.submit(f"{_VERIFY}/send")
+            page = await browser.submit(f"{_VERIFY}/code", code=await read_sent_code(self.doorstep))
+            assert page.url.path == "/claim/preferences"
+        return browser
+
+    async def type_draft(self, visitor: Browser, texts: Texts = plain_texts) -> None:
+        """What is typed and not sent, with a file."""
+        path = "/claim/dispute/NOT_MY_DEBT"
+        await visitor.get(path)
+        file = (f"{texts('draft-file')}.png", an_image("PNG"))
+        typed = {"person": texts("person"), "message": texts("draft")}
+        page = await visitor.send(path, [file], do="keep", **typed)
+        assert page.status_code == 200
+
+    async def refuse_plan(self, texts: Texts = plain_texts) -> None:
+        """The agreed plan is taken back, another one refused: it is the claim's from now on."""
+        arrangement = Arrangement(self.doorstep.till.house, self.claim_id)
+        await arrangement.withdraw(self.ids["modality_id"])
+        asked = await arrangement.ask()
+        await arrangement.reject(asked.modality_id, texts("refusal"))
+        self.ids["modality_id"] = asked.modality_id
+
+
+def offering_all(texts: Texts = plain_texts) -> Configuration:
+    """A merchant that offers whatever can be offered."""
+    account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
+    return msgspec.structs.replace(
+        taking(PartialPayments(500, items=True), account=account),
+        legal=Legal(
+            texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
+            texts("authority"), texts("vat-id"),
+        ),
+        contact=Contact(texts("mail"), texts("phone"), texts("hours")),
+        modalities=Modalities(Plans(counts=(2, 3)), Deferments(max_days=42)),
+        disputes=Disputes((DisputeReason("MINE", {"de": texts("own"), "en": texts("own")}),)),
+        brand=Brand(color="#0a5c8f"),
+        channels=BOTH_CHANNELS,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def a_furnished_claim(
+    resources: Resources, clock: MovableClock, texts: Texts = plain_texts
+) -> AsyncIterator[Furnished]:
+    """Two items, a document, disputes of both sides, a payment with a receipt, an agreed plan."""
+    items = [
+        {"reference": texts("item"), "type": "PRIMARY", "value": "6000", "dueDate": "2026-02-01"},
+        {"reference": texts("fee"), "type": "DUNNING_FEE", "value": "4240"},
+    ]
+    debtor: Ids = ON_FILE | {
+        "items": items, "debtorName": texts("first"), "debtorLastName": texts("last"),
+        "companyName": texts("company"), "mobileNumber": NUMBER,
+    }  # fmt: skip
+    async with a_doorstep(
+        resources, clock, configuration=offering_all(texts), debtor=debtor
+    ) as doorstep:
+        furnished = Furnished(doorstep, doorstep.claim_id)
+        await furnish(furnished, texts)
+        yield furnished
+
+
+async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
+    """Everything but items, which a claim is made with."""
+    doorstep, claim_id = furnished.doorstep, furnished.claim_id
+    house = doorstep.till.house
+    if texts is not plain_texts:
+        await house.rows(_NAME_ALL, texts("merchant"), texts("reference"), claim_id)
+    attachment_id = await attach(house, claim_id, texts("document"))
+    request_id = await _pay(doorstep, claim_id)
+    modality = await Arrangement(house, claim_id).agree()
+    opened = await dispute(house, claim_id, message=texts("objection"))
+    await give_evidence(house, opened, f"{texts('evidence')}.pdf")
+    own = await dispute(house, claim_id, "MINE", message=texts("own-objection"))
+    answered = await dispute(house, claim_id, "OTHER", message=texts("record"), actor=ERP)
+    await resolve(house, answered, REJECTED, message=texts("answer"))
+    furnished.ids = {
+        "token": (await doorstep.give_link(claim_id=claim_id)).removeprefix("/q/"),
+        "attachment_id": attachment_id, "request_id": request_id,
+        "modality_id": modality.modality_id, "dispute_id": opened.dispute_id,
+        "own": own.dispute_id, "answered": answered.dispute_id, "reason": "DEFECTIVE",
+        "place": "preferences", "what": "email", "merchant_id": doorstep.till.merchant_id,
+        "revision": 1, "name": "brand.css",
+    }  # fmt: skip
+
+
+async def _pay(doorstep: Doorstep, claim_id: int) -> UUID:
+    """A part, on the page."""
+    till = replace(doorstep.till, claim_id=claim_id)
+    started = await till.start(1000, kind=ChoiceKind.PART)
+    till.pays(1000, number=f"psp-{claim_id}")
+    await till.settle(started.request_id)
+    return started.request_id

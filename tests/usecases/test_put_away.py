@@ -1,0 +1,157 @@
+"""A file that was put away and that nothing uses is gone in time, whenever the process died."""
+
+from datetime import timedelta
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import Unavailable
+from dunwell.files.inspection import Inspector
+from dunwell.files.prepare_upload import check_upload
+from dunwell.files.put_away import put_away, throw_away
+from dunwell.files.storage import Storage
+from dunwell.files.upload import NewUpload
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.worker.housekeeping import Housekeeping
+from tests.support.files import a_pdf
+from tests.support.merchants import a_merchant
+
+_TICKET = UUID(int=7)
+_HOUR = timedelta(hours=1)
+_TICKETS = "SELECT ticket_id FROM uploads"
+
+
+class Point(Enum):
+    """Where the process dies."""
+
+    BEFORE_CONTENT = "the row is there, the content is not"
+    AFTER_CONTENT = "the content is there, and nothing uses it"
+    BETWEEN_REMOVALS = "the content is gone, the row is not"
+
+
+class Died(BaseException):
+    """Nothing is done any more, no clearing up either."""
+
+
+class MortalStorage:
+    """A storage whose process dies at a point."""
+
+    def __init__(self, storage: Storage, point: Point) -> None:
+        self._storage = storage
+        self._point = point
+
+    async def save(self, key: str, content: bytes) -> None:
+        if self._point is Point.BEFORE_CONTENT:
+            raise Died
+        await self._storage.save(key, content)
+        if self._point is Point.AFTER_CONTENT:
+            raise Died
+
+    async def remove(self, key: str) -> None:
+        await self._storage.remove(key)
+        raise Died
+
+
+class AbsentStorage(MortalStorage):
+    """Away, though what it was given may be there."""
+
+    async def save(self, key: str, content: bytes) -> None:
+        await self._storage.save(key, content)
+        raise Unavailable("away")
+
+
+@pytest.fixture
+def storage(resources: Resources) -> Storage:
+    return Storage.open(resources.settings.files_url)
+
+
+@pytest.fixture
+async def merchant_id(resources: Resources, clock: MovableClock) -> int:
+    async with resources.database.transaction() as tx:
+        return (await a_merchant(tx, now=clock.now())).merchant_id
+
+
+@pytest.fixture
+def inspector() -> Inspector:
+    return Inspector()
+
+
+async def _keep(
+    resources: Resources, storage: Storage, inspector: Inspector, merchant_id: int
+) -> None:
+    upload = NewUpload("a.pdf", "a.pdf", a_pdf())
+    checked = await check_upload(inspector, merchant_id, _TICKET, upload)
+    now = resources.clock.now()
+    await put_away(resources.database, storage, checked, now, now + _HOUR)
+
+
+async def _live_and_die(
+    resources: Resources, storage: MortalStorage, inspector: Inspector, merchant_id: int
+) -> None:
+    """Put a file away and throw it away, as far as it goes."""
+    mortal: Any = storage
+    try:
+        await _keep(resources, mortal, inspector, merchant_id)
+        await throw_away(resources.database, mortal, merchant_id, [_TICKET])
+    except Died:
+        return
+    raise AssertionError("it was to die")
+
+
+def _contents(resources: Resources) -> list[Path]:
+    folder = Path(urlsplit(resources.settings.files_url).path)
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+async def _count_rows(resources: Resources) -> int:
+    async with resources.database.connection() as connection:
+        return len(await connection.fetch(_TICKETS))
+
+
+@pytest.mark.parametrize("point", list(Point), ids=lambda point: point.value)
+async def test_what_a_dead_process_left_behind_is_removed(
+    resources: Resources, clock: MovableClock, storage: Storage, merchant_id: int,
+    inspector: Inspector, point: Point,
+) -> None:  # fmt: skip
+    await _live_and_die(resources, MortalStorage(storage, point), inspector, merchant_id)
+    left = (await _count_rows(resources), len(_contents(resources)))
+    housekeeping = Housekeeping(resources, storage)
+    clock.advance(timedelta(hours=1, minutes=59))
+    assert await housekeeping.run_once() == 0
+
+    clock.advance(timedelta(minutes=2))
+    await housekeeping.run_once()
+
+    assert left == (1, 1 if point is Point.AFTER_CONTENT else 0)
+    assert (await _count_rows(resources), _contents(resources)) == (0, [])
+
+
+async def test_content_that_came_through_to_a_storage_that_is_away_goes_too(
+    resources: Resources, clock: MovableClock, storage: Storage, merchant_id: int,
+    inspector: Inspector,
+) -> None:  # fmt: skip
+    absent: Any = AbsentStorage(storage, Point.AFTER_CONTENT)
+    with pytest.raises(Unavailable):
+        await _keep(resources, absent, inspector, merchant_id)
+    assert len(_contents(resources)) == 1
+    clock.advance(timedelta(hours=3))
+
+    await Housekeeping(resources, storage).run_once()
+
+    assert (await _count_rows(resources), _contents(resources)) == (0, [])
+
+
+async def test_what_is_thrown_away_is_gone_at_once(
+    resources: Resources, storage: Storage, merchant_id: int, inspector: Inspector
+) -> None:
+    await _keep(resources, storage, inspector, merchant_id)
+    assert (await _count_rows(resources), len(_contents(resources))) == (1, 1)
+
+    await throw_away(resources.database, storage, merchant_id, [_TICKET])
+
+    assert (await _count_rows(resources), _contents(resources)) == (0, [])
