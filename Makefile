@@ -18,10 +18,14 @@ STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/ind
 OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Processes that tests start would read every module anew from its source.
+unexport PYTHONDONTWRITEBYTECODE
+# Two processes; one that has nothing left to do takes of what the other has.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: setup demo test check contract bench faults e2e lock clean
+.PHONY: setup demo test check check-types check-imports check-style check-size contract bench faults e2e lock clean
 .DELETE_ON_ERROR:
 
 setup: $(VENV)/installed
@@ -30,25 +34,34 @@ demo: $(VENV)/installed
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 2 --ignore tests/browser $(ARGS)
+	$(PYTEST) --ignore tests/browser $(ARGS)
 
-check: $(VENV)/installed-dev
+# make -j 2 check asks two of them at a time.
+check: check-types check-imports check-style check-size
+
+check-types: $(VENV)/installed-dev
+	$(BIN)/mypy
+
+check-imports: $(VENV)/installed-dev
+	$(BIN)/lint-imports
+
+check-style: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+
+check-size: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
 # Schemathesis with 20 examples of each operation; make test takes two, and few of the limits.
 contract: $(VENV)/installed-dev
-	SCHEMATHESIS=full $(BIN)/python -m pytest -n 2 tests/api/test_api_schemathesis.py $(ARGS)
+	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 
 faults: $(VENV)/installed-dev
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
 
 # Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)
-	$(BIN)/python -m pytest -n 2 tests/browser $(ARGS)
+	$(PYTEST) tests/browser $(ARGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m bench

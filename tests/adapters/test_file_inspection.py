@@ -12,6 +12,7 @@ import pytest
 
 from dunwell.errors import UnsupportedMediaType
 from dunwell.files.inspection import Inspector
+from tests.support.children import end_children
 from tests.support.files import a_pdf, a_png_bomb, an_image
 
 
@@ -20,6 +21,12 @@ async def inspector() -> AsyncIterator[Inspector]:
     inspector = Inspector(1)
     yield inspector
     await inspector.close()
+
+
+@pytest.fixture(autouse=True)
+async def alone() -> None:
+    """No child of other tests is left; theirs start again when they are needed."""
+    await end_children()
 
 
 def _children() -> list[psutil.Process]:

@@ -9,6 +9,7 @@ import pytest
 
 from dunwell.messages.letters.press import Press, Unprintable
 from dunwell.messages.letters.sheet import Picture, write_sheet
+from tests.support.children import end_children
 from tests.support.letters import a_letter
 
 _SHEET = write_sheet(a_letter().sheet)
@@ -19,6 +20,12 @@ async def press() -> AsyncIterator[Press]:
     press = Press(1)
     yield press
     await press.close()
+
+
+@pytest.fixture(autouse=True)
+async def alone() -> None:
+    """No child of other tests is left; theirs start again when they are needed."""
+    await end_children()
 
 
 def _children() -> list[psutil.Process]:

@@ -21,7 +21,7 @@ Client = AsyncTestClient[Litestar]
 
 @pytest.fixture
 async def client(resources: Resources) -> AsyncIterator[Client]:
-    app = Litestar(list(outbox_routes(resources)), openapi_config=None)
+    app = Litestar(list(outbox_routes(resources)), openapi_config=None, logging_config=None)
     async with AsyncTestClient(app) as client:
         yield client
 

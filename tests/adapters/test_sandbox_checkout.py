@@ -23,7 +23,9 @@ _ROW = "SELECT state, notices_due, notice_at, decided_at FROM sandbox_checkouts"
 
 @pytest.fixture
 async def client(resources: Resources) -> AsyncIterator[Client]:
-    app = Litestar(list(sandbox_provider_routes(resources)), openapi_config=None)
+    app = Litestar(
+        list(sandbox_provider_routes(resources)), openapi_config=None, logging_config=None
+    )
     transport = httpx.ASGITransport(cast(Any, app))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
         yield client

@@ -16,6 +16,8 @@ _PROGRAM = Path(
 )
 _PATIENCE_SECONDS = 60
 _SEARCHED = "nu.validator.servlet"
+# It runs for minutes: to compile it well takes more than that gives back. Its schemas nest deeply.
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ async def an_html_checker() -> AsyncIterator[HtmlChecker]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = await asyncio.create_subprocess_exec(
-        "java", f"-D{_SEARCHED}.bind-address=127.0.0.1", "-cp", str(_PROGRAM),
+        "java", *_SHORT_LIVED, f"-D{_SEARCHED}.bind-address=127.0.0.1", "-cp", str(_PROGRAM),
         f"{_SEARCHED}.Main", str(port),
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip

@@ -51,7 +51,19 @@ _FOCUSED = """() => {
   if (!e || e === document.body) return null;
   const style = getComputedStyle(e), box = e.getBoundingClientRect();
   const seen = box.bottom > 0 && box.top < innerHeight;
-  const lined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  const rgba = text => [...text.matchAll(/[\\d.]+/g)].map(found => Number(found[0]));
+  const straighten = part => part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4;
+  const light = ([red, green, blue]) =>
+    0.2126 * straighten(red) + 0.7152 * straighten(green) + 0.0722 * straighten(blue);
+  let ground = [255, 255, 255];
+  for (let around = e.parentElement; around; around = around.parentElement) {
+    const colour = rgba(getComputedStyle(around).backgroundColor);
+    if (colour[3] !== 0) { ground = colour; break; }
+  }
+  const line = rgba(style.outlineColor);
+  const [dark, bright] = [light(line), light(ground)].sort((one, other) => one - other);
+  const differs = line[3] !== 0 && (bright + 0.05) / (dark + 0.05) >= 3;
+  const lined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 && differs;
   const again = e.dataset.focused === 'yes';
   e.dataset.focused = 'yes';
   return {name: e.outerHTML.slice(0, 100), clear: lined && seen, again};
@@ -92,10 +104,10 @@ async def list_unclear_focus(page: Page) -> list[str]:
     return unclear if reached else ["nothing can be reached"]
 
 
-async def find_first_action(page: Page) -> int:
-    """How far down the page's first thing to do ends, in pixels; 0: it has none."""
+async def find_first_action(page: Page) -> int | None:
+    """How far down the page's main action ends, in pixels; None: it has none."""
     bottom: int | None = await page.evaluate(_FIRST)
-    return bottom or 0
+    return bottom
 
 
 async def list_edgeless(page: Page) -> Any:

@@ -66,12 +66,13 @@ async def test_what_lies_over_a_text_is_found(visit: Visit) -> None:
     assert any("money" in each for each in await list_covered(visit.page))
 
 
-async def test_a_focus_that_does_not_show_is_found(visit: Visit) -> None:
+@pytest.mark.parametrize("outline", ["none", "3px solid transparent", "3px solid #ddd"])
+async def test_a_focus_that_does_not_show_is_found(visit: Visit, outline: str) -> None:
     await STATES["code"](visit)
     assert await list_unclear_focus(visit.page) == []
     await visit.page.reload()
 
-    await visit.page.evaluate("document.querySelector('#code').style.outline = 'none'")
+    await visit.page.evaluate(f"document.querySelector('#code').style.outline = '{outline}'")
 
     assert ['id="code"' in each for each in await list_unclear_focus(visit.page)] == [True]
 
@@ -87,10 +88,12 @@ async def test_an_edge_that_is_missing_is_found(visit: Visit) -> None:
 
 async def test_a_first_action_that_is_far_down_and_a_heavy_page_are_found(visit: Visit) -> None:
     await STATES["code"](visit)
-    light, near = await weigh(visit.page), await find_first_action(visit.page)
+    light, near = await weigh(visit.page), await find_first_action(visit.page) or 999
     source = await visit.read_source()
 
     await visit.page.evaluate("document.querySelector('h1').style.marginTop = '999px'")
 
     assert len(source.encode()) < light < 15_000
-    assert near < 844 < await find_first_action(visit.page)
+    assert near < 844 < (await find_first_action(visit.page) or 0)
+    await visit.page.evaluate("document.querySelector('.primary').remove()")
+    assert await find_first_action(visit.page) is None

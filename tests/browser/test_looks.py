@@ -11,14 +11,20 @@ from playwright.async_api import Browser
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
-from dunwell.merchants.configuration import Brand, LandingPage
-from tests.browser.judges import FITTING, keep_screenshot, list_violations, measure
-from tests.browser.site import CONFIGURATION, a_site
+from dunwell.merchants.configuration import Brand, Contact, LandingPage
+from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
+from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, a_site
+from tests.browser.visit import a_visit
 from tests.support.api_server import a_server
 from tests.support.landing import Doorstep
 from tests.support.merchants import CONFIGURATION as BY_TRANSFER
 from tests.support.payments import a_till
 
+_RENAME = "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1"
+_WITH_SUMS = [
+    "/claim", "/claim/pay", "/claim/pay/method", "/claim/pay/transfer", "/claim/options",
+    "/claim/plan", "/claim/plan/check?offer=12", "/claim/later", "/claim/help", "/claim/dispute",
+]  # fmt: skip
 _HEBREW = """
 msgid ""
 msgstr "Content-Type: text/plain; charset=utf-8\\nLanguage: he\\n"
@@ -69,6 +75,29 @@ async def test_without_a_provider_the_account_stands_in_the_button_s_place(
         await page.close()
 
     assert (measured, found) == (FITTING, [])
+
+
+async def test_long_names_addresses_and_millions_fit(
+    chromium: Browser, resources: Resources, clock: MovableClock
+) -> None:
+    long = msgspec.structs.replace(
+        OFFERING_ALL,
+        contact=Contact(
+            email="forderungsmanagement@stadtwerke-neubrandenburg.example", phone="+49 40 1234560"
+        ),
+    )
+    claim = {**CLAIM, "items": [{**CLAIM["items"][0], "value": "123456788"}]}
+    async with a_site(resources, clock, long, claim) as site:
+        await site.till.house.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
+        async with a_visit(chromium, site, width=320) as visit:
+            await visit.page.goto(f"{site.origin}/q")
+            await visit.page.locator("#code").fill(await site.give_code())
+            await follow(visit.page.locator("main button"))
+            for path in _WITH_SUMS:
+                await visit.page.goto(site.origin + path)
+                measured = await measure(visit.page)
+                await keep_screenshot(visit.page, f"long{path.replace('/', '-')}")
+                assert (path, measured) == (path, FITTING)
 
 
 async def test_right_to_left_does_not_break(

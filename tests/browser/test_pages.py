@@ -1,5 +1,7 @@
 """Every page and state: accessible, light, within its width, and kept as a picture to look at."""
 
+from urllib.parse import urlsplit
+
 import pytest
 from playwright.async_api import Page
 
@@ -34,6 +36,16 @@ _FORCED = [
     "preferences", "preferences-no-way-left", "preferences-address-wrong", "preferences-code",
     "preferences-changed",
 ]  # fmt: skip
+# They tell, or offer several ways on, of which none is the main one.
+_WITHOUT_ACTION = {
+    "absent", "claim-archived", "claim-overpaid", "claim-paid-with-documents", "claim-withdrawn",
+    "code-locked", "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
+    "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
+    "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
+    "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
+    "options-none", "preferences", "preferences-changed", "preferences-no-way-left",
+    "preferences-sure", "stale", "timed-out", "too-large", "transfer-sent",
+}  # fmt: skip
 
 
 def test_every_address_is_seen_in_some_state() -> None:
@@ -41,7 +53,7 @@ def test_every_address_is_seen_in_some_state() -> None:
 
     assert set(SHOWN_AT) | WITHOUT_A_PAGE == {*ROUTES, "elsewhere"}
     assert sorted(seen) == sorted(STATES)
-    assert set(_FORCED) <= set(STATES)
+    assert _WITHOUT_ACTION.union(_FORCED) <= set(STATES)
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -56,6 +68,7 @@ async def test_a_page_is_valid_accessible_light_clear_and_fits(
     await _judge_what_is_seen(visit.page, name)
     await _judge_with_the_keyboard(visit.page)
     await _judge_in_forced_colours(visit.page, name)
+    await _judge_in_english(visit, html_checker)
 
 
 async def _judge_what_was_sent(visit: Visit, html_checker: HtmlChecker) -> None:
@@ -70,9 +83,11 @@ async def _judge_what_is_seen(page: Page, name: str) -> None:
         await page.set_viewport_size({"width": width, "height": 844})
         assert await measure(page) == FITTING
         assert await list_covered(page) == []
+    bottom = await find_first_action(page)
+    assert (bottom is None) == (name in _WITHOUT_ACTION)
     is_error = (await page.title()).startswith("Fehler:")
     if not is_error:
-        assert await find_first_action(page) <= 844
+        assert (bottom or 0) <= 844
     assert await list_violations(page) == []
     await keep_screenshot(page, name)
 
@@ -88,6 +103,23 @@ async def _judge_in_forced_colours(page: Page, name: str) -> None:
     if name in _FORCED:
         assert await list_violations(page) == []
         await keep_screenshot(page, f"{name}-forced-colours")
+
+
+async def _judge_in_english(visit: Visit, html_checker: HtmlChecker) -> None:
+    """Where the page's address alone leads to it."""
+    page = visit.page
+    if visit.document is None or visit.document.request.method != "GET":
+        return
+    await page.emulate_media(forced_colors="none")
+    address = urlsplit(page.url)
+    await page.goto(address._replace(query=f"{address.query}&lang=en", fragment="").geturl())
+    assert await page.evaluate("document.documentElement.lang") == "en"
+    assert await html_checker.list_faults(await visit.read_source()) == []
+    for width in (320, 390):
+        await page.set_viewport_size({"width": width, "height": 844})
+        assert await measure(page) == FITTING
+        assert await list_covered(page) == []
+    assert await list_violations(page) == []
 
 
 @pytest.mark.parametrize("language", ["de", "en"])

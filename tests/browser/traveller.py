@@ -36,12 +36,15 @@ class Way:
         return f"{self.language}-{self.width}{'' if self.scripts else '-without-scripts'}"
 
 
-_GERMAN, _ENGLISH = Way("de", 390, scripts=True), Way("en", 390, scripts=False)
+_WAYS = [
+    Way("de", 390, scripts=True), Way("en", 390, scripts=False),
+    Way("de", 320, scripts=False), Way("en", 1280, scripts=True),
+]  # fmt: skip
 _MORE = [Way("de", 1280, scripts=False), Way("en", 320, scripts=True)]
-# Both languages, with scripts and without.
-in_two_ways = pytest.mark.parametrize("way", [_GERMAN, _ENGLISH], ids=lambda way: way.name)
-# Each language with scripts and without, at every width.
-in_all_ways = pytest.mark.parametrize("way", [_GERMAN, _ENGLISH, *_MORE], ids=lambda way: way.name)
+# At every width, each language with scripts and without.
+in_four_ways = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
+# And each language at every width.
+in_all_ways = pytest.mark.parametrize("way", [*_WAYS, *_MORE], ids=lambda way: way.name)
 
 
 @dataclass

@@ -26,7 +26,7 @@ async def test_a_due_contact_is_sent_once_and_the_wait_begins(
     await house.run()
     [message] = house.channels[0].sent
     assert (message.recipient, message.subject) == ("erika@example.org", "Erinnerung INV-1001")
-    assert message.body_text.startswith("Guten Tag Erika Mustermann,")
+    assert message.body_text.startswith("Nordwind\n\nGuten Tag Erika Mustermann,")
     claim = await house.read(claim_id)
     assert claim.status is Status.IN_PROCESS
     assert claim.next_step_at == clock.now() + timedelta(days=7)

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.errors import NotFound
 from dunwell.kit.db import DatabaseAway
-from tests.support.database import BUSY, PID, Opener
+from tests.support.database import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(60)"
 
@@ -110,7 +110,7 @@ async def test_a_connection_being_made_is_no_place_lost(open_own: Opener) -> Non
     with pytest.raises(asyncio.CancelledError):
         await opening
     assert await own.ask("SELECT 1") == 1
-    assert len(await own.list_pids()) == 1
+    await own.wait_for(PRESENT, 1)
 
 
 async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) -> None:

@@ -21,6 +21,7 @@ from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.create_credential import create_credential
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.workflows.versions import Version
+from tests.support.children import INSPECTOR
 from tests.support.claims import a_claim
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
@@ -107,7 +108,7 @@ async def an_api(
 ) -> AsyncIterator[Api]:
     """Nordwind and Hansen with a published process each. given: what a_house takes."""
     channels = [ScriptedChannel()]
-    app = build_app(resources, channels, extra_routes)
+    app = build_app(resources, channels, extra_routes, INSPECTOR)
     nordwind = await a_house(resources, clock, channels=channels, **given)
     hansen = await a_house(resources, clock, a_definition(), key="hansen")
     version = await nordwind.publish(a_definition())

@@ -7,13 +7,13 @@ from uuid import UUID
 import msgspec
 
 from dunwell.files.accept_upload import accept_upload
-from dunwell.files.inspection import Inspector
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.upload import NewUpload
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel, ChannelSetup
+from tests.support.children import INSPECTOR
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION
@@ -61,11 +61,10 @@ async def a_house_with_channels(
 async def upload(house: House, name: str, content: bytes) -> UUID:
     """The ticket of a file the merchant handed in."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
-    storage, inspector = Storage.open(resources.settings.files_url), Inspector(1)
+    storage = Storage.open(resources.settings.files_url)
     ticket_id = resources.ids.new(resources.clock.now())
     new = NewUpload(name, "file", content)
-    prepared = await prepare_upload(storage, inspector, merchant_id, ticket_id, new)
-    await inspector.close()
+    prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, new)
     async with house.work() as work:
         return await accept_upload(work, prepared)
 

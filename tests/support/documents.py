@@ -3,12 +3,12 @@
 import re
 from uuid import UUID
 
-from dunwell.files.inspection import Inspector
 from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.store import save_upload
 from dunwell.files.store_attachments import save_attachment
 from dunwell.files.upload import NewUpload
+from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import House
 
@@ -18,12 +18,11 @@ async def attach(
 ) -> UUID:
     """The attachment's id."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
-    inspector, now = Inspector(size=1), house.clock.now()
+    now = house.clock.now()
     ticket_id, attachment_id = resources.ids.new(now), resources.ids.new(now)
     upload = NewUpload(name, "file", content or a_pdf())
     storage = Storage.open(resources.settings.files_url)
-    prepared = await prepare_upload(storage, inspector, merchant_id, ticket_id, upload)
-    await inspector.close()
+    prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, upload)
     async with house.work() as work:
         await save_upload(work.tx, prepared, now, now)
         await save_attachment(work.tx, (merchant_id, claim_id), attachment_id, ticket_id, now)

@@ -20,6 +20,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from tests.support.api import ORIGIN, Client, a_client
+from tests.support.children import INSPECTOR
 from tests.support.claims import a_claim
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.disputes import dispute, give_evidence
@@ -152,7 +153,7 @@ async def a_world(
 ) -> World:
     """Sandbox merchants with scenarios, which became workflows if they are switched."""
     channels = [ScriptedChannel()]
-    app = build_app(resources, channels)
+    app = build_app(resources, channels, inspector=INSPECTOR)
     for close in app.on_shutdown:
         closing.push_async_callback(cast(Any, close))
     transport = httpx.ASGITransport(cast(Any, app))

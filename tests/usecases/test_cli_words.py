@@ -35,7 +35,7 @@ def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[st
 
 
 def test_help_lists_every_word(dunwell: CommandLine) -> None:
-    done = dunwell.run("--help")
+    done = dunwell.run_anew("--help")
     words = ["up", "web", "worker", "migrate", "apply", "workflow", "rules", "scenario"]
     words += [
         "switch",

@@ -52,7 +52,7 @@ async def show(house: House, workshop: Workshop, wanted: Wanted) -> MessagePrevi
 async def test_an_email_is_shown_for_a_made_up_claim(house: House, workshop: Workshop) -> None:
     preview = await show(house, workshop, Wanted("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
-    assert preview.text.startswith("Erika Mustermann: 104,90\u00a0€ an ")
+    assert preview.text.startswith("Nordwind\n\nErika Mustermann: 104,90\u00a0€ an ")
     assert TOKEN_MASK in preview.text
     assert preview.html is not None
     assert "104,90\u00a0€" in preview.html

@@ -10,10 +10,11 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
+
+from dunwell.api.reference.layouts import load_template
 
 INDEX_PATH = "/docs/guides"
 GUIDES_STYLE_PATH = "/docs/guides.css"
@@ -67,14 +68,7 @@ def _rank(guide: Guide) -> tuple[int, str]:
 
 
 def _render_page(template: str, **given: Any) -> str:
-    environment = Environment(
-        loader=PackageLoader("dunwell.api.reference", "templates"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(
+    return load_template(template).render(
         **given, index_path=INDEX_PATH, guides_style_path=GUIDES_STYLE_PATH, mark_safe=Markup
     )
 

@@ -5,10 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markdown_it import MarkdownIt
-from markupsafe import Markup
-
 from dunwell.api.catalogue import OPERATIONS, TAGS
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.fault_codes import FAULT_CODES
@@ -16,12 +12,11 @@ from dunwell.api.operation import Operation
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.failure_examples import show_failure
 from dunwell.api.reference.fields import Field, describe_kind, list_fields
+from dunwell.api.reference.layouts import load_template
 from dunwell.api.reference.refusals import list_kinds
 from dunwell.api.reference.samples import render_curl, render_json
 
 STYLE_PATH = "/docs/style.css"
-
-_markdown = MarkdownIt("commonmark", {"html": False})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +39,9 @@ class Chapter:
 
 
 def render_page(public_url: str) -> str:
-    environment = Environment(
-        loader=PackageLoader("dunwell.api.reference", "templates"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["markdown"] = lambda text: Markup(_markdown.render(text))  # noqa: S704
-    environment.filters["phrase"] = lambda text: Markup(_markdown.renderInline(text))  # noqa: S704
     document = build_document()
     named = document["components"]["schemas"]
-    return environment.get_template("docs.html").render(
+    return load_template("docs.html").render(
         base_url=f"{public_url}/api",
         style_path=STYLE_PATH,
         introduction=document["info"]["description"],

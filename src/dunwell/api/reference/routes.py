@@ -1,5 +1,7 @@
 """Serves the OpenAPI document, the reference page and the guides: finished at the start."""
 
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
@@ -39,7 +41,7 @@ def encode_document() -> bytes:
 
 
 def build_reference_routes(public_url: str) -> list[HTTPRouteHandler]:
-    document = Answer(200, encode_document(), content_type=b"application/json")
+    document = _answer_document()
 
     @get("/api/openapi.json", name="openapi")
     async def show_document() -> ASGIApp:
@@ -49,19 +51,35 @@ def build_reference_routes(public_url: str) -> list[HTTPRouteHandler]:
     async def show_the_way() -> ASGIApp:
         return Answer(303, b"", ((b"location", b"/docs"),), content_type=b"text/plain")
 
-    guides = list_guides()
-    pages = {
-        "/docs": render_page(public_url),
-        INDEX_PATH: render_index(guides, STYLE_PATH),
-        **{each.path: render_guide(each, guides, STYLE_PATH) for each in guides},
-    }
     return [
         show_document,
         show_the_way,
-        *(_serve_file(path, text.encode(), _HTML) for path, text in pages.items()),
+        _serve_file("/docs", _render_reference(public_url), _HTML),
+        *(_serve_file(path, page, _HTML) for path, page in _render_guides().items()),
         _serve_file(STYLE_PATH, _read("docs.css"), _CSS),
         _serve_file(GUIDES_STYLE_PATH, _read("guides.css"), _CSS),
     ]
+
+
+# What an installation's settings do not change is rendered once in a process, however many
+# applications are built in it.
+@cache
+def _answer_document() -> Answer:
+    return Answer(200, encode_document(), content_type=b"application/json")
+
+
+@lru_cache(maxsize=8)
+def _render_reference(public_url: str) -> bytes:
+    return render_page(public_url).encode()
+
+
+@cache
+def _render_guides() -> Mapping[str, bytes]:
+    """By their addresses, the index among them."""
+    guides = list_guides()
+    pages = {each.path: render_guide(each, guides, STYLE_PATH) for each in guides}
+    pages[INDEX_PATH] = render_index(guides, STYLE_PATH)
+    return {path: page.encode() for path, page in pages.items()}
 
 
 def _read(name: str) -> bytes:

@@ -35,7 +35,7 @@ _SENT: dict[str, Any] = {
     "language": "en",
     "subject": "Reminder INV-2026-0815",
     "text": (
-        "Dear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "Nordwind\n\nDear Erika Mustermann,\n\nplease pay €102.40:\n"
         "https://claims.example.com/q/__masked__link_token__\n\n--\nThis message is from:\n"
         "Nordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\nE-mail: hilfe@nordwind.example\n"
         "Phone: +49 40 1234560\n"

@@ -1,0 +1,9 @@
+"""Reads the modules of all commands, so that copies of the process that did need not."""
+
+import pkgutil
+from importlib import import_module
+
+import dunwell.cli
+
+for _found in pkgutil.iter_modules(dunwell.cli.__path__):
+    import_module(f"dunwell.cli.{_found.name}")
