@@ -26,6 +26,9 @@ async def press() -> AsyncIterator[Press]:
 async def alone() -> None:
     """No child of other tests is left; theirs start again when they are needed."""
     await end_children()
+    for child in _children():
+        child.kill()
+        child.wait()
 
 
 def _children() -> list[psutil.Process]:

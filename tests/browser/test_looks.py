@@ -82,6 +82,7 @@ async def test_long_names_addresses_and_millions_fit(
 ) -> None:
     long = msgspec.structs.replace(
         OFFERING_ALL,
+        brand=Brand(color="#0b5d57"),
         contact=Contact(
             email="forderungsmanagement@stadtwerke-neubrandenburg.example", phone="+49 40 1234560"
         ),

@@ -18,6 +18,7 @@ from dunwell.files.upload import NewUpload
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.worker.housekeeping import Housekeeping
+from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.merchants import a_merchant
 
@@ -78,7 +79,7 @@ async def merchant_id(resources: Resources, clock: MovableClock) -> int:
 
 @pytest.fixture
 def inspector() -> Inspector:
-    return Inspector()
+    return INSPECTOR
 
 
 async def _keep(

@@ -20,6 +20,7 @@ from dunwell.landing.wording import Language
 from dunwell.messages.formatting import render_line
 
 TEMPLATES = Path(__file__).parent / "templates"
+_find_unsafe = re.compile(r"""[&<>'"]""").search
 _INCLUDED = re.compile(r'\{% include "(?P<name>\w+\.html)" %\}\n?')
 
 
@@ -92,5 +93,6 @@ class _WholeTemplates(FileSystemLoader):
         return self.get_source(environment, name)[0].removesuffix("\n")
 
 
-def _escape(value: Any) -> Markup:
-    return value if type(value) is Markup else escape(value)
+def _escape(value: Any) -> str:
+    is_safe = type(value) is Markup or (type(value) is str and _find_unsafe(value) is None)
+    return value if is_safe else escape(value)

@@ -58,12 +58,13 @@ def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[
 
 def list_offered_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> list[PlanTerms]:
     """At most four, the fewest rates first."""
-    plans = modalities.plan
-    if plans is None or facts.outstanding_cents <= 0:
-        return []
-    return _spread(
-        _list_fitting(modalities, facts, plans.counts or _USUAL_COUNTS, today), _MOST_PLANS
-    )
+    return pick_offered(list_plans(modalities, facts, today), modalities)
+
+
+def pick_offered(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
+    """Of every plan within the bounds, those that are shown."""
+    counts = (modalities.plan and modalities.plan.counts) or _USUAL_COUNTS
+    return _spread([each for each in plans if each.count in counts], _MOST_PLANS)
 
 
 def list_offered_deferments(

@@ -23,7 +23,7 @@ from dunwell.landing.session import Level
 from dunwell.landing.shown_plans import describe_plan
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
-from dunwell.modalities.offers import Offer, count_rate, list_offered_plans, list_plans
+from dunwell.modalities.offers import Offer, count_rate, list_plans, pick_offered
 from dunwell.modalities.progress import GRACE
 
 _PLACE = "plan"
@@ -88,7 +88,7 @@ def _answer_form(
         return desk.redirect(frame, elsewhere)
     offers = [
         describe_plan(_make_offer(each, ground), opened.facts.currency, frame.language)
-        for each in list_offered_plans(ground.modalities, ground.facts, ground.today)
+        for each in pick_offered(plans, ground.modalities)
     ]
     refused = chosen if isinstance(chosen, list) else []
     least_cents = min(count_rate(each, ground.facts) for each in plans)
