@@ -15,7 +15,7 @@ async def pay_on_page(link: str, reference: str) -> None:
             await browser.press("Show my claim")
             _note(reference, browser)
             await browser.press("Pay now")
-            await browser.press("Go on to")
+            await browser.press("Continue to")
             _note(reference, browser)
             await browser.press("Pay")
             _note(reference, browser)
