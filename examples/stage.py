@@ -28,7 +28,10 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        own = {"DUNWELL_DATA_DIR": str(self.data_dir), "DUNWELL_PUBLIC_URL": self.origin}
+        own = {
+            "DUNWELL_DATA_DIR": str(self.data_dir), "DUNWELL_PUBLIC_URL": self.origin,
+            "DUNWELL_CONTACT_PHONE": "+49 30 23125 010",
+        }  # fmt: skip
         return os.environ | own
 
 

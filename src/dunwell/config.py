@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import ipaddress
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -17,8 +18,11 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+import phonenumbers
+
 _PREFIX = "DUNWELL_"
 _SECRET_KEY_BYTES = 32
+_PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
 class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
@@ -49,6 +53,8 @@ class Settings:
     # their answers. None: not announced.
     scenarios_deprecated_on: date | None = None
     scenarios_retired_on: date | None = None
+    # Who reads a debtor's page that knows of no creditor can call there. None: nobody is named.
+    contact_phone: str | None = None
 
     @property
     def is_development(self) -> bool:
@@ -75,6 +81,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         log_level=reader.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info"),
         scenarios_deprecated_on=reader.day("SCENARIOS_DEPRECATED_ON"),
         scenarios_retired_on=reader.day("SCENARIOS_RETIRED_ON"),
+        contact_phone=reader.phone("CONTACT_PHONE"),
     )
     faults = [
         *reader.faults,
@@ -202,6 +209,15 @@ def _split(url: str) -> SplitResult:
         return urlsplit("")
 
 
+def _is_international(number: str) -> bool:
+    if not _PHONE.fullmatch(number):
+        return False
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(number))
+    except phonenumbers.NumberParseException:
+        return False
+
+
 def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
@@ -259,6 +275,16 @@ class _Reader:
             if day.isoformat() == value:
                 return day
         self.faults.append(f"{_PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
+        return None
+
+    def phone(self, name: str) -> str | None:
+        value = self.optional(name)
+        if value is None or _is_international(value):
+            return value
+        self.faults.append(
+            f"{_PREFIX}{name}: {value!r} is no phone number with its country; write it like "
+            "+49 40 1234560."
+        )
         return None
 
     def secret_key(self, profile: str, data_dir: Path) -> bytes:

@@ -43,6 +43,7 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
         "Mahngebühr Mahnung Für die Mahnung, weil der Betrag bei Fälligkeit nicht bezahlt war."
         " Vom 24. Februar 2026. 2,50 €" in text
     )
+    assert "24.\u00a0Februar\u00a02026" in page.text
     assert "Inkassokosten Kosten Für das Einziehen des Betrags" in text
     assert "Noch zu zahlen 153,90 €" in text
     assert "Mustermann" not in text
@@ -139,7 +140,7 @@ async def test_a_held_claim_says_so_and_can_be_paid(
 
     page = await doorstep.browser.get("/claim")
 
-    assert said in page.text
+    assert said in _read_text(page.text)
     assert 'href="/claim/pay"' in page.text
 
 

@@ -13,6 +13,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import DisputeReason, Disputes, PartialPayments
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
+from tests.support.documents import read_text
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.objections import disputes, enter, files, look, told
@@ -67,7 +68,7 @@ async def test_a_merchants_reasons_are_its_own_and_none_it_hides(
     assert hidden.status_code == 404
     assert event["message"] == "Falsche Größe"
     # Monday and three business days.
-    assert "March 5, 2026" in sent.text
+    assert "March 5, 2026" in read_text(sent.text)
 
 
 async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep) -> None:

@@ -79,7 +79,7 @@ async def test_a_merchant_sets_how_long_a_break_is(
         await enter(doorstep)
         page = await doorstep.browser.get(f"{_HELP}?lang=en")
 
-    assert "Pause until March 9, 2026" in page.text
+    assert "Pause until March 9, 2026" in read_text(page.text)
 
 
 async def test_without_breaks_there_is_advice_alone(

@@ -1,5 +1,6 @@
 """A new link on request: sent to the address on file, and nobody is told whether it was."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -9,7 +10,7 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.landing.send_asked_links import ONE_WITHIN
 from tests.support.landing import Browser, Doorstep
 from tests.support.statements import a_counted_database
 from tests.support.ways import (
@@ -160,11 +161,52 @@ async def test_a_claim_gets_five_links_an_hour_whoever_asks(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     for number in range(7):
-        clock.advance(REPEATED_WITHIN)
+        clock.advance(ONE_WITHIN)
         page = await _ask(doorstep.visitor(f"203.0.113.{number}"))
         assert page.url.path == "/q/new-link/sent"
-    assert await send_links(doorstep) == 7
+        assert await send_links(doorstep) == 1
     assert len(await list_notices(doorstep)) == 5
+
+
+@pytest.mark.parametrize("contact", ["erika@example.org", "0171 1234567"])
+@pytest.mark.parametrize(("seconds", "sent"), [(0, 1), (-1, 1), (300, 2), (299, 1)])
+async def test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link(
+    doorstep: Doorstep, clock: MovableClock, contact: str, seconds: int, sent: int
+) -> None:
+    """-1: before anybody has looked at the first."""
+    pages = [await _ask(doorstep.browser)]
+    if seconds >= 0:
+        await send_links(doorstep)
+        clock.advance(timedelta(seconds=seconds))
+    pages.append(await _ask(doorstep.visitor("203.0.113.1"), contact=contact))
+    await send_links(doorstep)
+
+    assert {(page.status_code, page.text) for page in pages} == {(200, pages[0].text)}
+    assert len(await list_notices(doorstep)) == sent
+    assert await _count_waiting(doorstep) == 0
+
+
+async def test_two_workers_at_once_send_one_link(doorstep: Doorstep) -> None:
+    for number in range(4):
+        await _ask(doorstep.visitor(f"203.0.113.{number}"))
+
+    await asyncio.gather(*(send_links(doorstep) for _ in range(4)))
+
+    assert len(await list_notices(doorstep)) == 1
+    assert await _count_waiting(doorstep) == 0
+
+
+async def test_after_one_that_did_not_arrive_another_one_is_sent(doorstep: Doorstep) -> None:
+    await _ask(doorstep.browser)
+    await send_links(doorstep)
+    await doorstep.till.house.rows(
+        "UPDATE debtor_notices SET state = 'FAILED', due_at = NULL, settled_at = created_at"
+        " WHERE merchant_id = $1"
+    )
+    await _ask(doorstep.browser)
+    await send_links(doorstep)
+
+    assert len(await list_notices(doorstep)) == 2
 
 
 async def test_links_asked_for_raise_no_alarm(

@@ -1,43 +1,14 @@
 """What goes wrong is a page too: what happened, what to do, never a fault's own words."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import Any, cast
-
-import httpx
 import pytest
-from litestar import Litestar
 
 from dunwell.kit.db import DatabaseAway
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES, build_landing_routes
-from tests.support.landing import ORIGIN, OWN_FORM, Doorstep
+from dunwell.landing.face import ROUTES
+from tests.support.broken_database import pages_over
+from tests.support.landing import OWN_FORM, Doorstep
 
 _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
-
-
-class BrokenDatabase:
-    """Raises the same whenever it is asked for a connection."""
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Any]:
-        raise self._error
-        yield
-
-    transaction = connection
-
-
-@asynccontextmanager
-async def _pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
-    broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
-    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None, logging_config=None)
-    transport = httpx.ASGITransport(cast("Any", app))
-    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
-        yield http
 
 
 @pytest.mark.parametrize(
@@ -102,7 +73,7 @@ async def test_a_form_that_is_none_is_a_page(
 
 @pytest.mark.parametrize("path", ["/q/abc", "/claim"])
 async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str) -> None:
-    async with _pages_over(resources, DatabaseAway("away")) as http:
+    async with pages_over(resources, DatabaseAway("away")) as http:
         page = await http.get(path, headers={"Cookie": f"dunwell={'A' * 43}"})
 
     assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
@@ -112,7 +83,7 @@ async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str
 async def test_a_fault_of_ours_names_a_number_and_nothing_else(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with _pages_over(resources, RuntimeError("SELECT secret")) as http:
+    async with pages_over(resources, RuntimeError("SELECT secret")) as http:
         page = await http.get("/q/a-token-nobody-may-log")
 
     logged = capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from tests.support.landing import Browser, Doorstep, read_hidden
+from tests.support.landing import Doorstep, read_hidden
 from tests.support.ways import a_guarded_doorstep, levels, read_sent_code
 
 _FACT = "/claim/verify/documents"
@@ -27,9 +27,9 @@ async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_page_asked
 ) -> None:
     path, fields = await _fill(doorstep, way)
     place = path.removesuffix("/letter").removesuffix("/code").replace("/verify", "")
-    phone = _copy(doorstep)
+    phone = doorstep.copy_browser()
 
-    first = await _copy(doorstep).post(path, **fields)
+    first = await doorstep.copy_browser().post(path, **fields)
     second = await phone.post(path, **fields)
 
     assert [each.status_code for each in (first, second)] == [303, 303]
@@ -45,7 +45,7 @@ async def test_clicks_at_the_same_time_do_too(doorstep: Doorstep, way: str) -> N
     path, fields = await _fill(doorstep, way)
 
     answers: list[httpx.Response] = await asyncio.gather(
-        *(_copy(doorstep).post(path, **fields) for _ in range(4))
+        *(doorstep.copy_browser().post(path, **fields) for _ in range(4))
     )
 
     assert {each.status_code for each in answers} == {303}
@@ -71,7 +71,7 @@ async def test_the_new_cookie_may_be_there_before_the_second_click(
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
 async def test_the_old_cookie_without_the_proof_opens_nothing(doorstep: Doorstep, way: str) -> None:
     path, fields = await _fill(doorstep, way)
-    thief = _copy(doorstep)
+    thief = doorstep.copy_browser()
     await doorstep.browser.post(path, **fields)
     proof = next(name for name in fields if name != "token")
 
@@ -108,7 +108,7 @@ async def test_a_claims_code_lets_no_other_session_in_by_its_old_cookie(
 
 async def test_nothing_comes_back_once_the_session_was_ended(doorstep: Doorstep) -> None:
     path, fields = await _fill(doorstep, "FACT")
-    phone = _copy(doorstep)
+    phone = doorstep.copy_browser()
     await doorstep.browser.post(path, **fields)
     await doorstep.browser.get("/claim")
     await doorstep.browser.submit("/claim/end")
@@ -121,7 +121,7 @@ async def test_nothing_comes_back_once_the_session_was_ended(doorstep: Doorstep)
 
 async def test_wrong_facts_by_an_old_cookie_count_as_tries(doorstep: Doorstep) -> None:
     path, fields = await _fill(doorstep, "FACT")
-    phone = _copy(doorstep)
+    phone = doorstep.copy_browser()
     await doorstep.browser.post(path, **fields)
     for _ in range(5):
         await phone.post(path, **fields | {"fact": "99999"})
@@ -143,10 +143,3 @@ async def _fill(doorstep: Doorstep, way: str) -> tuple[str, dict[str, str]]:
         path = _FACT if way == "FACT" else f"{_FACT}/letter"
         typed = {"fact": "20095"} if way == "FACT" else {"code": await doorstep.give_code()}
     return path, read_hidden(page.text, path) | typed
-
-
-def _copy(doorstep: Doorstep) -> Browser:
-    """The same browser at this moment: its cookie, and what it does not hear of later."""
-    copy = doorstep.visitor("192.0.2.1")
-    copy.http.cookies = httpx.Cookies(doorstep.browser.http.cookies)
-    return copy

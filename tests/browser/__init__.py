@@ -1,0 +1,5 @@
+"""What the tests ask of pages in modules beside them is told as fully as in their own."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.browser.traveller", "tests.browser.visit")

@@ -34,7 +34,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/plan": "plan plan-schedule",
     "/claim/plan/check": "plan-errors plan-check plan-check-at-once plan-changed",
     "/claim/later": "later",
-    "/claim/later/check": "later-no-day later-check",
+    "/claim/later/check": "later-no-day later-lost-day later-out-of-range later-check",
     "/claim/modality/{modality_id:str}": (
         "plan-requested plan-agreed plan-rejected plan-withdrawn plan-broken later-agreed"
     ),
@@ -42,7 +42,8 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/help": "help help-paused help-refused help-by-link",
     "/claim/dispute": "dispute dispute-by-link",
     "/claim/dispute/{reason:str}": (
-        "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults"
+        "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
+        "dispute-fault dispute-empty dispute-refused"
     ),
     "/claim/disputes/{dispute_id:str}": (
         "dispute-sent dispute-withdrawn dispute-accepted dispute-accepted-open dispute-rejected"
@@ -54,7 +55,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/verify/{place:str}": "verify verify-wrong verify-contact",
     "/claim/verify/{place:str}/letter": "verify-letter-wrong",
     "/claim/verify/{place:str}/send": "verify-sent-often",
-    "/claim/verify/{place:str}/code": "verify-code-sent",
+    "/claim/verify/{place:str}/code": "verify-code-sent verify-code-wrong",
     "/claim/extend": "stale",
     "/claim/ended": "ended",
     "/claim/notices": "notices",
@@ -63,7 +64,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/preferences": "preferences preferences-sure preferences-changed",
     "/claim/preferences/channels": "preferences-no-way-left",
     "/claim/preferences/{what:str}": "preferences-address preferences-address-wrong",
-    "/claim/preferences/{what:str}/code": "preferences-code",
+    "/claim/preferences/{what:str}/code": "preferences-code preferences-code-wrong",
     "elsewhere": "not-found",
 }
 # They only lead on, send a file, or show a page that is another address's.

@@ -7,12 +7,19 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, async_playwright
 
+from dunwell.config import load_settings
 from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.kit.resources import Resources
 from tests.browser.html_checker import HtmlChecker, an_html_checker
-from tests.browser.site import CLAIM, OFFERING_ALL, Site, a_site
+from tests.browser.site import CLAIM, OFFERING_ALL, Site, Stage
 from tests.browser.traveller import Setting
-from tests.browser.visit import Visit, a_visit
+from tests.browser.visit import Tabs, Visit, a_visit
+from tests.conftest import MONDAY_MORNING
+from tests.support.served import serve
 from tests.support.ways import NUMBER, ON_FILE
 
 _PROGRAM = os.environ.get("DUNWELL_CHROMIUM") or shutil.which("chromium")
@@ -35,10 +42,35 @@ async def html_checker() -> AsyncIterator[HtmlChecker]:
         yield checker
 
 
+@pytest.fixture(scope="session")
+async def tabs(chromium: Browser) -> Tabs:
+    return Tabs(chromium)
+
+
+@pytest.fixture(scope="session")
+async def lasting_stage(
+    postgres: EmbeddedPostgres, pool: Database, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    settings = load_settings({
+        "DUNWELL_DATA_DIR": str(tmp_path_factory.mktemp("stage")),
+        "DUNWELL_DATABASE_URL": postgres.url,
+        "DUNWELL_CONTACT_PHONE": "+49 30 23125 010",
+    })  # fmt: skip
+    clock, keys = MovableClock(MONDAY_MORNING), KeyRing(settings.secret_key)
+    async with serve(Resources(settings, pool, clock, RandomIds(), keys)) as served:
+        yield Stage(served, clock)
+
+
 @pytest.fixture
-async def site(resources: Resources, clock: MovableClock) -> AsyncIterator[Site]:
-    async with a_site(resources, clock) as site:
-        yield site
+def stage(lasting_stage: Stage, database: Database) -> Stage:
+    """On a Monday morning, with nobody on it."""
+    lasting_stage.clock.move_to(MONDAY_MORNING)
+    return lasting_stage
+
+
+@pytest.fixture
+async def site(stage: Stage) -> Site:
+    return await stage.give_site()
 
 
 @pytest.fixture
@@ -49,10 +81,14 @@ async def visit(chromium: Browser, site: Site) -> AsyncIterator[Visit]:
 
 
 @pytest.fixture
-async def setting(
-    chromium: Browser, resources: Resources, clock: MovableClock
-) -> AsyncIterator[Setting]:
-    async with a_site(
-        resources, clock, OFFERING_ALL, {**CLAIM, **ON_FILE, "mobileNumber": NUMBER}
-    ) as site:
-        yield Setting(chromium, site)
+async def return_visit(tabs: Tabs, site: Site) -> AsyncIterator[Visit]:
+    """The same, for tests that change nothing but pages."""
+    async with tabs.visit(site) as visit:
+        yield visit
+
+
+@pytest.fixture
+async def setting(tabs: Tabs, stage: Stage) -> Setting:
+    """A merchant that offers all there is to a debtor whom it knows well."""
+    debtor = {**CLAIM, **ON_FILE, "mobileNumber": NUMBER}
+    return Setting(tabs, await stage.give_site(OFFERING_ALL, debtor))

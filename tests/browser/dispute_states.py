@@ -66,6 +66,20 @@ async def _send_faults(visit: Visit) -> None:
     await follow(visit.page.locator("button[value=send]"))
 
 
+async def _send_fault(visit: Visit, reason: str, **fields: str) -> None:
+    await _ask(visit, reason)
+    for name, text in fields.items():
+        await visit.page.locator(f"#{name}").fill(text)
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _refuse_file(visit: Visit) -> None:
+    await _ask(visit, "OTHER")
+    await visit.page.locator("summary").click()
+    await _choose(visit, ("brief.docx", b"PK\x03\x04"))
+    await follow(visit.page.locator("button[value=keep]"))
+
+
 async def _send(visit: Visit) -> None:
     await _ask(visit, "AMOUNT_WRONG")
     await visit.page.locator("#amount").fill("1.276,40")
@@ -107,6 +121,11 @@ DISPUTE_STATES: dict[str, Reach] = {
     "dispute-other": lambda visit: _ask(visit, "OTHER"),
     "dispute-kept": _keep,
     "dispute-faults": _send_faults,
+    "dispute-fault": lambda visit: _send_fault(
+        visit, "AMOUNT_WRONG", amount="viel", message="Der Gutschein fehlt."
+    ),
+    "dispute-empty": lambda visit: _send_fault(visit, "OTHER"),
+    "dispute-refused": _refuse_file,
     "dispute-sent": _send,
     "dispute-sent-refused": _refuse_more,
     "dispute-withdraw": lambda visit: _withdraw(visit, is_done=False),

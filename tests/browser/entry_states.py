@@ -109,6 +109,11 @@ async def _send_to_raise(visit: Visit) -> None:
     await _press(visit)
 
 
+async def _raise_wrong(visit: Visit) -> None:
+    await _send_to_raise(visit)
+    await _press(visit, code="000000")
+
+
 async def _new_link(visit: Visit, fields: dict[str, str], times: int = 1) -> None:
     for _ in range(times):
         await _go(visit, "/q/new-link")
@@ -153,6 +158,7 @@ ENTRY_STATES: dict[str, Any] = {
     "verify-letter-wrong": _letter_wrong,
     "verify-contact": lambda visit: _verify(visit, "preferences"),
     "verify-code-sent": _send_to_raise,
+    "verify-code-wrong": _raise_wrong,
     "verify-sent-often": _send_often,
     "new-link": lambda visit: _go(visit, "/q/new-link"),
     "new-link-empty": lambda visit: _new_link(visit, {"reference": "", "contact": ""}),

@@ -68,9 +68,9 @@ _FOCUSED = """() => {
   e.dataset.focused = 'yes';
   return {name: e.outerHTML.slice(0, 100), clear: lined && seen, again};
 }"""
-# The first button or link that is the page's main one.
-_FIRST = """() => {
-  const found = document.querySelector('main .primary');
+# Of the first button or link that is the page's main one, of the list of what is wrong.
+_BOTTOM = """selector => {
+  const found = document.querySelector(selector);
   return found && Math.round(found.getBoundingClientRect().bottom + scrollY);
 }"""
 _EDGELESS = """() => [...document.querySelectorAll(
@@ -106,7 +106,13 @@ async def list_unclear_focus(page: Page) -> list[str]:
 
 async def find_first_action(page: Page) -> int | None:
     """How far down the page's main action ends, in pixels; None: it has none."""
-    bottom: int | None = await page.evaluate(_FIRST)
+    bottom: int | None = await page.evaluate(_BOTTOM, "main .primary")
+    return bottom
+
+
+async def find_summary(page: Page) -> int:
+    """How far down the list of what is wrong ends."""
+    bottom: int = await page.evaluate(_BOTTOM, "main .problem")
     return bottom
 
 

@@ -22,6 +22,7 @@ _OFFERED = {
 _AT_ONCE = {kind: {**bounds, "auto_approve": True} for kind, bounds in _OFFERED.items()}
 _ASKED = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1"
 _PLAN = "/claim/plan/check?offer=12"
+_OWN_DAY = "/claim/later/check?until=own"
 _DAY = "/claim/later/check?until=2026-04-01"
 
 
@@ -120,6 +121,8 @@ PLAN_STATES: dict[str, Reach] = {
     "plan-withdrawn": lambda visit: _withdraw(visit, is_sure=True),
     "plan-broken": _break,
     "later": lambda visit: _see(visit, "/claim/later"),
+    "later-lost-day": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=31&on_month=2&on_year=2026"),
+    "later-out-of-range": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=1&on_month=1&on_year=2027"),
     "later-no-day": lambda visit: _see(visit, "/claim/later/check"),
     "later-check": lambda visit: _see(visit, _DAY),
     "later-agreed": lambda visit: _ask(visit, _DAY, _AT_ONCE),

@@ -1,18 +1,13 @@
-"""The whole web application on a real socket, with one merchant's claims in every state."""
+"""The whole web application, with one merchant's claims in every state."""
 
-import asyncio
-import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
 import msgspec
-import uvicorn
 
 from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import (
     BankAccount,
     Brand,
@@ -28,9 +23,9 @@ from dunwell.merchants.configuration import (
     PaymentMethod,
     Plans,
 )
-from dunwell.wiring import build_web
 from tests.support.landing import Doorstep
 from tests.support.payments import PAYING, a_till
+from tests.support.served import Served
 
 _LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 220 48" width="220" height="48">
 <path d="M4 34c10-2 12-22 24-22 8 0 10 8 20 8-6 10-18 18-34 18-4 0-8-1-10-4z" fill="#0b5d57"/>
@@ -100,28 +95,21 @@ class Site(Doorstep):
         )  # fmt: skip
 
 
-@asynccontextmanager
-async def a_site(
-    resources: Resources, clock: MovableClock, configuration: Configuration = CONFIGURATION,
-    debtor: Mapping[str, Any] = CLAIM,
-) -> AsyncIterator[Site]:  # fmt: skip
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(128)
-        origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        settings = replace(resources.settings, public_url=origin)
-        resources = replace(resources, settings=settings)
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The application at its address, kept from test to test: to build it takes longer than to
+    answer fifty requests. `clock` is its only one."""
+
+    served: Served
+    clock: MovableClock
+
+    async def give_site(
+        self, configuration: Configuration = CONFIGURATION, debtor: Mapping[str, Any] = CLAIM
+    ) -> Site:
+        """Another merchant's."""
+        served = self.served
         till = await a_till(
-            resources, clock, configuration=configuration, debtor=dict(debtor), definition=None
-        )
-        app = build_web(resources)
-        config = uvicorn.Config(
-            app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
-        )
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        yield Site(till, app, cast("Any", None), origin, clock)
-        server.should_exit = True
-        await serving
-        for close in app.on_shutdown:
-            await cast("Any", close)()
+            served.resources, self.clock, configuration=configuration, debtor=dict(debtor),
+            definition=None,
+        )  # fmt: skip
+        return Site(till, served.app, cast("Any", None), served.origin, self.clock)

@@ -3,7 +3,7 @@ languages, at every width."""
 
 import re
 
-from tests.browser.traveller import Setting, Way, in_all_ways, in_four_ways
+from tests.browser.traveller import Setting, Way, in_all_ways
 from tests.support.ways import read_sent_link, send_links
 
 
@@ -57,7 +57,7 @@ async def test_from_the_letter_s_code_over_a_bank_transfer_to_a_pending_claim(
         assert await debtor.find("Pay now").count() == 0
 
 
-@in_four_ways
+@in_all_ways
 async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "real") as debtor:
         await debtor.go("/q")
@@ -74,7 +74,7 @@ async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, w
         assert await debtor.visit.page.context.cookies() == []
 
 
-@in_four_ways
+@in_all_ways
 async def test_a_dead_link_leads_to_a_new_one(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "new-link") as debtor:
         await debtor.go("/q/AAAAAAAAAAAAAAAAAAAAAA")

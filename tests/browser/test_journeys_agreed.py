@@ -1,7 +1,7 @@
 """Whole ways to a plan, to more time and to a break, as a person goes them: with and without
 scripts, in both languages, at every width."""
 
-from tests.browser.traveller import Setting, Way, in_all_ways, in_four_ways
+from tests.browser.traveller import Setting, Way, in_all_ways
 
 
 @in_all_ways
@@ -30,7 +30,7 @@ async def test_from_a_link_over_a_known_fact_to_a_plan_and_back(setting: Setting
     assert confirmation.startswith(b"%PDF")
 
 
-@in_four_ways
+@in_all_ways
 async def test_from_the_letter_s_code_to_a_later_day(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "later") as debtor:
         await debtor.type_code()
@@ -51,7 +51,7 @@ async def test_from_the_letter_s_code_to_a_later_day(setting: Setting, way: Way)
     assert confirmation.startswith(b"%PDF")
 
 
-@in_four_ways
+@in_all_ways
 async def test_who_cannot_pay_at_all_takes_a_break(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "break") as debtor:
         await debtor.type_code()

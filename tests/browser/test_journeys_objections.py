@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from tests.browser.traveller import Setting, Way, in_four_ways
+from tests.browser.traveller import Setting, Way, in_all_ways
 from tests.support.files import a_pdf, an_image
 
 
-@in_four_ways
+@in_all_ways
 async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_back(
     setting: Setting, way: Way
 ) -> None:
@@ -41,7 +41,7 @@ async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_b
     assert names == ["beleg.pdf", "foto.png", "brief.jpg"]
 
 
-@in_four_ways
+@in_all_ways
 async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "not-me") as debtor:
         await debtor.open_link()
@@ -55,7 +55,7 @@ async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, wa
     assert "Mustermann" not in shown
 
 
-@in_four_ways
+@in_all_ways
 async def test_one_more_hour_keeps_what_was_written(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "hour") as debtor:
         await debtor.type_code()

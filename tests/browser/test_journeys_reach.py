@@ -3,14 +3,14 @@ scripts, in both languages, at every width."""
 
 from playwright.async_api import expect
 
-from tests.browser.traveller import Setting, Way, in_four_ways
+from tests.browser.traveller import Setting, Way, in_all_ways
 from tests.support.documents import attach
 from tests.support.ways import list_notices, read_sent_code
 
 _OTHER = {"de": "English", "en": "Deutsch"}
 
 
-@in_four_ways
+@in_all_ways
 async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "reach") as debtor:
         await debtor.type_code()
@@ -38,7 +38,7 @@ async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, w
     assert told == ["erika@example.org", "erika@neu.example", "erika@example.org"]
 
 
-@in_four_ways
+@in_all_ways
 async def test_a_document_is_saved_on_the_device(setting: Setting, way: Way) -> None:
     site = setting.site
     await attach(site.till.house, site.claim_id, "Rechnung RE-2026-0815")

@@ -13,7 +13,7 @@ from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Brand, Contact, LandingPage
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
-from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, a_site
+from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage
 from tests.browser.visit import a_visit
 from tests.support.api_server import a_server
 from tests.support.landing import Doorstep
@@ -44,42 +44,38 @@ msgstr "איני יכול לשלם את הכול עכשיו"
 
 
 @pytest.mark.parametrize("color", ["#ffe600", "#7a1fa2", "#00857c", None])
-async def test_any_brand_can_be_read(
-    chromium: Browser, resources: Resources, clock: MovableClock, color: str | None
-) -> None:
+async def test_any_brand_can_be_read(chromium: Browser, stage: Stage, color: str | None) -> None:
     configuration = msgspec.structs.replace(CONFIGURATION, brand=Brand(color=color))
-    async with a_site(resources, clock, configuration) as site:
-        page = await chromium.new_page(viewport={"width": 390, "height": 844})
-        await page.goto(await site.link())
-        async with page.expect_navigation():
-            await page.locator("main button").click()
+    site = await stage.give_site(configuration)
+    page = await chromium.new_page(viewport={"width": 390, "height": 844})
+    await page.goto(await site.link())
+    async with page.expect_navigation():
+        await page.locator("main button").click()
 
-        found = await list_violations(page)
-        await keep_screenshot(page, f"brand-{(color or 'none').lstrip('#')}")
-        await page.close()
+    found = await list_violations(page)
+    await keep_screenshot(page, f"brand-{(color or 'none').lstrip('#')}")
+    await page.close()
 
     assert found == []
 
 
 async def test_without_a_provider_the_account_stands_in_the_button_s_place(
-    chromium: Browser, resources: Resources, clock: MovableClock
+    chromium: Browser, stage: Stage
 ) -> None:
-    async with a_site(resources, clock, BY_TRANSFER) as site:
-        page = await chromium.new_page(viewport={"width": 320, "height": 844})
-        await page.goto(await site.link())
-        async with page.expect_navigation():
-            await page.locator("main button").click()
+    site = await stage.give_site(BY_TRANSFER)
+    page = await chromium.new_page(viewport={"width": 320, "height": 844})
+    await page.goto(await site.link())
+    async with page.expect_navigation():
+        await page.locator("main button").click()
 
-        measured, found = await measure(page), await list_violations(page)
-        await keep_screenshot(page, "claim-by-transfer")
-        await page.close()
+    measured, found = await measure(page), await list_violations(page)
+    await keep_screenshot(page, "claim-by-transfer")
+    await page.close()
 
     assert (measured, found) == (FITTING, [])
 
 
-async def test_long_names_addresses_and_millions_fit(
-    chromium: Browser, resources: Resources, clock: MovableClock
-) -> None:
+async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: Stage) -> None:
     long = msgspec.structs.replace(
         OFFERING_ALL,
         brand=Brand(color="#0b5d57"),
@@ -88,17 +84,17 @@ async def test_long_names_addresses_and_millions_fit(
         ),
     )
     claim = {**CLAIM, "items": [{**CLAIM["items"][0], "value": "123456788"}]}
-    async with a_site(resources, clock, long, claim) as site:
-        await site.till.house.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
-        async with a_visit(chromium, site, width=320) as visit:
-            await visit.page.goto(f"{site.origin}/q")
-            await visit.page.locator("#code").fill(await site.give_code())
-            await follow(visit.page.locator("main button"))
-            for path in _WITH_SUMS:
-                await visit.page.goto(site.origin + path)
-                measured = await measure(visit.page)
-                await keep_screenshot(visit.page, f"long{path.replace('/', '-')}")
-                assert (path, measured) == (path, FITTING)
+    site = await stage.give_site(long, claim)
+    await site.till.house.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
+    async with a_visit(chromium, site, width=320) as visit:
+        await visit.page.goto(f"{site.origin}/q")
+        await visit.page.locator("#code").fill(await site.give_code())
+        await follow(visit.page.locator("main button"))
+        for path in _WITH_SUMS:
+            await visit.page.goto(site.origin + path)
+            measured = await measure(visit.page)
+            await keep_screenshot(visit.page, f"long{path.replace('/', '-')}")
+            assert (path, measured) == (path, FITTING)
 
 
 async def test_right_to_left_does_not_break(

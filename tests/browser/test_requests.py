@@ -1,11 +1,12 @@
 """What the pages ask for, and what their policy lets nobody put into them."""
 
 import pytest
+from playwright.async_api import Browser
 
 from tests.browser.judges import follow
 from tests.browser.states import STATES
-from tests.browser.traveller import Setting, Way
-from tests.browser.visit import Visit
+from tests.browser.traveller import Setting, Traveller, Way
+from tests.browser.visit import Visit, a_visit
 
 _STRANGER = "http://127.0.0.2:9"
 # By what each breaks; run in a claim page.
@@ -30,11 +31,12 @@ _PLANTS = {
 }
 
 
-async def test_a_whole_way_asks_our_own_origin_alone(setting: Setting) -> None:
+async def test_a_whole_way_asks_our_own_origin_alone(chromium: Browser, setting: Setting) -> None:
     kinds, hosts = set(), set()
-    async with setting.travel(Way("de", 390, scripts=True)) as debtor:
-        debtor.visit.page.on("request", lambda asked: kinds.add(asked.resource_type))
-        debtor.visit.page.on("request", lambda asked: hosts.add(asked.url.split("/")[2]))
+    async with a_visit(chromium, setting.site) as visit:
+        debtor = Traveller(visit, Way("de", 390, scripts=True))
+        visit.page.on("request", lambda asked: kinds.add(asked.resource_type))
+        visit.page.on("request", lambda asked: hosts.add(asked.url.split("/")[2]))
         await debtor.type_code()
         await debtor.press("Pay now")
         await debtor.press("Pay all of it")

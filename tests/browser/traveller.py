@@ -8,16 +8,18 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Locator, expect
+from playwright.async_api import Locator, expect
 
 from dunwell.landing.wording import load_languages
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_loose_ends, measure
+from tests.browser.layout import list_edgeless
 from tests.browser.site import Site
-from tests.browser.visit import Visit, a_visit
+from tests.browser.visit import Tabs, Visit
 
 _LANGUAGES = load_languages()
 _BLANK = re.compile(r"%\(\w+\)s")
@@ -30,21 +32,24 @@ class Way:
     language: str
     width: int
     scripts: bool
+    forced_colours: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.language}-{self.width}{'' if self.scripts else '-without-scripts'}"
+        scripts = "" if self.scripts else "-without-scripts"
+        return f"{self.language}-{self.width}{scripts}{'-forced' if self.forced_colours else ''}"
 
 
 _WAYS = [
-    Way("de", 390, scripts=True), Way("en", 390, scripts=False),
-    Way("de", 320, scripts=False), Way("en", 1280, scripts=True),
+    *(Way(*each) for each in product(("de", "en"), (320, 390, 1280), (True, False))),
+    Way("de", 320, scripts=False, forced_colours=True),
+    Way("en", 390, scripts=True, forced_colours=True),
+    Way("de", 1280, scripts=True, forced_colours=True),
 ]  # fmt: skip
-_MORE = [Way("de", 1280, scripts=False), Way("en", 320, scripts=True)]
-# At every width, each language with scripts and without.
-in_four_ways = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
-# And each language at every width.
-in_all_ways = pytest.mark.parametrize("way", [*_WAYS, *_MORE], ids=lambda way: way.name)
+_PICTURED = {Way("de", 390, scripts=True), Way("en", 390, scripts=True, forced_colours=True)}
+# Each language at every width, with scripts and without; and in the reader's own colours at every
+# width.
+in_all_ways = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
 
 
 @dataclass
@@ -134,22 +139,26 @@ class Traveller:
             return  # the rehearsed provider's
         assert list_loose_ends(await visit.read_source(), await visit.read_policy()) == []
         assert await measure(page) == FITTING
+        if self.way.forced_colours:
+            assert await list_edgeless(page) == []
         self.steps += 1
-        if self.journey is not None and self.way.width == 390:
+        if self.journey is not None and self.way in _PICTURED:
             await keep_screenshot(page, f"journey-{self.journey}-{self.steps}-{self.way.name}")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A merchant that offers all there is to a debtor whom it knows well, and who goes there."""
+    """A site, and who goes there."""
 
-    chromium: Browser
+    tabs: Tabs
     site: Site
 
     @asynccontextmanager
     async def travel(self, way: Way, journey: str | None = None) -> AsyncIterator[Traveller]:
         locale = {"de": "de-DE", "en": "en-GB"}[way.language]
-        async with a_visit(
-            self.chromium, self.site, locale=locale, width=way.width, scripts=way.scripts
+        async with self.tabs.visit(
+            self.site, locale=locale, width=way.width, scripts=way.scripts
         ) as visit:
+            if way.forced_colours:
+                await visit.page.emulate_media(forced_colors="active")
             yield Traveller(visit, way, journey)

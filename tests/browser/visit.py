@@ -1,8 +1,9 @@
-"""One page in a fresh browser, and what it asked for and complained of."""
+"""One page in a browser, and what it asked for and complained of."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from playwright.async_api import Browser, Page, Response
 
@@ -27,6 +28,17 @@ class Visit:
         elif answer.status >= 400:
             self.complaints.append(f"{answer.status} {answer.url}")
 
+    def forget(self) -> None:
+        """What was complained of and asked for until now, as it was meant to be."""
+        self.complaints.clear()
+        self.origins.clear()
+
+    def list_strays(self) -> list[str]:
+        """What the pages complained of, and any origin but our own."""
+        # A page with a status of its own is said to have failed to load.
+        complaints = [each for each in self.complaints if not each.startswith(_STATUS)]
+        return [*complaints, *sorted(self.origins - {self.site.origin, "data:,"})]
+
     async def read_source(self) -> str:
         """The page as it was sent, not as the browser understood it."""
         assert self.document is not None
@@ -37,22 +49,61 @@ class Visit:
         return await self.document.header_value("content-security-policy")
 
 
+class Tabs:
+    """One tab for each kind of reader, kept from test to test: to open one takes the browser
+    longer than ten pages."""
+
+    def __init__(self, chromium: Browser) -> None:
+        self._chromium = chromium
+        self._open: dict[tuple[str, bool], Page] = {}
+
+    @asynccontextmanager
+    async def visit(
+        self, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
+    ) -> AsyncIterator[Visit]:
+        """As `a_visit`, by who has been at other sites before and kept nothing of them; after a
+        failure the next one gets another tab."""
+        page = self._open.pop((locale, scripts), None)
+        if page is None:
+            page = await _open_tab(self._chromium, locale, scripts=scripts)
+        await page.context.clear_cookies()
+        await page.set_viewport_size({"width": width, "height": 844})
+        async with _watched(page, site) as visit:
+            yield visit
+        await page.emulate_media(forced_colors="none")
+        self._open[locale, scripts] = page
+
+
 @asynccontextmanager
 async def a_visit(
     chromium: Browser, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
 ) -> AsyncIterator[Visit]:
-    """Fails at its end over what the pages complained of, and over any origin but our own."""
-    context = await chromium.new_context(
-        viewport={"width": width, "height": 844}, locale=locale, java_script_enabled=scripts
-    )
-    page = await context.new_page()
+    """In a fresh browser. Fails at its end over what the pages complained of, and over any origin
+    but our own."""
+    page = await _open_tab(chromium, locale, scripts=scripts)
+    await page.set_viewport_size({"width": width, "height": 844})
+    async with _watched(page, site) as visit:
+        yield visit
+    await page.context.close()
+
+
+async def _open_tab(chromium: Browser, locale: str, *, scripts: bool) -> Page:
+    context = await chromium.new_context(locale=locale, java_script_enabled=scripts)
+    return await context.new_page()
+
+
+@asynccontextmanager
+async def _watched(page: Page, site: Site) -> AsyncIterator[Visit]:
     visit = Visit(page, site)
-    page.on("request", lambda asked: visit.origins.add("/".join(asked.url.split("/")[:3])))
-    page.on("console", lambda said: visit.complaints.append(said.text))
-    page.on("response", visit.note)
-    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    heard: dict[Any, Callable[[Any], None]] = {
+        "request": lambda asked: visit.origins.add("/".join(asked.url.split("/")[:3])),
+        "console": lambda said: visit.complaints.append(said.text),
+        "response": visit.note,
+        "pageerror": lambda error: visit.complaints.append(str(error)),
+    }
+    for event, note in heard.items():
+        page.on(event, note)
     yield visit
-    await context.close()
-    # A page with a status of its own is said to have failed to load.
-    assert [each for each in visit.complaints if not each.startswith(_STATUS)] == []
-    assert visit.origins <= {site.origin, "data:,"}
+    for event, note in heard.items():
+        page.remove_listener(event, note)
+    assert visit.list_strays() == []

@@ -135,6 +135,30 @@ def test_shown_settings_hold_no_secret() -> None:
     assert "geheim" not in repr(load_settings(PRODUCTION))
 
 
+@pytest.mark.parametrize("number", ["+49 40 1234560", "+1 (201) 555-0123", "+4930901820"])
+def test_a_phone_number_with_its_country_is_taken_as_it_is(number: str) -> None:
+    settings = load_settings({**PRODUCTION, "DUNWELL_CONTACT_PHONE": number})
+    assert settings.contact_phone == number
+    assert load_settings(PRODUCTION).contact_phone is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "040 1234560",
+        "0049 40 1234560",
+        "+49 1",
+        "+49 40 1234560 ext. 5",
+        "+1 201 555 01",
+        "+999 1234567",
+        "call us",
+    ],
+)
+def test_what_cannot_be_called_from_everywhere_is_a_fault(number: str) -> None:
+    environment = {**PRODUCTION, "DUNWELL_CONTACT_PHONE": number}
+    assert find_faults(environment) == ["DUNWELL_CONTACT_PHONE"]
+
+
 def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
     days = {
         "DUNWELL_SCENARIOS_DEPRECATED_ON": "2026-06-01",

@@ -2,10 +2,11 @@
 
 import pytest
 
+from dunwell.landing.on_file import OnFile
 from dunwell.landing.preferences import (
-    OnFile,
     WayToReach,
     choose_ways,
+    list_addresses,
     read_address,
     render_address,
 )
@@ -21,13 +22,13 @@ def a_way(channel: Channel, suppressed_for: str | None = None) -> WayToReach:
 
 
 def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
-    on_file = OnFile("e@example.org", None, _ADDRESS, None)
+    on_file = OnFile("e@example.org", postal_address=_ADDRESS)
 
-    assert on_file.list_addresses(_ALL) == {
+    assert list_addresses(on_file, _ALL) == {
         "EMAIL": "e@example.org", "LETTER": "Am Markt 1, 20095 Hamburg",
     }  # fmt: skip
-    assert on_file.list_addresses(("SMS", "LETTER")) == {"LETTER": "Am Markt 1, 20095 Hamburg"}
-    assert OnFile(None, None, {"postal_code": "20095"}, None).list_addresses(_ALL) == {}
+    assert list_addresses(on_file, ("SMS", "LETTER")) == {"LETTER": "Am Markt 1, 20095 Hamburg"}
+    assert list_addresses(OnFile(postal_address={"postal_code": "20095"}), _ALL) == {}
 
 
 def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:

@@ -125,6 +125,12 @@ class Doorstep:
         transport = httpx.ASGITransport(cast("Any", self.app), client=(address, 40000))
         return Browser(httpx.AsyncClient(transport=transport, base_url=ORIGIN))
 
+    def copy_browser(self) -> Browser:
+        """The browser at this moment: its cookie, and what it does not hear of later."""
+        copy = self.visitor("192.0.2.1")
+        copy.http.cookies = httpx.Cookies(self.browser.http.cookies)
+        return copy
+
     async def give_link(self, channel: Channel = "EMAIL", claim_id: int | None = None) -> str:
         """The address in a message of this channel."""
         resources, till = self.till.resources, self.till

@@ -13,8 +13,8 @@ from dunwell.merchants.actor import Actor
 
 _COLUMNS = "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
 _JOINED = "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
-# By primary keys.
-_LOAD = f"""
+# Of several disputes, each one's oldest first; a debtor's page nests it. By primary keys.
+LOAD_FILES = f"""
 SELECT f.dispute_id, {_COLUMNS}
 FROM {_JOINED}
 WHERE f.merchant_id = $1 AND f.dispute_id = ANY($2::uuid[])
@@ -44,7 +44,7 @@ async def load_evidence(
 ) -> dict[UUID, list[EvidenceFile]]:
     """The files of disputes that have any, the oldest first."""
     found: dict[UUID, list[EvidenceFile]] = {}
-    for row in await tx.fetch(_LOAD, merchant_id, list(dispute_ids)):
+    for row in await tx.fetch(LOAD_FILES, merchant_id, list(dispute_ids)):
         found.setdefault(row["dispute_id"], []).append(_read(row))
     return found
 

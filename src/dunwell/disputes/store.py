@@ -5,7 +5,6 @@ from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
-from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.reasons import DisputeType
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.actor import ActorKind
@@ -14,23 +13,12 @@ _COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
     " state, resolved_at, resolution, ended_claim, actor_id"
 )
-# By primary key.
-_LOAD = f"""
+# By primary key; a debtor's page nests it, with its files.
+LOAD_DISPUTE = f"""
 SELECT {_COLUMNS}
 FROM disputes
 WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
 """  # noqa: S608 - the columns are this module's own names
-# The same, with its files, the oldest first.
-_LOAD_WITH_FILES = f"""
-SELECT {_COLUMNS}, ARRAY(
-    SELECT (f.file_id, u.file_name, u.content_type, u.size_bytes, f.added_at, u.storage_key)
-    FROM dispute_files f
-    JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id
-    WHERE f.merchant_id = $1 AND f.dispute_id = $3
-    ORDER BY f.added_at, f.file_id) AS files
-FROM disputes
-WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
-"""  # noqa: S608 - the same
 # Newest first. Rides on disputes_claim.
 _LOAD_PAGE = f"""
 SELECT {_COLUMNS}
@@ -63,17 +51,8 @@ WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
 async def load_dispute(
     tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> Dispute | None:
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, dispute_id)
+    row = await tx.fetchrow(LOAD_DISPUTE, merchant_id, claim_id, dispute_id)
     return None if row is None else _read(row)
-
-
-async def load_dispute_with_files(
-    tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
-) -> tuple[Dispute, list[EvidenceFile]] | None:
-    row = await tx.fetchrow(_LOAD_WITH_FILES, merchant_id, claim_id, dispute_id)
-    if row is None:
-        return None
-    return _read(row), [EvidenceFile(*each) for each in row["files"]]
 
 
 async def load_disputes(
@@ -112,7 +91,6 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -
 
 def _read(row: Row) -> Dispute:
     values = dict(row)
-    values.pop("files", None)
     values["type"] = DisputeType(row["type"])
     values["actor_kind"] = ActorKind(row["actor_kind"])
     values["state"] = DisputeState(row["state"])

@@ -21,8 +21,8 @@ SELECT {_COLUMNS}
 FROM {_JOINED}
 WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = $3
 """  # noqa: S608 - the columns are this module's own names
-# Newest first. By primary key; a claim has few.
-_LOAD_PAGE = f"""
+# Newest first; a debtor's page nests it. By primary key; a claim has few.
+LOAD_PAGE = f"""
 SELECT {_COLUMNS}
 FROM {_JOINED}
 WHERE a.merchant_id = $1 AND a.claim_id = $2
@@ -76,7 +76,7 @@ async def load_all_attached(
 ) -> list[AttachedFile]:  # fmt: skip
     """The claim's, the newest first, behind a place."""
     at, attachment_id = (None, None) if place is None else (place.at, place.part_id)
-    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, attachment_id, limit)
+    rows = await tx.fetch(LOAD_PAGE, merchant_id, claim_id, at, attachment_id, limit)
     return [_read(row) for row in rows]
 
 

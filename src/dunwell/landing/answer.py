@@ -52,6 +52,11 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
         packed = gzip.compress(self.body, compresslevel=6, mtime=0)
         return Answer(self.status, (*self.headers, *_GZIPPED), packed)
 
+    def bring(self, cookie: str) -> "Answer":
+        """The same, with a cookie."""
+        header = (b"set-cookie", cookie.encode("ascii"))
+        return Answer(self.status, (*self.headers, header), self.body)
+
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         length = (b"content-length", b"%d" % len(self.body))
         start: Any = {

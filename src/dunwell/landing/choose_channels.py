@@ -5,7 +5,8 @@ from collections.abc import Collection
 from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
-from dunwell.landing.preferences import Chosen, OnFile, WayToReach, choose_ways
+from dunwell.landing.on_file import OnFile
+from dunwell.landing.preferences import Chosen, WayToReach, choose_ways, list_addresses
 from dunwell.landing.preferences_store import load_on_file
 from dunwell.merchants.account import Work
 from dunwell.messages.suppression import lift_suppression, load_reasons, suppress
@@ -33,7 +34,7 @@ async def choose_channels(
 
 async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
     """E-mail, mobile number and postal address, as far as they are there and used."""
-    addresses = on_file.list_addresses(work.merchant.configuration.channels)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
     return [
         WayToReach(channel, address, reasons.get((channel, address)))

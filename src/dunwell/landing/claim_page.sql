@@ -1,8 +1,9 @@
 -- All that the pages of one session show, by the hash of its cookie ($1), as one JSON text, which
 -- costs less to read than as many columns. Hot: one per page. Rides on
 -- debtor_sessions_session_hash_key, on primary keys, on payments' unique key, on
--- payment_requests_claim, on disputes_claim and on payment_modalities_claim. The merchant's
--- configuration is kept by the process and stays behind.
+-- payment_requests_claim, on disputes_claim and on payment_modalities_one and _claim. The merchant's
+-- configuration is kept by the process and stays behind. What a live modality is, and what else the
+-- page shows, is put in where "NULL /*" stands (`details`).
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
@@ -22,6 +23,8 @@ SELECT json_build_object(
         'company_name', d.company_name,
         'language', d.language,
         'max_deferral_on', d.max_deferral_on,
+        'on_file', json_build_array(d.email, d.mobile_number, d.address, d.date_of_birth,
+                                    d.contract_number, d.customer_number),
         'items', ARRAY(
             SELECT json_build_array(i.type, i.value_cents, i.reference, i.item_date, i.due_date,
                                     (SELECT coalesce(sum(a.amount_cents), 0)::bigint
@@ -66,7 +69,15 @@ SELECT json_build_object(
             WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id),
         'has_disputes', EXISTS (
             SELECT FROM disputes o
-            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id)))::text
+            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id)),
+    'modality', CASE
+        WHEN EXISTS (
+            SELECT FROM payment_modalities y
+            WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id
+              AND y.ended_at IS NULL)
+        THEN NULL /* live modality */
+    END,
+    'detail', NULL /* detail */)::text
 FROM debtor_sessions s
 JOIN merchants m ON m.merchant_id = s.merchant_id
 JOIN claims c ON c.merchant_id = s.merchant_id AND c.claim_id = s.claim_id

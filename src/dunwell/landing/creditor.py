@@ -53,7 +53,7 @@ def describe_creditor(merchant: Merchant) -> Creditor:
         vat_id=legal.vat_id if legal else None,
         email=contact.email if contact else None,
         phone=phone or None,
-        dialled=re.sub(r"[^0-9+]", "", phone),
+        dialled=dial(phone),
         hours=contact.hours if contact else None,
         bank=_describe_bank(merchant),
         advice={
@@ -63,6 +63,11 @@ def describe_creditor(merchant: Merchant) -> Creditor:
         style=f"{folder}/brand.css" if brand.color else None,
         logo=f"{folder}/logo" if brand.logo else None,
     )
+
+
+def dial(phone: str) -> str:
+    """A phone number as it is dialled."""
+    return re.sub(r"[^0-9+]", "", phone)
 
 
 def _describe_bank(merchant: Merchant) -> Bank | None:

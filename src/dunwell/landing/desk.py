@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.details import NOTHING, Detail
+from dunwell.landing.formats import render_amount
 from dunwell.landing.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.pages import Frame, Pages, Shown
@@ -85,13 +89,19 @@ class Desk:
         timezone = opened.merchant.configuration.timezone
         return self.pages.render(template, frame, facts=opened.facts, timezone=timezone, **values)
 
-    async def find_opened(self, visit: Visit) -> OpenedClaim | None:
-        """What the visitor's cookie names, whether its session lasts or not."""
+    def show_amount(self, cents: int, frame: Frame, opened: OpenedClaim) -> Markup:
+        """Of the claim's currency."""
+        return render_amount(cents, opened.facts.currency, frame.language)
+
+    async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
+        """What the visitor's cookie names, whether its session lasts or not, with what else the
+        page shows."""
         session_hash = visit.session_hash
         if session_hash is None:
             return None
+        ids = detail.list_arguments(visit.parameters)
         async with self.resources.database.connection() as connection:
-            visit.opened = await load_opened_claim(connection, session_hash)
+            visit.opened = await load_opened_claim(connection, session_hash, detail, *ids)
         return visit.opened
 
     def is_live(self, opened: OpenedClaim | None) -> bool:

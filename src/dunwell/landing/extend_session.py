@@ -1,27 +1,61 @@
-"""Extends a session: a new one, with its own id and cookie, takes its place (CONTRACT 10)."""
+"""Extends a session: a new one, with its own id and cookie, takes its place (CONTRACT 10).
 
-from datetime import datetime
+The new cookie's value is derived, with a key, from the token of the form that asks for it: the same
+form sent twice gets the same one, whichever answer the browser keeps, and nobody can make it of
+what they know.
+"""
+
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.kit.db import Connection
 from dunwell.landing.draft_store import move_drafts
 from dunwell.landing.end_session import end_session
+from dunwell.landing.lookup import find_session
 from dunwell.landing.open_session import Opening, open_session
-from dunwell.landing.session import LASTS, Session
+from dunwell.landing.session import LASTS, Session, derive_form_token, render_value
 from dunwell.merchants.account import Work
+
+# A second click, or a form sent anew as its answer was lost on the way.
+REPEATED_WITHIN = timedelta(minutes=5)
+_PURPOSE = "landing-extended-session"
 
 
 async def extend_session(
-    work: Work, session: Session, session_id: UUID, randomness: bytes, real_now: datetime
+    work: Work, keys: KeyRing, session: Session, session_id: UUID, real_now: datetime
 ) -> str | None:
-    """The new cookie's value; what was typed and not sent goes along. None: it has ended, or a
-    form sent at the same time has extended it, and nothing is opened.
+    """The new cookie's value; what was typed and not sent goes along. A form sent at the same time
+    may have extended it: then nothing is done, and the value is that form's. None: it has ended.
     """
     if not await end_session(work, session, real_now):
-        return None
+        return await find_extended_value(work.tx, keys, session.session_hash, real_now)
     opening = Opening(
         session.claim_id, session.communication_id, session.channel, session.level,
-        session_id, randomness, real_now,
+        session_id, _derive(keys, derive_form_token(keys, session.session_hash)), real_now,
     )  # fmt: skip
     value = await open_session(work, opening)
     await move_drafts(work.tx, session, session_id, real_now + LASTS)
     return value
+
+
+async def find_extended_value(
+    tx: Connection, keys: KeyRing, session_hash: bytes, real_now: datetime
+) -> str | None:
+    """The new cookie's value of a session of this hash that was extended a moment ago; none when
+    the new one has ended meanwhile too."""
+    value = render_value(_derive(keys, derive_form_token(keys, session_hash)))
+    extended = await find_session(tx, sha256(value.encode()))
+    if extended is None or not extended.is_live(real_now):
+        return None
+    return value if real_now < extended.expires_at - LASTS + REPEATED_WITHIN else None
+
+
+def is_extended_by(keys: KeyRing, session: Session, form_token: str) -> bool:
+    """Whether it was a form with this token that opened the session."""
+    value = render_value(_derive(keys, form_token))
+    return sha256(value.encode()) == session.session_hash
+
+
+def _derive(keys: KeyRing, form_token: str) -> bytes:
+    return keys.digest(_PURPOSE, form_token.encode())

@@ -166,11 +166,14 @@ def build_landing_routes(
     """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
     folder of the languages there are beside English. inspector: looks into debtors' files. press:
     prints their papers. Whoever gives one of these closes it."""
-    domain = urlsplit(resources.settings.public_url).netloc
+    settings = resources.settings
+    domain = urlsplit(settings.public_url).netloc
     languages = load_languages(catalogues)
-    pages = Pages(languages, domain, assets.name_stylesheet(), assets.name_scripts())
-    notices = NoticeWriter(languages, resources.settings.public_url)
-    storage = Storage.open(resources.settings.files_url)
+    pages = Pages(
+        languages, domain, assets.name_stylesheet(), assets.name_scripts(), settings.contact_phone
+    )
+    notices = NoticeWriter(languages, settings.public_url)
+    storage = Storage.open(settings.files_url)
     desk = Desk(
         resources, providers, pages, hand_off_origins or {}, notices, storage,
         inspector or Inspector(), press or Press(1),

@@ -11,6 +11,7 @@ import msgspec
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.disputes.reasons import DisputeType
+from dunwell.landing.on_file import OnFile
 
 
 class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -73,6 +74,7 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     # Those not lifted; one whose end has come may still be among them.
     holds: list[HoldFacts]
     request: RequestFacts | None
+    on_file: OnFile = OnFile()
     # No payment of a plan or a deferment may be due after this day.
     max_deferral_on: date | None = None
     # Those that are open, the oldest first.

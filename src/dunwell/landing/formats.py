@@ -1,10 +1,11 @@
 """How amounts, days and moments read on the pages of one language, as its templates' filters. Pure.
 
-Money is marked so that it never breaks over two lines and keeps its direction in any text.
+Money is marked so that it never breaks over two lines and keeps its direction in any text. No day
+of a page breaks either; in letters and e-mails one may.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache, partial
 from zoneinfo import ZoneInfo
 
@@ -17,11 +18,24 @@ from dunwell.messages.formatting import find_locale, render_day, render_money
 _MEGABYTE = 1_000_000
 
 
+def build_page_filters(language: str) -> dict[str, Callable[..., str]]:
+    """As `build_filters`, for pages."""
+    return build_filters(language) | {
+        "day": lambda day: render_unbroken_day(day, language),
+        "day_of": lambda instant, timezone: render_unbroken_day(
+            _localize(instant, timezone).date(), language
+        ),
+        "moment": lambda instant, timezone: ", ".join(
+            map(_join, _render_day_and_time(language, instant, timezone))
+        ),
+    }
+
+
 def build_filters(language: str) -> dict[str, Callable[..., str]]:
-    """By the names the templates call them: `cents | money(currency)`, `day | day`,
-    `instant | day_of(timezone)`, `instant | moment(timezone)`, `bytes | size`."""
+    """Of letters and e-mails, by the names the templates call them: `cents | money(currency)`,
+    `day | day`, `instant | day_of(timezone)`, `instant | moment(timezone)`, `bytes | size`."""
     return {
-        "money": lambda cents, currency: _render_amount(cents, currency, language),
+        "money": lambda cents, currency: render_amount(cents, currency, language),
         "day": lambda day: render_day(day, language),
         "day_of": partial(_render_day_of, language),
         "moment": partial(_render_moment, language),
@@ -30,7 +44,14 @@ def build_filters(language: str) -> dict[str, Callable[..., str]]:
 
 
 @lru_cache(maxsize=8192)
-def _render_amount(cents: int, currency: str, language: str) -> Markup:
+def render_unbroken_day(day: date | None, language: str) -> str:
+    """A day as pages show it: all on one line."""
+    return _join(render_day(day, language))
+
+
+@lru_cache(maxsize=8192)
+def render_amount(cents: int, currency: str, language: str) -> Markup:
+    """Minor units, as every page shows them."""
     return Markup('<bdi class="money">{}</bdi>').format(render_money(cents, currency, language))
 
 
@@ -41,13 +62,21 @@ def _render_day_of(language: str, instant: datetime, timezone: str) -> str:
 
 def _render_moment(language: str, instant: datetime, timezone: str) -> str:
     """Day and time where the merchant is, with the zone's name."""
+    return ", ".join(_render_day_and_time(language, instant, timezone))
+
+
+def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tuple[str, str]:
     local = _localize(instant, timezone)
     locale = find_locale(language)
     clock = format_time(local, "short", locale=locale)
     zone = get_timezone_name(local, "short", locale=locale)
     if not zone.isalpha():  # the language has no short name of its own for it
         zone = local.tzname() or zone
-    return f"{render_day(local.date(), language)}, {clock} {zone}"
+    return render_day(local.date(), language), f"{clock} {zone}"
+
+
+def _join(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _render_size(language: str, size_bytes: int) -> str:

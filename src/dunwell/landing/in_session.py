@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeAlias
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import NOTHING, Detail
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.session import Level
 from dunwell.landing.view import is_closed
@@ -21,29 +22,45 @@ _Handle: TypeAlias = Callable[Concatenate[Desk, Visit, OpenedClaim, _Brought], A
 
 def in_session(show: Show) -> Run:
     """Without a live session the page says why there is none."""
+    return in_session_with(NOTHING)(show)
 
-    @wraps(show)
-    async def run(desk: Desk, visit: Visit) -> Answer:
-        opened = await desk.find_opened(visit)
-        if opened is None or not desk.is_live(opened):
-            return desk.answer_ended(visit, opened)
-        return await show(desk, visit, opened)
 
-    return run
+def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
+    """The same for a page that shows more than the claim, which is read with it."""
+
+    def guard(show: Show) -> Run:
+        @wraps(show)
+        async def run(desk: Desk, visit: Visit) -> Answer:
+            opened = await desk.find_opened(visit, detail)
+            if opened is None or not desk.is_live(opened):
+                return desk.answer_ended(visit, opened)
+            return await show(desk, visit, opened)
+
+        return run
+
+    return guard
 
 
 def takes_form(take: Take) -> Run:
     """A form of the session's own; one of anybody else's is refused before anything is done."""
+    return takes_form_with(NOTHING)(take)
 
-    @wraps(take)
-    async def run(desk: Desk, visit: Visit) -> Answer:
-        form, opened = await visit.read_form(), await desk.find_opened(visit)
-        if opened is None or not desk.is_live(opened):
-            return desk.answer_ended(visit, opened)
-        desk.check_token(opened.session, form)
-        return await take(desk, visit, opened, form)
 
-    return run
+def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
+    """The same where more than the claim is read."""
+
+    def guard(take: Take) -> Run:
+        @wraps(take)
+        async def run(desk: Desk, visit: Visit) -> Answer:
+            form, opened = await visit.read_form(), await desk.find_opened(visit, detail)
+            if opened is None or not desk.is_live(opened):
+                return desk.answer_ended(visit, opened)
+            desk.check_token(opened.session, form)
+            return await take(desk, visit, opened, form)
+
+        return run
+
+    return guard
 
 
 def from_level(level: Level, name: str) -> Callable[[Show], Show]:

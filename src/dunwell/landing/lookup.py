@@ -6,30 +6,31 @@ Each answers with the merchant; everything behind it names that merchant.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib.resources import files
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from dunwell.kit.db import Connection, Row
+from dunwell.landing.details import NOTHING, Detail
 from dunwell.landing.facts import ClaimFacts
-from dunwell.landing.proofs import NOTHING_KNOWN, Fact, Known
+from dunwell.landing.on_file import OnFile
+from dunwell.landing.proofs import NOTHING_KNOWN, Known, know
 from dunwell.landing.session import Level, Session
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.configuration_cache import find_kept
 from dunwell.merchants.store import load_merchant
-from dunwell.modalities.modality import HOLDS, Modality
-from dunwell.modalities.store import load_live_modalities
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.store import ModalityRow, read_modality
 from dunwell.notices.notice import NoticeChannel
 
-_LOAD_OPENED = files("dunwell.landing").joinpath("claim_page.sql").read_text()
 # Rides on debtor_links_token_hash_key, then on primary keys.
 _FIND_LINK = """
 SELECT link.merchant_id, link.claim_id, link.communication_id, debtor.language,
        coalesce(contact.channel, notice.channel) AS channel,
-       debtor.address ->> 'postal_code' AS postal_code, debtor.date_of_birth::text,
-       debtor.contract_number, debtor.customer_number, debtor.email, debtor.mobile_number
+       debtor.email, debtor.mobile_number, debtor.address AS postal_address,
+       debtor.date_of_birth::text, debtor.contract_number, debtor.customer_number
 FROM debtor_links link
 JOIN debtors debtor USING (merchant_id, claim_id)
 LEFT JOIN communications contact
@@ -38,13 +39,6 @@ LEFT JOIN communications contact
 LEFT JOIN debtor_notices notice
     ON notice.merchant_id = link.merchant_id AND notice.notice_id = link.notice_id
 WHERE link.token_hash = $1
-"""
-# By primary key.
-_LOAD_KNOWN = """
-SELECT address ->> 'postal_code' AS postal_code, date_of_birth::text, contract_number,
-       customer_number, email, mobile_number
-FROM debtors
-WHERE merchant_id = $1 AND claim_id = $2
 """
 # Rides on debtor_codes_code_digest_key, then on a primary key.
 _FIND_CODE = """
@@ -113,6 +107,8 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     modality: Modality | None = None
     # Whether the session has typed something that is kept for it.
     has_drafts: bool = True
+    # Of the page's own (`details`), for it to read.
+    detail: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
@@ -138,6 +134,8 @@ class _Opened(msgspec.Struct, gc=False):
     merchant: _MerchantRow
     session: _SessionRow
     facts: ClaimFacts
+    modality: ModalityRow | None
+    detail: msgspec.Raw
 
 
 _DECODER = msgspec.json.Decoder(_Opened)
@@ -147,7 +145,8 @@ async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
     row = await tx.fetchrow(_FIND_LINK, token_hash)
     if row is None:
         return None
-    return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=_read_known(row))
+    on_file = OnFile(*(row[name] for name in OnFile.__struct_fields__))
+    return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=know(on_file))
 
 
 async def find_code(tx: Connection, code_digest: bytes) -> WayIn | None:
@@ -164,38 +163,29 @@ async def find_references(tx: Connection, reference: str) -> list[ReferencedClai
     ]
 
 
-async def load_known(tx: Connection, merchant_id: int, claim_id: int) -> Known:
-    """What an opened claim's page can ask for to show more."""
-    row = await tx.fetchrow(_LOAD_KNOWN, merchant_id, claim_id)
-    return NOTHING_KNOWN if row is None else _read_known(row)
-
-
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
     """The session, also when it has ended; it is kept for a while."""
     row = await tx.fetchrow(_FIND_SESSION, session_hash)
     return None if row is None else _read_session(row, session_hash)
 
 
-async def load_opened_claim(tx: Connection, session_hash: bytes) -> OpenedClaim | None:
-    """The session, also when it has ended, and its claim. One statement; one more for a claim with
-    a payment modality, of which another module says what is paid."""
-    document: str | None = await tx.fetchval(_LOAD_OPENED, session_hash)
+async def load_opened_claim(
+    tx: Connection, session_hash: bytes, detail: Detail[Any] = NOTHING, *ids: UUID | None
+) -> OpenedClaim | None:
+    """The session, also when it has ended, its claim, and what else its page shows, in one
+    statement. ids: the detail's arguments."""
+    document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
     if document is None:
         return None
     opened = _DECODER.decode(document)
-    merchant = await _find_merchant(tx, opened.merchant)
-    modality = await _find_modality(tx, merchant, opened.facts)
     return OpenedClaim(
-        _join_session(opened, session_hash), merchant, opened.facts, modality,
+        _join_session(opened, session_hash),
+        await _find_merchant(tx, opened.merchant),
+        opened.facts,
+        None if opened.modality is None else read_modality(opened.modality),
         opened.session.has_drafts,
-    )  # fmt: skip
-
-
-async def _find_modality(tx: Connection, merchant: Merchant, facts: ClaimFacts) -> Modality | None:
-    if not any(hold.kind in HOLDS for hold in facts.holds):
-        return None
-    live = await load_live_modalities(tx, merchant.merchant_id, [facts.claim_id])
-    return live[0][0] if live else None
+        opened.detail,
+    )
 
 
 async def _find_merchant(tx: Connection, row: _MerchantRow) -> Merchant:
@@ -225,15 +215,6 @@ async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Le
     return WayIn(
         merchant, row["claim_id"], row["communication_id"], channel, level, row["language"]
     )
-
-
-def _read_known(row: Row) -> Known:
-    facts: dict[Fact, str | None] = {
-        "POSTAL_CODE": row["postal_code"], "DATE_OF_BIRTH": row["date_of_birth"],
-        "CONTRACT_NUMBER": row["contract_number"], "CUSTOMER_NUMBER": row["customer_number"],
-    }  # fmt: skip
-    known = {fact: value for fact, value in facts.items() if value}
-    return Known(known, _read_addresses(row))
 
 
 def _read_addresses(row: Row) -> dict[NoticeChannel, str]:

@@ -1,27 +1,27 @@
 """Renders the pages: one set of compiled templates for each language.
 
-What is the same for all claims of a merchant (top, help, who writes) is rendered once per revision
-of its configuration and kept.
+What is the same for all claims of a merchant is rendered once per revision of its configuration and
+kept: top, help, who writes; forms that nothing was typed into, with slots for the rest.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from jinja2 import Template
 from markupsafe import Markup, escape
 
-from dunwell.landing.creditor import Creditor, describe_creditor
-from dunwell.landing.templating import build_environment
+from dunwell.landing.creditor import Creditor, describe_creditor, dial
+from dunwell.landing.templating import build_environment, make_safe
 from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
 
 _MOST_KEPT = 5_000
-# Where a form's token is put in.
-_TOKENS_PLACE = "THE-TOKEN"
+# Stands before and behind a slot's name: neither templates nor the database can hold one.
+_MARK = "\0"
 # How the address of each language begins.
 _CHOICE = Markup('href="?')
 _Kept = TypeVar("_Kept")
@@ -82,10 +82,36 @@ class _Parts(dict[str, Markup]):
         return _Parts(lambda name: self[name].replace(_CHOICE, choice))
 
 
+# What fills a slot; several of one name, by their place or by the fields' names.
+Slot: TypeAlias = str | Sequence[str] | Mapping[str, str]
+
+
+class _Places(dict[str, Markup]):
+    """Of the fields that something was typed into; the others are empty."""
+
+    def __missing__(self, name: str) -> Markup:
+        return Markup()
+
+
+class _Slotted:
+    """Rendered once, with slots that are filled anew each time."""
+
+    def __init__(self, rendered: str) -> None:
+        self._pieces = rendered.split(_MARK)
+
+    def fill(self, slots: Mapping[str, str]) -> str:
+        """slots: by name."""
+        pieces = self._pieces.copy()
+        for place in range(1, len(pieces), 2):
+            pieces[place] = make_safe(slots[pieces[place]])
+        return "".join(pieces)
+
+
 @dataclass(frozen=True, slots=True)
 class _Furniture:
     """What the pages of one merchant in one language have in common."""
 
+    key: tuple[Any, ...]
     creditor: Creditor | None
     parts: _Parts
 
@@ -94,22 +120,24 @@ class Pages:
     """The pages of one installation."""
 
     def __init__(
-        self, languages: Mapping[str, Language], domain: str, style: str, scripts: Mapping[str, str]
-    ) -> None:
+        self, languages: Mapping[str, Language], domain: str, style: str,
+        scripts: Mapping[str, str], phone: str | None = None,
+    ) -> None:  # fmt: skip
         """domain: ours, as an address bar shows it. style: the stylesheet's address. scripts: the
-        scripts', by name."""
+        scripts', by name. phone: the operator's, where no creditor is known."""
         self.languages = languages
         self.codes = tuple(languages)
         shared = {
             "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
-            "icons": _ICONS,
+            "icons": _ICONS, "operator": SimpleNamespace(phone=phone, dialled=dial(phone or "")),
         }  # fmt: skip
         self._environments = {
             code: build_environment(language, shared) for code, language in languages.items()
         }
         self._templates: dict[tuple[Any, ...], Template] = {}
         self._furniture: dict[tuple[Any, ...], _Furniture] = {}
-        self._ends: dict[tuple[Any, ...], Sequence[str]] = {}
+        self._slotted: dict[tuple[Any, ...], _Slotted] = {}
+        self._ends: dict[tuple[Any, ...], _Slotted] = {}
 
     def render(self, template: str, frame: Frame, **values: Any) -> bytes:
         """One page. values: what its template names."""
@@ -118,9 +146,46 @@ class Pages:
         parts = furniture.parts
         values["parts"] = parts.carry(frame.carried) if frame.carried else parts
         values["query"] = frame.query
+        values["chosen"] = frame.chosen
         values["session"] = frame.session
         values["end"] = self._render_end(frame)
         return self._find_template(frame.language, template).render(values).encode()
+
+    def render_slotted(
+        self, template: str, frame: Frame, same: Mapping[str, Hashable], slots: Mapping[str, Slot]
+    ) -> bytes:
+        """As `render`, for a page that reads the same to all whose `same` is the same, but for its
+        slots. Its template is given nothing else, so that nobody is shown what is another's."""
+        furniture, session = self._find_furniture(frame), frame.session
+        fillings = dict(_list_fillings(slots))
+        key = (template, furniture.key, session is None, *same.items(), *fillings)
+        slotted = _keep(
+            self._slotted, key, partial(self._make_slotted, template, frame, same, slots)
+        )
+        parts = furniture.parts.carry(frame.carried) if frame.carried else furniture.parts
+        fillings["top"] = parts["_top.html"]
+        fillings["form_token"] = session.form_token if session else ""
+        fillings["end"] = self._render_end(frame)
+        return slotted.fill(fillings).encode()
+
+    def render_part(self, template: str, frame: Frame, **values: Any) -> Markup:
+        """What fills a slot."""
+        return self._render_part(frame.language, values, template)
+
+    def _make_slotted(
+        self, template: str, frame: Frame, same: Mapping[str, Hashable], slots: Mapping[str, Slot]
+    ) -> _Slotted:
+        furniture = self._find_furniture(frame)
+        parts = _Parts(furniture.parts.__getitem__)
+        parts["_top.html"] = _name_slot("top")
+        values = {
+            **same, **{name: _find_places(name, slot) for name, slot in slots.items()},
+            "creditor": furniture.creditor, "parts": parts,
+            "query": frame.query, "chosen": frame.chosen,
+            "session": _SLOTTED_SESSION if frame.session else None,
+            "end": _name_slot("end"),
+        }  # fmt: skip
+        return _Slotted(self._find_template(frame.language, template).render(values))
 
     def _find_template(self, language: str, name: str) -> Template:
         load = partial(self._environments[language].get_template, name)
@@ -130,13 +195,14 @@ class Pages:
         merchant = frame.merchant
         whose = (merchant.merchant_id, merchant.revision, merchant.name) if merchant else None
         key = (whose, frame.language, frame.offered, frame.chosen)
-        return _keep(self._furniture, key, partial(self._make_furniture, frame))
+        return _keep(self._furniture, key, partial(self._make_furniture, key, frame))
 
-    def _make_furniture(self, frame: Frame) -> _Furniture:
+    def _make_furniture(self, key: tuple[Any, ...], frame: Frame) -> _Furniture:
         creditor = describe_creditor(frame.merchant) if frame.merchant else None
         offered = [self.languages[code] for code in frame.offered]
         values = {"creditor": creditor, "query": frame.query, "offered": offered}
-        return _Furniture(creditor, _Parts(partial(self._render_part, frame.language, values)))
+        parts = _Parts(partial(self._render_part, frame.language, values))
+        return _Furniture(key, creditor, parts)
 
     def _render_part(self, language: str, values: Mapping[str, Any], name: str) -> Markup:
         rendered = self._find_template(language, name).render(values)
@@ -147,17 +213,43 @@ class Pages:
         session = frame.session
         minutes_left = session.minutes_left if session else None
         key = (frame.language, frame.chosen, frame.kept_form, minutes_left)
-        pieces = _keep(self._ends, key, partial(self._render_pieces, frame, minutes_left))
-        form_token = session.form_token if session else ""
-        return Markup(form_token.join(pieces))  # noqa: S704 - a token is letters, digits, - and _
+        slotted = _keep(self._ends, key, partial(self._make_end, frame, minutes_left))
+        filled = slotted.fill({"form_token": session.form_token if session else ""})
+        return Markup(filled)  # noqa: S704 - what fills it is escaped
 
-    def _render_pieces(self, frame: Frame, minutes_left: int | None) -> Sequence[str]:
-        """What stands around the tokens."""
+    def _make_end(self, frame: Frame, minutes_left: int | None) -> _Slotted:
         values = {
-            "query": frame.query, "minutes_left": minutes_left, "form_token": _TOKENS_PLACE,
-            "kept_form": frame.kept_form,
+            "query": frame.query, "minutes_left": minutes_left,
+            "form_token": _name_slot("form_token"), "kept_form": frame.kept_form,
         }  # fmt: skip
-        return str(self._render_part(frame.language, values, "_end.html")).split(_TOKENS_PLACE)
+        return _Slotted(self._render_part(frame.language, values, "_end.html"))
+
+
+def _list_fillings(slots: Mapping[str, Slot]) -> Iterator[tuple[str, str]]:
+    """By the names in the rendered page."""
+    for name, slot in slots.items():
+        if isinstance(slot, str):
+            yield name, slot
+        elif isinstance(slot, Mapping):
+            yield from ((f"{name}.{field}", typed) for field, typed in slot.items())
+        else:
+            yield from ((f"{name}.{place}", each) for place, each in enumerate(slot))
+
+
+def _find_places(name: str, slot: Slot) -> Markup | Sequence[Markup] | Mapping[str, Markup]:
+    """What a template is given in place of what fills the slots."""
+    if isinstance(slot, str):
+        return _name_slot(name)
+    if isinstance(slot, Mapping):
+        return _Places({field: _name_slot(f"{name}.{field}") for field in slot})
+    return [_name_slot(f"{name}.{place}") for place in range(len(slot))]
+
+
+def _name_slot(name: str) -> Markup:
+    return Markup(f"{_MARK}{name}{_MARK}")  # noqa: S704 - a name of ours
+
+
+_SLOTTED_SESSION = Shown(_name_slot("form_token"), 0, is_warned=False)
 
 
 def _keep(

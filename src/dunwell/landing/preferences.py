@@ -11,6 +11,7 @@ from typing import Literal
 import phonenumbers
 
 from dunwell.kit.codes import is_email_address
+from dunwell.landing.on_file import OnFile
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address, normalize_address, render_postal_address
 from dunwell.notices.notice import NoticeChannel
@@ -25,26 +26,6 @@ _MOBILE = (
 )
 _NO_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
 AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
-
-
-@dataclass(frozen=True, slots=True)
-class OnFile:
-    """What is known of a debtor to write to."""
-
-    email: str | None
-    mobile_number: str | None
-    postal_address: Mapping[str, str | None] | None
-    language: str | None
-
-    def list_addresses(self, configured: Collection[Channel]) -> dict[Channel, str]:
-        """By channel, as suppressions know them; those of the merchant's channels alone."""
-        postal, line = self.postal_address or {}, None
-        if postal.get("street") and postal.get("city"):
-            line = render_postal_address(postal)
-        given = {"EMAIL": self.email, "SMS": self.mobile_number, "LETTER": line}
-        return {
-            each: address for each in CHANNELS if each in configured and (address := given[each])
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +55,15 @@ class Chosen:
 
     suppressed: Sequence[WayToReach]
     lifted: Sequence[WayToReach]
+
+
+def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Channel, str]:
+    """By channel, as suppressions know them; those of the merchant's channels alone."""
+    postal, line = on_file.postal_address or {}, None
+    if postal.get("street") and postal.get("city"):
+        line = render_postal_address(postal)
+    given = {"EMAIL": on_file.email, "SMS": on_file.mobile_number, "LETTER": line}
+    return {each: address for each in CHANNELS if each in configured and (address := given[each])}
 
 
 def choose_ways(ways: Sequence[WayToReach], wanted: Collection[str]) -> Chosen | None:

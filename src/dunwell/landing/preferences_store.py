@@ -5,12 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
-from dunwell.landing.preferences import OnFile
+from dunwell.landing.on_file import OnFile
 from dunwell.notices.notice import NoticeChannel
 
 # By primary key.
 _LOAD = """
-SELECT email, mobile_number, address AS postal_address, language
+SELECT email, mobile_number, address, date_of_birth::text, contract_number, customer_number
 FROM debtors
 WHERE merchant_id = $1 AND claim_id = $2
 """
@@ -56,7 +56,7 @@ async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFil
     """Of a claim that exists."""
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id)
     assert row is not None
-    return OnFile(**row)
+    return OnFile(*row)
 
 
 async def save_change(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dunwell.landing.dates import read_day
+from dunwell.landing.on_file import OnFile
 from dunwell.merchants.configuration import Channel, Configuration, Proof
 from dunwell.notices.notice import NoticeChannel
 
@@ -34,6 +35,20 @@ class Known:
 
 
 NOTHING_KNOWN = Known({}, {})
+
+
+def know(on_file: OnFile) -> Known:
+    facts: dict[Fact, str | None] = {
+        "POSTAL_CODE": on_file.postal_code, "DATE_OF_BIRTH": on_file.date_of_birth,
+        "CONTRACT_NUMBER": on_file.contract_number, "CUSTOMER_NUMBER": on_file.customer_number,
+    }  # fmt: skip
+    addresses: dict[NoticeChannel, str | None] = {
+        "EMAIL": on_file.email, "SMS": on_file.mobile_number,
+    }  # fmt: skip
+    return Known(
+        {fact: value for fact, value in facts.items() if value},
+        {channel: address for channel, address in addresses.items() if address},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from dunwell.files.prepare_upload import check_upload
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.multipart import FormLimits, Part
-from dunwell.landing.answer import Answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.visit import Form, Visit
@@ -47,17 +46,26 @@ class Received:
     refusals: list[FileRefusal] = field(default_factory=list)
 
 
-async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received | Answer:
-    """A form of this session, whose token comes before its files. The answer instead: the session
-    has ended while the form came in.
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A form whose session, as it is by now, has ended while it came in, or before: none of its
+    files is kept."""
 
-    Raises ForeignForm and InvalidRequest. In each of these cases nothing is put away.
+    fields: Form
+    refusals: Sequence[FileRefusal]
+    opened: OpenedClaim | None
+
+
+async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received | Late:
+    """A form of this session, whose token comes before its files.
+
+    Raises ForeignForm and InvalidRequest; then nothing is put away.
     """
     received = await _receive(desk, visit, opened)
     still = await desk.find_opened(visit)
     if not desk.is_live(still):
         await discard(desk, opened, received.uploads)
-        return desk.answer_ended(visit, still)
+        return Late(received.fields, received.refusals, still)
     return received
 
 

@@ -5,6 +5,7 @@ one transaction.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
@@ -21,13 +22,16 @@ from dunwell.landing.store_asked_links import AskedLink, find_asked_links, take_
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.store import load_merchant
-from dunwell.notices.notice import HOUR, Addressee
+from dunwell.notices.notice import HOUR, Addressee, Kind
 from dunwell.notices.send_notice import send_notice
+from dunwell.notices.store import has_recent
 
 ASKED_SECONDS = 1.0
 # A reference is one merchant's, but two may have thought of the same one.
 _MOST_SENT = 5
 _SET_SIZE = 100
+# One link of a claim is enough, whoever asks again: a second click, somebody impatient.
+ONE_WITHIN = timedelta(minutes=5)
 _ASKER = Actor(ActorKind.DEBTOR, "new-link")
 
 log = structlog.get_logger(__name__)
@@ -90,7 +94,12 @@ async def _find(tx: Connection, asked: AskedLink) -> list[_Found]:
 
 
 async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
-    """Unless there were enough links for this claim, or the merchant has no such channel."""
+    """Unless one is on its way, there were enough for this claim, or the merchant has no such
+    channel. The claim is locked: of two workers the second sees the first one's."""
+    now = resources.clock.now()
+    key = (found.merchant.merchant_id, found.addressee.claim_id)
+    if await has_recent(tx, *key, Kind.LINK, now - ONE_WITHIN):
+        return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work(tx, found.merchant, _ASKER, found.merchant.now(resources.clock), resources.ids)
-    await send_notice(work, resources.keys, notice, resources.clock.now())
+    await send_notice(work, resources.keys, notice, now)

@@ -1,44 +1,47 @@
 """An offered plan in the words of its page: how many rates, of which amounts, when. Pure."""
 
-from dataclasses import dataclass
-from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
 
+from dunwell.landing.formats import render_amount
 from dunwell.messages.formatting import render_day, render_money
-from dunwell.modalities.offers import Offer
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.plans import add_months, share_out
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPlan:
+class ShownPlan(NamedTuple):
     """So many rates of the one amount and then so many, maybe none, of the other."""
 
-    count: int
-    first_count: int
-    first_cents: int
-    last_count: int
-    last_cents: int
-    first_on: date
-    last_on: date
-    total_cents: int
-    # The whole schedule for the page's script: "day|amount", parted by ";", as people read them.
-    rows: str
+    first_count: str
+    first_amount: str
+    last_count: str
+    last_amount: str
+    begins: str
+    ends: str
+    # For the page's script: "day;day" of all rates, and "count|amount|count|amount".
+    days: str
+    rates: str
 
 
-def describe_plan(offer: Offer, currency: str, language: str) -> ShownPlan:
-    schedule = offer.schedule
-    first, last = schedule[0], schedule[-1]
-    first_count = sum(each.amount_cents == first.amount_cents for each in schedule)
+def describe_plan(terms: PlanTerms, amount_cents: int, currency: str, language: str) -> ShownPlan:
+    shares = share_out(amount_cents, terms.count)
+    first_count, last_count = str(shares.first_count), str(shares.last_count)
+    first_money = render_money(shares.first_cents, currency, language)
+    last_money = render_money(shares.last_cents, currency, language)
     return ShownPlan(
-        count=len(schedule),
         first_count=first_count,
-        first_cents=first.amount_cents,
-        last_count=len(schedule) - first_count,
-        last_cents=last.amount_cents,
-        first_on=first.due_on,
-        last_on=last.due_on,
-        total_cents=offer.total_cents,
-        rows=";".join(
-            f"{render_day(each.due_on, language)}|"
-            f"{render_money(each.amount_cents, currency, language)}"
-            for each in schedule
-        ),
+        first_amount=render_amount(shares.first_cents, currency, language),
+        last_count=last_count,
+        last_amount=render_amount(shares.last_cents, currency, language),
+        begins=render_day(terms.first_on, language),
+        ends=render_day(add_months(terms.first_on, terms.count - 1), language),
+        days=_render_days(terms, language),
+        rates=f"{first_count}|{first_money}|{last_count}|{last_money}",
     )
+
+
+@lru_cache(maxsize=4096)
+def _render_days(terms: PlanTerms, language: str) -> str:
+    """The same for all who are offered it on one day."""
+    days = (add_months(terms.first_on, place) for place in range(terms.count))
+    return ";".join(render_day(day, language) for day in days)

@@ -57,7 +57,13 @@ ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
     used_at = NULL
 """
-_FIND_SENT = "SELECT notice_id FROM debtor_sent_codes WHERE merchant_id = $1 AND claim_id = $2"
+# Of the claim's newest code. A debtor's page nests it.
+LOAD_DELIVERY = """
+SELECT notice.state = 'FAILED' AS is_undelivered
+FROM debtor_sent_codes code
+JOIN debtor_notices notice USING (merchant_id, notice_id)
+WHERE code.merchant_id = $1 AND code.claim_id = $2
+"""
 _LOCK_SENT = """
 SELECT notice_id, expires_at, failures, used_at
 FROM debtor_sent_codes
@@ -136,10 +142,9 @@ async def save_sent_code(
     await tx.execute(_SAVE_SENT, merchant_id, claim_id, notice_id, expires_at)
 
 
-async def find_sent_notice(tx: Connection, merchant_id: int, claim_id: int) -> UUID | None:
-    """The notice that took the claim's newest code along."""
-    found: UUID | None = await tx.fetchval(_FIND_SENT, merchant_id, claim_id)
-    return found
+async def is_undelivered(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    """Whether the claim's newest code was reported not to arrive."""
+    return bool(await tx.fetchval(LOAD_DELIVERY, merchant_id, claim_id))
 
 
 async def lock_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> SentCode | None:

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.runtime import Context, Macro
 from markupsafe import Markup, escape
 
-from dunwell.landing.formats import build_filters
+from dunwell.landing.formats import build_page_filters
 from dunwell.landing.translating import TranslatedTemplates, fill
 from dunwell.landing.wording import Language
 from dunwell.messages.formatting import render_line
@@ -37,7 +37,7 @@ def build_environment(language: Language, shared: Mapping[str, Any]) -> Environm
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.globals.update(shared, language=language, words=language.words)
-    environment.filters.update(build_filters(language.code), line=render_line, fill=fill)
+    environment.filters.update(build_page_filters(language.code), line=render_line, fill=fill)
     install: Any = environment
     install.install_gettext_translations(language.words, newstyle=True)
     return environment
@@ -60,7 +60,7 @@ class _Template(Template):
         """What is safe already is shown as it is, where Jinja would make a copy of it."""
         template = super().from_code(*args, **kwargs)
         names = template.root_render_func.__globals__
-        names["escape"] = _escape
+        names["escape"] = make_safe
         return template
 
 
@@ -93,6 +93,7 @@ class _WholeTemplates(FileSystemLoader):
         return self.get_source(environment, name)[0].removesuffix("\n")
 
 
-def _escape(value: Any) -> str:
+def make_safe(value: Any) -> str:
+    """As it is shown in a page."""
     is_safe = type(value) is Markup or (type(value) is str and _find_unsafe(value) is None)
     return value if is_safe else escape(value)

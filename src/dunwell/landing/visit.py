@@ -7,7 +7,7 @@ session, by the token the form bears.
 from collections.abc import AsyncIterator
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 from litestar import Request
 from litestar.types import Receive
@@ -27,6 +27,7 @@ _MOST_QUERY_BYTES = 4 * 1024
 _MOST_TYPED_BYTES = 256 * 1024
 _MOST_FIELDS = 20
 _LANGUAGE = "lang"
+_CHOICE = f"{_LANGUAGE}="
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -78,7 +79,8 @@ class Visit:
 
     @property
     def chosen_language(self) -> str | None:
-        return self.read_query(_LANGUAGE)
+        is_chosen = _CHOICE.encode() in self.scope["query_string"]
+        return self.read_query(_LANGUAGE) if is_chosen else None
 
     def read_query(self, name: str) -> str | None:
         """What the address's query says of this name, the last if several times."""
@@ -103,9 +105,11 @@ class Visit:
 
     @property
     def carried(self) -> str:
-        """The address's query without the choice of language."""
-        pairs = {name: values for name, values in self.query.items() if name != _LANGUAGE}
-        return urlencode(pairs, doseq=True) if pairs else ""
+        """The address's query without the choice of language, as it was sent."""
+        query = self.scope["query_string"][:_MOST_QUERY_BYTES].decode("latin-1")
+        if not query:
+            return ""
+        return "&".join(each for each in query.split("&") if not each.startswith(_CHOICE))
 
     async def read_form(self) -> Form:
         """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""

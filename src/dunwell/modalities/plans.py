@@ -30,11 +30,33 @@ class Instalment:
         return self.paid_cents >= self.amount_cents
 
 
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """So many rates of the one amount and then so many, maybe none, of the other."""
+
+    first_count: int
+    first_cents: int
+    last_count: int
+    last_cents: int
+
+
+def share_out(amount_cents: int, count: int) -> Shares:
+    """Into `count` rates; there must be a cent for each."""
+    share, remainder = divmod(amount_cents, count)
+    if not remainder:
+        return Shares(count, share, 0, share)
+    return Shares(remainder, share + 1, count - remainder, share)
+
+
 def plan_instalments(amount_cents: int, count: int, first_on: date) -> tuple[Instalment, ...]:
     """`count` instalments, a month apart; there must be a cent for each."""
-    share, remainder = divmod(amount_cents, count)
+    shares = share_out(amount_cents, count)
     return tuple(
-        Instalment(place + 1, add_months(first_on, place), share + (1 if place < remainder else 0))
+        Instalment(
+            place + 1,
+            add_months(first_on, place),
+            shares.first_cents if place < shares.first_count else shares.last_cents,
+        )
         for place in range(count)
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.claims.part_cursor import Place
 from dunwell.claims.states import Status
 from dunwell.kit.db import Connection, Row
@@ -31,7 +33,7 @@ WHERE d.merchant_id = $1 AND d.claim_id = $2
 _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
-       c.currency, c.status AS claim_status, s.due_ons, s.amounts_cents,
+       c.currency, c.status AS claim_status, r.due_ons, r.amounts_cents,
        y.standing_cents - p.paid_before_cents + y.undone_cents AS paid_cents
 FROM payment_modalities p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
@@ -39,7 +41,7 @@ CROSS JOIN LATERAL (
     SELECT array_agg(due_on ORDER BY number) AS due_ons,
            array_agg(amount_cents ORDER BY number) AS amounts_cents
     FROM instalments
-    WHERE merchant_id = $1 AND modality_id = p.modality_id) s
+    WHERE merchant_id = $1 AND modality_id = p.modality_id) r
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(amount_cents) FILTER (
                WHERE reversed_at IS NULL OR reversed_at > p.ended_at), 0)::bigint AS standing_cents,
@@ -51,9 +53,10 @@ CROSS JOIN LATERAL (
       AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) y
 WHERE p.merchant_id = $1
 """
-_LOAD_ONE = f"{_SELECT} AND p.claim_id = $2 AND p.modality_id = $3"
-# Rides on payment_modalities_one.
-_LOAD_LIVE = f"{_SELECT} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL"
+# By primary keys; a debtor's page nests it.
+LOAD_ONE = f"{_SELECT} AND p.claim_id = $2 AND p.modality_id = $3"
+# Every debtor's page nests it. Rides on payment_modalities_one.
+LOAD_LIVE = f"{_SELECT} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL"
 # Newest first. Rides on payment_modalities_claim.
 _LOAD_PAGE = f"""{_SELECT} AND p.claim_id = $2
   AND ($3::timestamptz IS NULL OR (p.requested_at, p.modality_id) < ($3, $4::uuid))
@@ -93,6 +96,29 @@ WHERE p.merchant_id = $1 AND p.modality_id = e.modality_id
 """
 
 
+class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """As both statements have it."""
+
+    modality_id: UUID
+    claim_id: int
+    type: ModalityType
+    state: ModalityState
+    amount_cents: int
+    deferred_until: date | None
+    requested_at: datetime
+    actor_kind: ActorKind
+    answered_at: datetime | None
+    reason: str | None
+    ended_at: datetime | None
+    ended_reason: EndReason | None
+    currency: str
+    claim_status: Status
+    # Of a plan's instalments, the earliest first.
+    due_ons: list[date] | None
+    amounts_cents: list[int] | None
+    paid_cents: int
+
+
 async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ClaimFacts:
     """What the bounds ask of a claim, which must exist."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
@@ -103,7 +129,7 @@ async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> C
 async def load_modality(
     tx: Connection, merchant_id: int, claim_id: int, modality_id: UUID
 ) -> Modality | None:
-    row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id, modality_id)
+    row = await tx.fetchrow(LOAD_ONE, merchant_id, claim_id, modality_id)
     return None if row is None else _read(row)
 
 
@@ -120,7 +146,7 @@ async def load_live_modalities(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> list[tuple[Modality, Status]]:
     """Those of the claims that have not ended, each with its claim's status."""
-    rows = await tx.fetch(_LOAD_LIVE, merchant_id, list(claim_ids))
+    rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
     return [(_read(row), Status(row["claim_status"])) for row in rows]
 
 
@@ -160,30 +186,33 @@ async def save_ends(
     await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
 
 
-def _read(row: Row) -> Modality:
-    modality_type, paid_cents = ModalityType(row["type"]), max(0, row["paid_cents"])
-    ended_reason = row["ended_reason"]
+def read_modality(row: ModalityRow) -> Modality:
+    """What is paid covers the earliest instalments first."""
+    paid_cents = max(0, row.paid_cents)
     return Modality(
-        modality_id=row["modality_id"],
-        claim_id=row["claim_id"],
-        type=modality_type,
-        state=ModalityState(row["state"]),
-        currency=row["currency"],
-        amount_cents=row["amount_cents"],
+        modality_id=row.modality_id,
+        claim_id=row.claim_id,
+        type=row.type,
+        state=row.state,
+        currency=row.currency,
+        amount_cents=row.amount_cents,
         schedule=cover(_read_schedule(row), paid_cents),
         paid_cents=paid_cents,
-        requested_at=row["requested_at"],
-        actor_kind=ActorKind(row["actor_kind"]),
-        answered_at=row["answered_at"],
-        reason=row["reason"],
-        ended_at=row["ended_at"],
-        ended_reason=None if ended_reason is None else EndReason(ended_reason),
+        requested_at=row.requested_at,
+        actor_kind=row.actor_kind,
+        answered_at=row.answered_at,
+        reason=row.reason,
+        ended_at=row.ended_at,
+        ended_reason=row.ended_reason,
     )
 
 
-def _read_schedule(row: Row) -> list[Instalment]:
-    if row["deferred_until"] is not None:
-        return [Instalment(1, row["deferred_until"], row["amount_cents"])]
-    days: list[date] = row["due_ons"]
-    pairs = zip(days, row["amounts_cents"], strict=True)
+def _read(row: Row) -> Modality:
+    return read_modality(msgspec.convert(dict(row), ModalityRow))
+
+
+def _read_schedule(row: ModalityRow) -> list[Instalment]:
+    if row.deferred_until is not None:
+        return [Instalment(1, row.deferred_until, row.amount_cents)]
+    pairs = zip(row.due_ons or (), row.amounts_cents or (), strict=True)
     return [Instalment(place, day, cents) for place, (day, cents) in enumerate(pairs, start=1)]

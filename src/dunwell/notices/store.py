@@ -27,6 +27,13 @@ WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
 ORDER BY created_at DESC, notice_id DESC
 LIMIT 1
 """
+# The same.
+_HAS_RECENT = """
+SELECT EXISTS (
+    SELECT FROM debtor_notices
+    WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
+      AND state <> 'FAILED')
+"""
 # Those who ask for one address at the same time take turns, whatever their claims.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1))"
 # Of all merchants. Rides on debtor_notices_recipient.
@@ -79,9 +86,6 @@ WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_
 RETURNING notice_id
 """
 # By primary keys, as the next two.
-_HAS_FAILED = """
-SELECT state = 'FAILED' FROM debtor_notices WHERE merchant_id = $1 AND notice_id = $2
-"""
 _LOCK = """
 SELECT claim_id, kind, channel, state
 FROM debtor_notices
@@ -163,6 +167,13 @@ async def load_asked(
     return [row["created_at"] for row in rows]
 
 
+async def has_recent(
+    tx: Connection, merchant_id: int, claim_id: int, kind: Kind, since: datetime
+) -> bool:
+    """Whether the locked claim has a notice of a kind, to whatever address, that has not failed."""
+    return bool(await tx.fetchval(_HAS_RECENT, merchant_id, claim_id, kind, since))
+
+
 async def find_same(
     tx: Connection, merchant_id: int, notice: Notice, since: datetime
 ) -> UUID | None:
@@ -239,11 +250,6 @@ async def settle_notice(
         settlement.state, settlement.due_at, settlement.failure, now,
     )  # fmt: skip
     return saved is not None
-
-
-async def has_failed(tx: Connection, merchant_id: int, notice_id: UUID) -> bool:
-    """Whether it surely did not arrive."""
-    return bool(await tx.fetchval(_HAS_FAILED, merchant_id, notice_id))
 
 
 async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> StandingNotice | None:

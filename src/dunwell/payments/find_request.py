@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import NotFound
-from dunwell.merchants.account import Work
 from dunwell.payments.request_states import RequestState
 
-# By primary keys, and by the unique index payments_request.
-_LOAD = """
-SELECT r.request_id, r.claim_id, r.state, r.provider, r.amount_cents, p.amount_cents AS paid_cents,
-       p.transaction_id, p.paid_at, p.reversed_at, p.method, d.email
+# A debtor's page nests it. By primary keys, and by the unique index payments_request.
+LOAD_RECEIPT = """
+SELECT r.request_id, r.state, r.provider, r.amount_cents,
+       CASE WHEN p.transaction_id IS NOT NULL THEN json_build_object(
+           'amount_cents', p.amount_cents, 'transaction_id', p.transaction_id,
+           'paid_at', p.paid_at, 'reversed_at', p.reversed_at, 'method', p.method)
+       END AS payment
 FROM payment_requests r
-JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = r.claim_id
 LEFT JOIN payments p ON p.merchant_id = $1 AND p.request_id = r.request_id
-WHERE r.merchant_id = $1 AND r.request_id = $2
+WHERE r.merchant_id = $1 AND r.claim_id = $2 AND r.request_id = $3
 """
 
 
@@ -36,28 +36,7 @@ class Receipt:
     """A request and, once it is COMPLETED, its payment. In any other state nothing is paid."""
 
     request_id: UUID
-    # Whoever shows it checks that it is the claim the debtor has opened.
-    claim_id: int
     state: RequestState
     provider: str
     amount_cents: int
     payment: Paid | None
-    # The debtor's, on file.
-    email: str | None
-
-
-async def load_receipt(work: Work, request_id: UUID) -> Receipt:
-    """Raises NotFound."""
-    row = await work.tx.fetchrow(_LOAD, work.merchant_id, request_id)
-    if row is None:
-        raise NotFound(f"There is no payment request {request_id}.")
-    payment = None
-    if row["transaction_id"] is not None:
-        payment = Paid(
-            row["paid_cents"], row["transaction_id"], row["paid_at"], row["reversed_at"],
-            row["method"],
-        )  # fmt: skip
-    return Receipt(
-        row["request_id"], row["claim_id"], RequestState(row["state"]), row["provider"],
-        row["amount_cents"], payment, row["email"],
-    )  # fmt: skip

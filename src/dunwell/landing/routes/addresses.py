@@ -6,51 +6,54 @@ from dunwell.errors import NotFound
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.change_address import Typed, ask_change, confirm_change
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import WAITING
 from dunwell.landing.features import check_feature
-from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.in_session import (
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.notice_facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.landing.preferences import CHANGEABLE, AddressFault, read_address, render_address
-from dunwell.landing.preferences_store import PendingChange, load_change, load_on_file
+from dunwell.landing.preferences_store import PendingChange, load_change
 from dunwell.landing.problems import answer_problem, too_many
 from dunwell.landing.routes.sent_codes import CodeField, answer_code_field, answer_sent_often
 from dunwell.landing.session import Level
 from dunwell.landing.tries import Locked, Wrong
-from dunwell.landing.typed_address import load_typed_address, save_typed_address
+from dunwell.landing.typed_address import save_typed_address
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.messages.identities import mask_address
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
-from dunwell.notices.store import has_failed
 
 _PAGE = "/claim/preferences"
 _PLACE = "preferences"
 
 
-@in_session
+@in_session_with(WAITING)
 @from_level(Level.CODE, _PLACE)
 async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """With what this session has typed already, to correct it."""
-    channel = _find_channel(visit, opened)
-    field = await _load_field(desk, visit, opened, channel)
-    return await _answer_form(desk, visit, opened, channel, field.sent_to or "")
+    return _answer_form(desk, visit, opened, _read_field(visit, opened).sent_to or "")
 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
 async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
     channel = _find_channel(visit, opened)
-    present = await _load_present(desk, opened, channel)
-    address, fault = read_address(channel, form.get("address", ""), present)
+    address, fault = read_address(channel, form.get("address", ""), _find_present(opened, channel))
     if fault is not None:
-        return await _answer_form(desk, visit, opened, channel, address, fault)
+        return _answer_form(desk, visit, opened, address, fault)
     return await _send(desk, visit, opened, channel, address)
 
 
-@in_session
+@in_session_with(WAITING)
 @from_level(Level.CODE, _PLACE)
 async def show_code_field(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return await _answer_code(desk, visit, opened, is_wrong=False)
+    return _answer_code(desk, visit, opened, is_wrong=False)
 
 
 @takes_form
@@ -75,7 +78,8 @@ async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) 
         problem = too_many(tried.retry_after_seconds, "LOCKED")
         return answer_problem(desk.pages, frame, problem)
     if isinstance(tried, Wrong):
-        return await _answer_code(desk, visit, opened, is_wrong=True)
+        opened = await desk.find_opened(visit, WAITING) or opened
+        return _answer_code(desk, visit, opened, is_wrong=True)
     return desk.redirect(frame, f"{_PAGE}?saved={tried.channel.lower()}")
 
 
@@ -110,48 +114,44 @@ async def _send(
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, TooMany):
-        field = await _load_field(desk, visit, opened, channel)
-        return answer_sent_often(desk, frame, field, sent)
+        opened = await desk.find_opened(visit, WAITING) or opened
+        return answer_sent_often(desk, frame, _read_field(visit, opened), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
     return desk.redirect(frame, f"{_address(visit)}/code")
 
 
-async def _answer_form(
-    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel,
+def _answer_form(
+    desk: Desk, visit: Visit, opened: OpenedClaim,
     typed: str = "", fault: AddressFault | None = None,
 ) -> Answer:  # fmt: skip
-    present = await _load_present(desk, opened, channel)
-    body = desk.show(
-        "address.html", desk.frame_opened(visit, opened), opened,
-        address=_address(visit), channel=channel, typed=typed, fault=fault,
-        masked=None if present is None else mask_address(channel, present),
-    )  # fmt: skip
+    channel = _find_channel(visit, opened)
+    present = _find_present(opened, channel)
+    same = {
+        "address": _address(visit), "channel": channel, "fault": fault, "is_typed": bool(typed),
+        "has_present": present is not None,
+    }  # fmt: skip
+    slots = {"typed": typed, "masked": "" if present is None else mask_address(channel, present)}
+    frame = desk.frame_opened(visit, opened)
+    body = desk.pages.render_slotted("address.html", frame, same, slots)
     return answer_page(body, 422 if fault else 200)
 
 
-async def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
-    channel, frame = _find_channel(visit, opened), desk.frame_opened(visit, opened)
-    field = await _load_field(desk, visit, opened, channel)
+def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+    field, frame = _read_field(visit, opened), desk.frame_opened(visit, opened)
     return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 
-async def _load_field(
-    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel
-) -> CodeField:
-    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
-    async with desk.resources.database.connection() as connection:
-        change = await load_change(connection, merchant_id, claim_id)
-        if change is None or change.channel != channel:
-            return CodeField(channel, _address(visit))
-        typed = await load_typed_address(connection, opened.session, change)
-        is_undelivered = await has_failed(connection, merchant_id, change.notice_id)
-    sent_to = None if typed is None else render_address(channel, typed)
-    return CodeField(channel, _address(visit), sent_to, is_undelivered)
+def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
+    """Where the code of a new address is typed in, of an opened claim with WAITING."""
+    channel, waiting = _find_channel(visit, opened), WAITING.read(opened.detail)
+    if waiting is None or waiting.channel != channel:
+        return CodeField(channel, _address(visit))
+    sent_to = None if waiting.typed is None else render_address(channel, waiting.typed)
+    return CodeField(channel, _address(visit), sent_to, bool(waiting.is_undelivered))
 
 
-async def _load_present(desk: Desk, opened: OpenedClaim, channel: NoticeChannel) -> str | None:
-    async with desk.resources.database.connection() as connection:
-        on_file = await load_on_file(connection, opened.merchant.merchant_id, opened.facts.claim_id)
+def _find_present(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
+    on_file = opened.facts.on_file
     return on_file.email if channel == "EMAIL" else on_file.mobile_number
 
 

@@ -9,11 +9,11 @@ from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
 from dunwell.landing.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.end_session import end_session
-from dunwell.landing.extend_session import extend_session
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method
 from dunwell.landing.session import Level
+from dunwell.landing.staying import find_stayed, has_opened, is_its_form, stay
 from dunwell.landing.view import (
     decide_state,
     find_announced,
@@ -87,19 +87,21 @@ def _find_rate_cents(opened: OpenedClaim) -> int | None:
     return rate.left_cents if rate.left_cents < opened.facts.outstanding_cents else None
 
 
-@takes_form
-async def extend(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
-    value = await stay(desk, opened)
-    return desk.redirect(desk.frame_opened(visit, opened), "/claim", cookie=value)
-
-
-async def stay(desk: Desk, opened: OpenedClaim) -> str | None:
-    """The new session's cookie; None: a second click finds it done, and the first one's stays."""
-    now = desk.now()
-    session_id = desk.resources.ids.new(now)
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
-        return await extend_session(work, opened.session, session_id, desk.draw_randomness(), now)
+async def extend(desk: Desk, visit: Visit) -> Answer:
+    """Another hour; a second click lands on the same page."""
+    form, opened = await visit.read_form(), await desk.find_opened(visit)
+    if opened is None:
+        return desk.answer_ended(visit, None)
+    frame = desk.frame_opened(visit, opened)
+    if desk.is_live(opened):
+        if has_opened(desk, opened, form):
+            return desk.redirect(frame, "/claim")
+        desk.check_token(opened.session, form)
+        return desk.redirect(frame, "/claim", cookie=await stay(desk, opened))
+    value = await find_stayed(desk, opened) if is_its_form(desk, opened, form) else None
+    if value is None:
+        return desk.answer_ended(visit, opened)
+    return desk.redirect(frame, "/claim", cookie=value)
 
 
 @takes_form

@@ -34,16 +34,19 @@ from dunwell.landing.in_session import in_session
 from dunwell.landing.keep_draft import Kept, keep_draft
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame
-from dunwell.landing.receive_files import FileRefusal, discard, receive_files
-from dunwell.landing.routes.claim import stay
+from dunwell.landing.receive_files import FileRefusal, Late, discard, receive_files
 from dunwell.landing.send_dispute import send_dispute
-from dunwell.landing.session import Level
+from dunwell.landing.session import Level, render_cookie
+from dunwell.landing.staying import find_opened_by, find_stayed, stay
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Visit
 
 _PLACE = "dispute"
 # Its id on the page.
 _FORM = "answers"
+_QUESTIONS = "dispute_questions.html"
+# Its button for one more hour.
+_STAY = "stay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,19 @@ async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answe
     return await _answer_questions(desk, visit, opened, found, showing)
 
 
-@in_session
-async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def take_answers(desk: Desk, visit: Visit) -> Answer:
+    """A form of a live session, or of one that was extended a moment ago."""
+    opened = await desk.find_opened(visit)
+    if opened is not None and desk.is_live(opened):
+        return await _take(desk, visit, opened)
+    if opened is None or await find_stayed(desk, opened) is None:
+        return desk.answer_ended(visit, opened)
+    received = await receive_files(desk, visit, opened)
+    assert isinstance(received, Late)
+    return await _answer_late(desk, visit, received)
+
+
+async def _take(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """1. check where the form comes from, and put its files away
     2. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
        session of another hour when that was
@@ -92,8 +106,8 @@ async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     if isinstance(found, Answer):
         return found
     received = await receive_files(desk, visit, opened)
-    if isinstance(received, Answer):
-        return received
+    if isinstance(received, Late):
+        return await _answer_late(desk, visit, received)
     typed = Typed(
         _name_subject(found), _read_form_id(desk, received.fields.get("form", "")),
         pick_fields(found, received.fields), received.uploads,
@@ -119,15 +133,35 @@ async def take_answers(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
     showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
-    if received.fields.get("do") == "stay":
-        return await _answer_stay(desk, visit, opened, found)
+    if received.fields.get("do") == _STAY:
+        return await _answer_stay(desk, visit, found, showing, await stay(desk, opened))
     return await _answer_kept(desk, visit, opened, found, showing)
 
 
-async def _answer_stay(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason) -> Answer:
-    """Another hour with all that is typed; a second click finds it done."""
-    frame, value = desk.frame_opened(visit, opened), await stay(desk, opened)
-    return desk.redirect(frame, f"/claim/dispute/{reason.name}", cookie=value)
+async def _answer_late(desk: Desk, visit: Visit, late: Late) -> Answer:
+    """A second click on "one more hour" gets the first one's cookie: that has kept what this one
+    brings."""
+    opened, name = late.opened, visit.parameters["reason"]
+    if opened is None or late.fields.get("do") != _STAY:
+        return desk.answer_ended(visit, opened)
+    value = await find_stayed(desk, opened)
+    reason = find_reason(opened.merchant.configuration.disputes, name)
+    if value is None or reason is None:
+        return desk.answer_ended(visit, opened)
+    showing = Showing(desk.resources.ids.new(desk.now()), refusals=late.refusals)
+    return await _answer_stay(desk, visit, reason, showing, value)
+
+
+async def _answer_stay(
+    desk: Desk, visit: Visit, reason: Reason, showing: Showing, value: str | None
+) -> Answer:
+    """Another hour with all that is typed, and a word on each file that was not kept. value: the
+    new session's cookie."""
+    extended = await find_opened_by(desk, value) if value and showing.refusals else None
+    if value is None or extended is None:
+        return desk.redirect(desk.frame(visit), f"/claim/dispute/{reason.name}", cookie=value)
+    answer = await _answer_questions(desk, visit, extended, reason, showing)
+    return answer.bring(render_cookie(value, is_secure=desk.is_secure))
 
 
 async def _answer_kept(
@@ -215,13 +249,19 @@ async def _answer_questions(
 ) -> Answer:
     """With what the session has typed so far."""
     is_fresh = not opened.has_drafts and not showing.faults and not showing.refusals
-    draft = Draft(_name_subject(reason)) if is_fresh else await _load_draft(desk, opened, reason)
     frame = msgspec.structs.replace(desk.frame_opened(visit, opened), kept_form=_FORM)
-    body = desk.show(
-        "dispute_questions.html", frame, opened,
-        reason=_show_reason(reason, frame, opened), questions=list_questions(reason),
-        needs_message=needs_message(reason), draft=draft, form_id=showing.form_id,
-        faults=showing.faults, refusals=showing.refusals, most_files=MOST_AT_ONCE,
+    same = {
+        "reason": _show_reason(reason, frame, opened), "questions": list_questions(reason),
+        "needs_message": needs_message(reason), "most_files": MOST_AT_ONCE,
+    }  # fmt: skip
+    form_id = str(showing.form_id)
+    if is_fresh:
+        same |= {"draft": Draft(_name_subject(reason)), "faults": (), "refusals": ()}
+        body = desk.pages.render_slotted(_QUESTIONS, frame, same, {"form_id": form_id})
+        return answer_page(body)
+    body = desk.pages.render(
+        _QUESTIONS, frame, **same, form_id=form_id, draft=await _load_draft(desk, opened, reason),
+        faults=showing.faults, refusals=showing.refusals,
     )  # fmt: skip
     return answer_page(body, 422 if showing.faults or showing.refusals else 200)
 

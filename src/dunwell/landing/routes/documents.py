@@ -5,14 +5,14 @@ from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.files.attached import AttachedFile
-from dunwell.files.list_attachments import list_all_attachments
 from dunwell.files.names import name_for_reader
 from dunwell.files.read_attachment import read_attachment
 from dunwell.files.storage import ContentMissing
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import DOCUMENTS
 from dunwell.landing.features import check_feature
-from dunwell.landing.in_session import from_level, in_session
+from dunwell.landing.in_session import from_level, in_session_with
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.session import Level
 from dunwell.landing.visit import Visit
@@ -20,14 +20,14 @@ from dunwell.landing.visit import Visit
 _PLACE = "documents"
 
 
-@in_session
+@in_session_with(DOCUMENTS)
 @from_level(Level.FACT, _PLACE)
 async def show_documents(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     check_feature(opened, "DOCUMENTS")
-    return await _answer_list(desk, visit, opened)
+    return _answer_list(desk, visit, opened)
 
 
-@in_session
+@in_session_with(DOCUMENTS)
 @from_level(Level.FACT, _PLACE)
 async def send_document(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     check_feature(opened, "DOCUMENTS")
@@ -39,19 +39,16 @@ async def send_document(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     try:
         content = await desk.storage.load(attached.storage_key)
     except ContentMissing:
-        return await _answer_list(desk, visit, opened, missing=_name(attached))
+        return _answer_list(desk, visit, opened, missing=_name(attached))
     return answer_file(content, attached.content_type, _name(attached))
 
 
-async def _answer_list(
+def _answer_list(
     desk: Desk, visit: Visit, opened: OpenedClaim, missing: str | None = None
 ) -> Answer:
     """missing: the name of a file that should be there."""
-    async with desk.resources.database.connection() as connection:
-        work = desk.work(connection, opened.merchant, opened.session.session_id)
-        attached = await list_all_attachments(work, opened.facts.claim_id)
     frame = desk.frame_opened(visit, opened)
-    documents = [(each, _name(each)) for each in attached]
+    documents = [(each, _name(each)) for each in DOCUMENTS.read(opened.detail)]
     body = desk.show("documents.html", frame, opened, documents=documents, missing=missing)
     return answer_page(body, 410 if missing else 200)
 

@@ -1,81 +1,77 @@
 """A dispute that was sent: its case number, what is paused, more files, taking it back."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.answer_day import find_answer_day
 from dunwell.disputes.case_number import render_case_number
 from dunwell.disputes.dispute import Dispute, DisputeState
-from dunwell.disputes.evidence import MOST_AT_ONCE, EvidenceFile
+from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.evidence_store import load_evidence_digests
-from dunwell.disputes.store import load_dispute_with_files
 from dunwell.disputes.withdraw_dispute import withdraw_dispute
-from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable, ValidationError
+from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import DISPUTE, DisputeWithFiles
 from dunwell.landing.disputing import ShownReason, can_dispute, find_undisputed_cents
-from dunwell.landing.in_session import in_session, takes_form
+from dunwell.landing.in_session import in_session_with, takes_form_with
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import list_methods
-from dunwell.landing.receive_files import FileRefusal, discard, receive_files
+from dunwell.landing.receive_files import FileRefusal, Late, discard, receive_files
 from dunwell.landing.session import Level, Session
 from dunwell.landing.view import decide_state, is_payable
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import ActorKind
 
 _PLACE = "claim"
-_Found = tuple[Dispute, Sequence[EvidenceFile]]
 
 
-@in_session
+@in_session_with(DISPUTE)
 async def show_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_dispute(desk, visit, opened, await _load(desk, visit, opened))
+    return _answer_dispute(desk, visit, opened, DISPUTE.read(opened.detail))
 
 
-@in_session
+@in_session_with(DISPUTE)
 async def add_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    dispute, _ = await _load(desk, visit, opened)
+    dispute = DISPUTE.read(opened.detail).dispute
     if not _is_theirs(dispute, opened.session):
         return desk.ask_more(visit, opened, _PLACE)
     received = await receive_files(desk, visit, opened)
-    if isinstance(received, Answer):
-        return received
+    if isinstance(received, Late):
+        return desk.answer_ended(visit, received.opened)
     refusals = [*received.refusals, *await _add(desk, opened, dispute, received.uploads)]
     if refusals:
-        found = await _load(desk, visit, opened)
-        return _answer_dispute(desk, visit, opened, found, refusals)
+        opened = await desk.find_opened(visit, DISPUTE) or opened
+        return _answer_dispute(desk, visit, opened, DISPUTE.read(opened.detail), refusals)
     return _go_to(desk, visit, opened, dispute)
 
 
-@in_session
+@in_session_with(DISPUTE)
 async def go_to_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    dispute, _ = await _load(desk, visit, opened)
+    dispute = DISPUTE.read(opened.detail).dispute
     return _go_to(desk, visit, opened, dispute)
 
 
-@in_session
+@in_session_with(DISPUTE)
 async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    dispute, _ = await _load(desk, visit, opened)
+    dispute = DISPUTE.read(opened.detail).dispute
     if not _can_withdraw(dispute):
         return _go_to(desk, visit, opened, dispute)
     if not _is_theirs(dispute, opened.session):
         return desk.ask_more(visit, opened, _PLACE)
     frame = desk.frame_opened(visit, opened)
     case_number = render_case_number(dispute.dispute_id)
-    body = desk.show(
-        "dispute_withdraw.html", frame, opened, dispute=dispute, case_number=case_number
-    )
-    return answer_page(body)
+    slots = {"dispute_id": str(dispute.dispute_id), "case_number": case_number}
+    return answer_page(desk.pages.render_slotted("dispute_withdraw.html", frame, {}, slots))
 
 
-@takes_form
+@takes_form_with(DISPUTE)
 async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """What was answered meanwhile stays as it is: the page says how."""
-    dispute, _ = await _load(desk, visit, opened)
+    dispute = DISPUTE.read(opened.detail).dispute
     if _can_withdraw(dispute):
         if not _is_theirs(dispute, opened.session):
             return desk.ask_more(visit, opened, _PLACE)
@@ -120,25 +116,11 @@ async def _add(
     return []
 
 
-async def _load(desk: Desk, visit: Visit, opened: OpenedClaim) -> _Found:
-    """The dispute in the path, with its files. Raises NotFound, also when it is another claim's."""
-    try:
-        dispute_id = UUID(visit.parameters["dispute_id"])
-    except ValueError:
-        raise NotFound("There is no such dispute of this claim.") from None
-    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
-    async with desk.resources.database.connection() as connection:
-        found = await load_dispute_with_files(connection, merchant_id, claim_id, dispute_id)
-    if found is None:
-        raise NotFound("There is no such dispute of this claim.")
-    return found
-
-
 def _answer_dispute(
-    desk: Desk, visit: Visit, opened: OpenedClaim, found: _Found,
+    desk: Desk, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
 ) -> Answer:  # fmt: skip
-    dispute, files = found
+    dispute = found.dispute
     frame, merchant = desk.frame_opened(visit, opened), opened.merchant
     configuration = merchant.configuration
     state = decide_state(opened.facts, merchant.now(desk.resources.clock))
@@ -150,7 +132,7 @@ def _answer_dispute(
     days = configuration.disputes.answer_within_days
     body = desk.show(
         "dispute_sent.html", frame, opened,
-        dispute=dispute, files=files if shows_content else (), shows_content=shows_content,
+        dispute=dispute, files=found.files if shows_content else (), shows_content=shows_content,
         case_number=render_case_number(dispute.dispute_id),
         reason=ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
         answer_on=find_answer_day(dispute.opened_at, days, configuration.timezone),

@@ -11,6 +11,7 @@ from dunwell.landing.asking import (
     render_deferment,
 )
 from dunwell.landing.desk import Desk
+from dunwell.landing.drafts import UNTYPED
 from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
@@ -64,13 +65,18 @@ def _answer_form(
         return desk.redirect(frame, elsewhere)
     assert ground.modalities.deferment is not None
     first, last = find_deferment_range(ground.modalities.deferment, ground.facts, ground.today)
-    fields = read_fields(visit)
-    body = desk.show(
-        "later.html", frame, opened,
-        days=[each.until for each in offers], first_day=first, last_day=last,
-        own=OWN, refused=refused, chosen=frame.chosen,
-        typed={name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED},
-    )  # fmt: skip
+    same = {
+        "days": tuple(each.until for each in offers), "first_day": first, "last_day": last,
+        "own": OWN, "refused": refused,
+    }  # fmt: skip
+    slots = {"amount": desk.show_amount(ground.facts.outstanding_cents, frame, opened)}
+    if frame.carried:
+        fields = read_fields(visit)
+        typed = {name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED}
+        body = desk.pages.render("later.html", frame, **same, **slots, typed=typed)
+    else:
+        same["typed"] = UNTYPED
+        body = desk.pages.render_slotted("later.html", frame, same, slots)
     return answer_page(body, 200 if refused in (None, Refused.CHANGED) else 422)
 
 

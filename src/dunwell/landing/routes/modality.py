@@ -9,14 +9,16 @@ from dunwell.errors import InvalidState, NotFound
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.confirmation import is_agreed, tell_answer
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import ENDED_MODALITY
 from dunwell.landing.in_session import (
     from_level,
     in_session,
-    takes_form,
+    in_session_with,
     takes_form_from,
+    takes_form_with,
     unless_closed,
 )
-from dunwell.landing.lookup import OpenedClaim, load_known
+from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.modality_paper import compose_confirmation
 from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level
@@ -25,7 +27,7 @@ from dunwell.messages.identities import mask_address
 from dunwell.messages.letters.paper import write_paper
 from dunwell.modalities.modality import Modality, ModalityType, find_open_rate
 from dunwell.modalities.progress import GRACE
-from dunwell.modalities.store import load_modality
+from dunwell.modalities.store import read_modality
 from dunwell.modalities.withdraw_modality import withdraw_modality
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
@@ -34,13 +36,13 @@ from dunwell.notices.send_notice import find_repeated, send_notice
 _PLACE = "options"
 
 
-@in_session
+@in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
 async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    modality = await _load(desk, visit, opened)
+    modality = _read(visit, opened)
     has_confirmation = is_agreed(modality)
-    email = await _find_email(desk, opened) if has_confirmation else None
+    email = opened.facts.on_file.email if has_confirmation else None
     body = desk.show(
         "modality.html", desk.frame_opened(visit, opened), opened,
         modality=modality, is_plan=modality.type is ModalityType.PAYMENT_PLAN,
@@ -53,32 +55,31 @@ async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     return answer_page(body)
 
 
-@in_session
+@in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
 async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    modality = await _load_agreed(desk, visit, opened)
+    modality = _read_agreed(visit, opened)
     words = desk.pages.languages[desk.frame_opened(visit, opened).language]
     pdf = await desk.press.print_paper(write_paper(compose_confirmation(words, opened, modality)))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 
-@takes_form
+@takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
 async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """To the address on file, which the page shows masked."""
-    modality = await _load_agreed(desk, visit, opened)
+    modality = _read_agreed(visit, opened)
     frame, facts = desk.frame_opened(visit, opened), opened.facts
+    email = facts.on_file.email
+    if email is None:
+        raise NotFound("There is no address to send it to.")
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    told = tell_answer(modality, facts.reference_number)
+    notice = desk.notices.write(opened.merchant, addressee, told)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        known = await load_known(tx, work.merchant_id, facts.claim_id)
-        email = known.addresses.get("EMAIL")
-        if email is None:
-            raise NotFound("There is no address to send it to.")
-        addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
-        told = tell_answer(modality, facts.reference_number)
-        notice = desk.notices.write(opened.merchant, addressee, told)
         sent = await find_repeated(work, notice, desk.now()) or await send_notice(
             work, desk.resources.keys, notice, desk.now()
         )
@@ -86,26 +87,28 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
     return desk.redirect(frame, f"/claim/modality/{modality.modality_id}?note={note}")
 
 
-@in_session
+@in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
 async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    modality = await _load(desk, visit, opened)
+    modality = _read(visit, opened)
     if modality.ended_at is not None:
         return _go_to(desk, visit, opened, modality)
-    body = desk.show(
-        "modality_withdraw.html", desk.frame_opened(visit, opened), opened,
-        modality=modality, is_plan=modality.type is ModalityType.PAYMENT_PLAN,
-    )  # fmt: skip
-    return answer_page(body)
+    frame = desk.frame_opened(visit, opened)
+    same = {"is_plan": modality.type is ModalityType.PAYMENT_PLAN}
+    slots = {
+        "modality_id": str(modality.modality_id),
+        "amount": desk.show_amount(opened.facts.outstanding_cents, frame, opened),
+    }
+    return answer_page(desk.pages.render_slotted("modality_withdraw.html", frame, same, slots))
 
 
-@takes_form
+@takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
 async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """What has ended otherwise meanwhile stays as it is: the page says how."""
-    modality = await _load(desk, visit, opened)
+    modality = _read(visit, opened)
     try:
         async with desk.resources.database.transaction() as tx:
             work = desk.work(tx, opened.merchant, opened.session.session_id)
@@ -129,32 +132,19 @@ def _find_rate_cents(modality: Modality, opened: OpenedClaim) -> int | None:
     return rate.left_cents if rate is not None and is_part else None
 
 
-async def _find_email(desk: Desk, opened: OpenedClaim) -> str | None:
-    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
-    async with desk.resources.database.connection() as connection:
-        known = await load_known(connection, merchant_id, claim_id)
-    return known.addresses.get("EMAIL")
-
-
-async def _load_agreed(desk: Desk, visit: Visit, opened: OpenedClaim) -> Modality:
+def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
     """Raises NotFound where there is nothing to confirm."""
-    modality = await _load(desk, visit, opened)
+    modality = _read(visit, opened)
     if not is_agreed(modality):
         raise NotFound("There is nothing to confirm.")
     return modality
 
 
-async def _load(desk: Desk, visit: Visit, opened: OpenedClaim) -> Modality:
+def _read(visit: Visit, opened: OpenedClaim) -> Modality:
     """The one in the path. Raises NotFound, also when it is another claim's."""
-    modality_id = _read_id(visit)
-    if opened.modality is not None and opened.modality.modality_id == modality_id:
+    if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
         return opened.modality
-    merchant_id, claim_id = opened.merchant.merchant_id, opened.facts.claim_id
-    async with desk.resources.database.connection() as connection:
-        modality = await load_modality(connection, merchant_id, claim_id, modality_id)
-    if modality is None:
-        raise NotFound("There is no such request of this claim.")
-    return modality
+    return read_modality(ENDED_MODALITY.read(opened.detail))
 
 
 def _read_id(visit: Visit) -> UUID:

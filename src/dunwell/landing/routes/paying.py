@@ -4,7 +4,7 @@ What is chosen stands in the address; the amount is the server's, and what a for
 only compared with it.
 """
 
-from typing import Any
+from functools import partial
 
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.landing.amounts import render_plain
@@ -18,13 +18,16 @@ from dunwell.landing.choosing import (
     render_choice,
 )
 from dunwell.landing.desk import Desk
+from dunwell.landing.formats import render_amount
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method, list_methods, takes_transfers
+from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.session import Level
 from dunwell.landing.view import decide_state, find_next_rate, is_payable
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.messages.formatting import render_line
 from dunwell.payments.choice import Choice, allow_rate
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
@@ -121,18 +124,21 @@ def read_form(form: Form, opened: OpenedClaim) -> Choice | None:
     return choice
 
 
-def describe_choice(choice: Choice, opened: OpenedClaim, query: str) -> dict[str, Any]:
-    """For the pages that carry it on. query: what our addresses end with."""
-    chosen = set(choice.item_ids)
-    carried = render_choice(choice)
+def describe_choice(
+    desk: Desk, frame: Frame, opened: OpenedClaim, choice: Choice
+) -> dict[str, str]:
+    """For the slots of pages that carry it on."""
+    chosen, facts, carried = set(choice.item_ids), opened.facts, render_choice(choice)
+    items = [item for item in facts.items if item.item_id in chosen]
     name, _, value = carried.partition("=")
     return {
-        "choice": choice,
-        "items": [item for item in opened.facts.items if item.item_id in chosen],
-        "rest_cents": opened.facts.outstanding_cents - choice.cents,
-        "carried": (name, value),
-        "address_end": f"?{carried}{query.replace('?', '&')}",
-    }
+        "amount": desk.show_amount(choice.cents, frame, opened),
+        "reference": render_line(facts.reference_number),
+        "chosen_items": desk.pages.render_part("_chosen.html", frame, items=items, facts=facts)
+        if items else "",
+        "shown_cents": str(choice.cents), "carried_name": name, "carried_value": value,
+        "address_end": f"?{carried}{frame.query.replace('?', '&')}",
+    }  # fmt: skip
 
 
 def is_amount(faults: list[Fault]) -> bool:
@@ -158,14 +164,31 @@ def _answer_amount(
     given = visit.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_plain(int(given), currency, frame.language)
-    ticked = visit.query.get("item")
-    body = desk.show(
-        "pay_amount.html", frame, opened,
-        options=options, refused=refused, typed=typed, ticked=ticked, chosen=frame.chosen,
-        example=render_plain(options.bounds.least_cents, currency, frame.language)
-        if options.bounds else "",
-        address_end=frame.query.replace("?", "&"),
-    )  # fmt: skip
+    bounds = options.bounds
+    ticked = [] if refused is Refused.NO_ITEM else visit.query.get("item")
+    same = {
+        "refused": refused, "has_bounds": bounds is not None,
+        "groups": tuple(
+            (
+                each.item.type, bool(each.item.reference), bool(each.fees),
+                ticked is None or str(each.item.item_id) in ticked,
+            )
+            for each in options.groups
+        ),
+    }  # fmt: skip
+    show = partial(render_amount, currency=currency, language=frame.language)
+    slots: dict[str, Slot] = {
+        "typed": {"amount": typed} if typed else {},
+        "most": show(options.outstanding_cents),
+        "least": show(bounds.least_cents) if bounds else "",
+        "example": render_plain(bounds.least_cents, currency, frame.language) if bounds else "",
+        "item_ids": [str(each.item.item_id) for each in options.groups],
+        "references": [render_line(each.item.reference) for each in options.groups],
+        "amounts": [show(each.cents) for each in options.groups],
+        "fees": [show(each.fees_cents) for each in options.groups],
+        "address_end": frame.query.replace("?", "&"),
+    }
+    body = desk.pages.render_slotted("pay_amount.html", frame, same, slots)
     return answer_page(body, status or (422 if refused else 200))
 
 
@@ -179,15 +202,19 @@ def _answer_check(
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
     methods = list_methods(desk.providers, opened.merchant)
-    described = describe_choice(choice, opened, frame.query)
     if not can_pay(desk, opened):
         return desk.redirect(frame, "/claim")
     if not methods:
         return desk.redirect(frame, f"/claim/pay/transfer?{render_choice(choice)}")
-    body = desk.show(
-        "pay.html", frame, opened,
-        methods=methods, notice=notice, takes_transfers=takes_transfers(opened.merchant),
-        **described,
-    )  # fmt: skip
+    rest_cents = opened.facts.outstanding_cents - choice.cents
+    same = {
+        "methods": tuple(methods), "notice": notice, "has_rest": rest_cents > 0,
+        "takes_transfers": takes_transfers(opened.merchant),
+    }  # fmt: skip
+    slots = {
+        **describe_choice(desk, frame, opened, choice),
+        "rest": desk.show_amount(rest_cents, frame, opened),
+    }  # fmt: skip
+    body = desk.pages.render_slotted("pay.html", frame, same, slots)
     origins = {desk.hand_off_origins.get(method.name) for method in methods} - {None}
     return answer_page(body, status, form_origins=sorted(filter(None, origins)))

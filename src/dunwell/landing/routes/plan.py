@@ -1,8 +1,10 @@
 """Paying in parts: choosing a plan, checking it, asking for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+
+from markupsafe import Markup
 
 from dunwell.landing.amounts import render_plain
 from dunwell.landing.answer import Answer, answer_page
@@ -13,17 +15,17 @@ from dunwell.landing.asking import (
     is_to_be_had,
     read_carried_plan,
     read_plan,
-    render_plan,
 )
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
 from dunwell.landing.session import Level
-from dunwell.landing.shown_plans import describe_plan
+from dunwell.landing.shown_plans import ShownPlan, describe_plan
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
-from dunwell.modalities.offers import Offer, count_rate, list_plans, pick_offered
+from dunwell.modalities.offers import count_rate, list_plans, pick_offered
 from dunwell.modalities.progress import GRACE
 
 _PLACE = "plan"
@@ -86,23 +88,28 @@ def _answer_form(
     elsewhere = find_elsewhere(desk, opened, ground) or (None if plans else "/claim/options")
     if elsewhere is not None:
         return desk.redirect(frame, elsewhere)
-    offers = [
-        describe_plan(_make_offer(each, ground), opened.facts.currency, frame.language)
-        for each in pick_offered(plans, ground.modalities)
-    ]
+    offered = pick_offered(plans, ground.modalities)
     refused = chosen if isinstance(chosen, list) else []
+    typed = _keep_typed(read_fields(visit)) if frame.carried else {}
+    offer = typed.pop("offer", "")
+    is_known = offer == OWN or any(str(each.count) == offer for each in offered)
+    preview = chosen if isinstance(chosen, PlanTerms) else None
+    same = {
+        "counts": tuple(each.count for each in offered), "offer": offer if is_known else "",
+        "uneven": tuple(ground.facts.outstanding_cents % each.count > 0 for each in offered),
+        "has_more": len(plans) > len(offered) or offer == OWN, "own": OWN,
+        "refused": tuple(refused), "has_preview": preview is not None, **_describe_days(ground),
+    }  # fmt: skip
     least_cents = min(count_rate(each, ground.facts) for each in plans)
-    typed = _keep_typed(read_fields(visit))
-    body = desk.show(
-        "plan.html", frame, opened,
-        offers=offers,
-        has_more=len(plans) > len(offers) or typed["offer"] == OWN, own=OWN, refused=refused,
-        preview=_make_offer(chosen, ground) if isinstance(chosen, PlanTerms) else None,
-        typed=typed, chosen=frame.chosen,
-        least_cents=least_cents,
-        example=render_plain(least_cents, opened.facts.currency, frame.language),
-        **_describe_days(ground),
-    )  # fmt: skip
+    slots: dict[str, Slot] = {
+        **_show_offers(offered, ground, opened, frame),
+        "least": desk.show_amount(least_cents, frame, opened),
+        "example": render_plain(least_cents, opened.facts.currency, frame.language),
+        "total": desk.show_amount(ground.facts.outstanding_cents, frame, opened),
+        "schedule": _show_schedule(desk, frame, opened, preview),
+        "typed": {name: text for name, text in typed.items() if text},
+    }  # fmt: skip
+    body = desk.pages.render_slotted("plan.html", frame, same, slots)
     return answer_page(body, 422 if set(refused) - {Refused.CHANGED} else 200)
 
 
@@ -119,17 +126,38 @@ def _answer_check(
     elsewhere = find_elsewhere(desk, opened, ground)
     if elsewhere is not None:
         return desk.redirect(frame, elsewhere)
-    body = desk.show(
-        "plan_check.html", frame, opened,
-        offer=_make_offer(terms, ground), is_changed=is_changed, grace_days=GRACE.days,
-        is_at_once=is_approved_at_once(terms, ground.modalities, ground.earlier),
-        address_end=f"?{render_plan(terms)}{frame.query.replace('?', '&')}",
-    )  # fmt: skip
-    return answer_page(body)
+    total_cents = ground.facts.outstanding_cents
+    same = {
+        "count": terms.count, "first_on": terms.first_on, "is_changed": is_changed,
+        "is_at_once": is_approved_at_once(terms, ground.modalities, ground.earlier),
+        "grace_days": GRACE.days,
+    }  # fmt: skip
+    slots = {
+        "first": desk.show_amount(count_rate(terms, ground.facts), frame, opened),
+        "total": desk.show_amount(total_cents, frame, opened), "shown_cents": str(total_cents),
+        "schedule": _show_schedule(desk, frame, opened, terms),
+    }  # fmt: skip
+    return answer_page(desk.pages.render_slotted("plan_check.html", frame, same, slots))
 
 
-def _make_offer(terms: PlanTerms, ground: Ground) -> Offer:
-    return Offer(terms, terms.schedule(ground.facts.outstanding_cents))
+def _show_offers(
+    offered: Sequence[PlanTerms], ground: Ground, opened: OpenedClaim, frame: Frame
+) -> dict[str, tuple[str, ...]]:
+    """For the page's slots, each offer in its place."""
+    given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
+    shown = (describe_plan(each, *given) for each in offered)
+    return dict(zip(ShownPlan._fields, zip(*shown, strict=True), strict=False))
+
+
+def _show_schedule(
+    desk: Desk, frame: Frame, opened: OpenedClaim, terms: PlanTerms | None
+) -> Markup:
+    """None: the page's script fills it."""
+    facts = opened.facts
+    schedule = () if terms is None else terms.schedule(facts.outstanding_cents)
+    return desk.pages.render_part(
+        "_schedule.html", frame, schedule=schedule, total_cents=facts.outstanding_cents, facts=facts
+    )
 
 
 def _describe_days(ground: Ground) -> dict[str, Any]:

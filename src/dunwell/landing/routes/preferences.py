@@ -1,26 +1,25 @@
 """How a debtor is reached: the language, the channels, and where the addresses are changed."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.db import Connection
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.choose_channels import choose_channels, list_ways
 from dunwell.landing.desk import Desk
 from dunwell.landing.features import check_feature
 from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.preferences import CHANGEABLE, CHANNELS, OnFile
-from dunwell.landing.preferences_store import load_on_file
+from dunwell.landing.preferences import CHANGEABLE, CHANNELS, WayToReach
 from dunwell.landing.session import Level
 from dunwell.landing.visit import Form, Visit
-from dunwell.messages.identities import mask_address
 
 _PAGE = "/claim/preferences"
 # Comes back to the page, which shows masked addresses.
 _PLACE = "reach"
+# What the page can say was saved.
+_SAVED = ("language", "channels", "email", "sms")
 
 
 @in_session
@@ -70,33 +69,37 @@ async def _answer(
     """is_last: no way would have been left."""
     frame = desk.frame_opened(visit, opened)
     async with desk.resources.database.connection() as connection:
-        on_file = await load_on_file(connection, opened.merchant.merchant_id, opened.facts.claim_id)
-        ways = await _list_ways(desk, connection, opened, on_file)
+        work = desk.work(connection, opened.merchant, opened.session.session_id)
+        ways = await list_ways(work, desk.resources.keys, opened.facts.on_file)
     language = opened.facts.language
-    body = desk.show(
-        "preferences.html", frame, opened,
-        languages=[desk.pages.languages[code] for code in frame.offered],
-        claims_language=language if language in frame.offered else frame.language,
-        ways=ways, saved=saved, is_last=is_last,
-        addresses=_list_addresses(opened, on_file),
-        may_change=opened.session.level.reaches(Level.CODE),
-    )  # fmt: skip
+    same = {
+        "languages": tuple((code, desk.pages.languages[code].name) for code in frame.offered),
+        "claims_language": language if language in frame.offered else frame.language,
+        "ways": tuple(
+            (each.channel, each.is_used, each.may_choose, each.suppressed_for) for each in ways
+        ),
+        "addresses": _list_addresses(opened),
+        "may_change": opened.session.level.reaches(Level.CODE),
+        "saved": saved if saved in _SAVED else None, "is_last": is_last,
+    }  # fmt: skip
+    body = desk.pages.render_slotted("preferences.html", frame, same, _mask(ways))
     return answer_page(body, 422 if is_last else 200)
 
 
-async def _list_ways(
-    desk: Desk, connection: Connection, opened: OpenedClaim, on_file: OnFile
-) -> Any:
-    work = desk.work(connection, opened.merchant, opened.session.session_id)
-    return await list_ways(work, desk.resources.keys, on_file)
-
-
-def _list_addresses(opened: OpenedClaim, on_file: OnFile) -> list[tuple[str, str, str | None]]:
-    """Those that can be changed: the page's name, the channel, the masked address if there is
-    one. A code can only be sent by a channel the merchant has."""
+def _list_addresses(opened: OpenedClaim) -> tuple[tuple[str, str, bool], ...]:
+    """Those that can be changed: the page's name, the channel, whether there is one. A code can
+    only be sent by a channel the merchant has."""
+    on_file = opened.facts.on_file
     present = {"EMAIL": on_file.email, "SMS": on_file.mobile_number}
-    return [
-        (name, channel, mask_address(channel, address) if (address := present[channel]) else None)
+    return tuple(
+        (name, channel, bool(present[channel]))
         for name, channel in CHANGEABLE.items()
         if channel in opened.merchant.configuration.channels
-    ]
+    )
+
+
+def _mask(ways: Sequence[WayToReach]) -> dict[str, str]:
+    """For the slots of masked addresses."""
+    return {f"masked_{each}": "" for each in CHANNELS} | {
+        f"masked_{way.channel}": way.masked for way in ways
+    }

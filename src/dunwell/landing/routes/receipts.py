@@ -10,7 +10,8 @@ from uuid import UUID
 from dunwell.errors import NotFound
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.desk import Desk
-from dunwell.landing.in_session import in_session, takes_form
+from dunwell.landing.details import RECEIPT
+from dunwell.landing.in_session import in_session_with, takes_form_with
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import label_provider
 from dunwell.landing.notice_facts import ReceiptFacts
@@ -24,21 +25,21 @@ from dunwell.messages.letters.paper import write_paper
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.payments.banking_days import BANK_TRANSFER
-from dunwell.payments.find_request import Paid, Receipt, load_receipt
+from dunwell.payments.find_request import Paid, Receipt
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.settle_payment import settle_payment
 
 
-@in_session
+@in_session_with(RECEIPT)
 async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    receipt = await _load_receipt(desk, visit, opened)
+    receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
         return desk.redirect(desk.frame_opened(visit, opened), "/claim/pay/sent")
     if receipt.state is not RequestState.COMPLETED:
         await _settle(desk, opened, receipt.request_id)
-        opened = await desk.find_opened(visit) or opened
-        receipt = await _load_receipt(desk, visit, opened)
+        opened = await desk.find_opened(visit, RECEIPT) or opened
+        receipt = RECEIPT.read(opened.detail)
     frame = desk.frame_opened(visit, opened)
     body = desk.show(
         "back.html", frame, opened,
@@ -49,10 +50,10 @@ async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return answer_page(body)
 
 
-@in_session
+@in_session_with(RECEIPT)
 async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    receipt, payment = await _load_paid(desk, visit, opened)
-    email = _find_email(receipt, opened)
+    receipt, payment = _read_paid(opened)
+    email = _find_email(opened)
     body = desk.show(
         "receipt.html", desk.frame_opened(visit, opened), opened,
         request_id=receipt.request_id, payment=payment, copy=visit.read_query("copy"),
@@ -63,9 +64,9 @@ async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return answer_page(body)
 
 
-@in_session
+@in_session_with(RECEIPT)
 async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    receipt, payment = await _load_paid(desk, visit, opened)
+    receipt, payment = _read_paid(opened)
     frame = desk.frame_opened(visit, opened)
     words = desk.pages.languages[frame.language]
     paper = compose_receipt(words, opened, payment, _describe_method(receipt, payment, opened))
@@ -73,12 +74,12 @@ async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
 
-@takes_form
+@takes_form_with(RECEIPT)
 async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """To the address on file, which the page shows masked."""
-    receipt, payment = await _load_paid(desk, visit, opened)
+    receipt, payment = _read_paid(opened)
     frame, facts = desk.frame_opened(visit, opened), opened.facts
-    email = _find_email(receipt, opened)
+    email = _find_email(opened)
     if email is None:
         raise NotFound("There is no address to send it to.")
     told = ReceiptFacts(
@@ -101,9 +102,9 @@ def _shows_all(opened: OpenedClaim) -> bool:
     return opened.session.level.reaches(Level.FACT)
 
 
-def _find_email(receipt: Receipt, opened: OpenedClaim) -> str | None:
+def _find_email(opened: OpenedClaim) -> str | None:
     """Where a copy may go; None: nowhere, or not for a link alone."""
-    return receipt.email if _shows_all(opened) else None
+    return opened.facts.on_file.email if _shows_all(opened) else None
 
 
 def _describe_method(receipt: Receipt, payment: Paid, opened: OpenedClaim) -> str:
@@ -111,22 +112,11 @@ def _describe_method(receipt: Receipt, payment: Paid, opened: OpenedClaim) -> st
     return ", ".join(filter(None, (label_provider(receipt.provider), method)))
 
 
-async def _load_paid(desk: Desk, visit: Visit, opened: OpenedClaim) -> tuple[Receipt, Paid]:
-    receipt = await _load_receipt(desk, visit, opened)
+def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
+    receipt = RECEIPT.read(opened.detail)
     if receipt.payment is None:
         raise NotFound("Nothing was paid by this request.")
     return receipt, receipt.payment
-
-
-async def _load_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Receipt:
-    """Of the request in the path. Raises NotFound, also when it is another claim's."""
-    request_id = _read_request_id(visit.parameters["request_id"])
-    async with desk.resources.database.connection() as connection:
-        work = desk.work(connection, opened.merchant, opened.session.session_id)
-        receipt = await load_receipt(work, request_id)
-    if receipt.claim_id != opened.facts.claim_id:
-        raise NotFound("There is no such payment of this claim.")
-    return receipt
 
 
 async def _settle(desk: Desk, opened: OpenedClaim, request_id: UUID) -> None:
@@ -137,10 +127,3 @@ async def _settle(desk: Desk, opened: OpenedClaim, request_id: UUID) -> None:
         )
     except ProviderAway:
         return
-
-
-def _read_request_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound("There is no such payment of this claim.") from None

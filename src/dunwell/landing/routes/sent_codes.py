@@ -9,14 +9,13 @@ from dunwell.landing.desk import Desk
 from dunwell.landing.notice_facts import CodeFacts
 from dunwell.landing.pages import Frame
 from dunwell.landing.send_code import send_code
-from dunwell.landing.store_tries import find_sent_notice
+from dunwell.landing.store_tries import is_undelivered
 from dunwell.landing.tries import lock_for
 from dunwell.landing.try_sent_code import Typed
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
 from dunwell.merchants.account import Merchant
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
-from dunwell.notices.store import has_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,8 @@ async def load_code_field(
 ) -> CodeField:
     """Of the code that was sent to the claim's address on file."""
     async with desk.resources.database.connection() as connection:
-        notice_id = await find_sent_notice(connection, merchant_id, claim_id)
-        is_undelivered = notice_id is not None and await has_failed(
-            connection, merchant_id, notice_id
-        )
-    return CodeField(channel, address, is_undelivered=is_undelivered)
+        failed = await is_undelivered(connection, merchant_id, claim_id)
+    return CodeField(channel, address, is_undelivered=failed)
 
 
 def answer_sent_often(desk: Desk, frame: Frame, field: CodeField, refusal: TooMany) -> Answer:
@@ -90,8 +86,9 @@ def _render(
     desk: Desk, frame: Frame, field: CodeField, *, is_wrong: bool = False, wait_minutes: int = 0
 ) -> bytes:
     """wait_minutes: until another code can be sent, when one was asked for too often."""
-    return desk.pages.render(
-        "sent_code.html", frame, channel=field.channel, address=field.address,
-        sent_to=field.sent_to, is_undelivered=field.is_undelivered, is_wrong=is_wrong,
-        wait_minutes=wait_minutes,
-    )  # fmt: skip
+    same = {
+        "channel": field.channel, "has_sent_to": bool(field.sent_to), "is_wrong": is_wrong,
+        "is_undelivered": field.is_undelivered, "wait_minutes": wait_minutes,
+    }  # fmt: skip
+    slots = {"address": field.address, "sent_to": field.sent_to or ""}
+    return desk.pages.render_slotted("sent_code.html", frame, same, slots)

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import date, timedelta
+from typing import Any
 
 from dunwell.claims.holds import HoldKind
 from dunwell.errors import InvalidState, NotFound, ValidationError
@@ -10,6 +11,7 @@ from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.choosing import Refused
 from dunwell.landing.dates import read_carried_day, read_day
 from dunwell.landing.desk import Desk
+from dunwell.landing.drafts import UNTYPED
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import takes_transfers
@@ -46,14 +48,14 @@ async def show_transfer(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
         return desk.redirect(frame, "/claim/pay")
-    facts, account = opened.facts, _find_account(opened)
-    body = desk.show(
-        "transfer.html", frame, opened,
-        iban=account.iban, plain=render_plain(choice.cents, facts.currency, frame.language),
-        has_code=_write_code(opened, choice) is not None,
-        **describe_choice(choice, opened, frame.query),
-    )  # fmt: skip
-    return answer_page(body)
+    same = {
+        "iban": _find_account(opened).iban, "has_code": _write_code(opened, choice) is not None,
+    }  # fmt: skip
+    slots = {
+        **describe_choice(desk, frame, opened, choice),
+        "plain": render_plain(choice.cents, opened.facts.currency, frame.language),
+    }  # fmt: skip
+    return answer_page(desk.pages.render_slotted("transfer.html", frame, same, slots))
 
 
 @in_session
@@ -153,12 +155,20 @@ def _answer_form(
     frame = desk.frame_opened(visit, opened)
     timezone = opened.merchant.configuration.timezone
     today = find_day(opened.merchant.now(desk.resources.clock), timezone)
-    body = desk.show(
-        "sent_form.html", frame, opened,
-        fault=fault, today=today, yesterday=today - timedelta(days=1),
-        sent=form.get("sent", today.isoformat()), other=_OTHER_DAY,
-        typed={part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")},
-        **describe_choice(choice, opened, frame.query),
-    )  # fmt: skip
+    same: dict[str, Any] = {
+        "fault": fault,
+        "today": today,
+        "yesterday": today - timedelta(days=1),
+        "other": _OTHER_DAY,
+    }
+    slots = describe_choice(desk, frame, opened, choice)
+    if form:
+        typed = {part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")}
+        body = desk.pages.render(
+            "sent_form.html", frame, **same, **slots, typed=typed, sent=form.get("sent", "")
+        )
+    else:
+        same |= {"typed": UNTYPED, "sent": today.isoformat()}
+        body = desk.pages.render_slotted("sent_form.html", frame, same, slots)
     statuses = {None: 200, "TOO_OFTEN": 409}
     return answer_page(body, statuses.get(fault, 422))

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 from dunwell.kit.db import Connection
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
-from dunwell.landing.in_session import in_session, takes_form
-from dunwell.landing.lookup import OpenedClaim, load_known
+from dunwell.landing.details import UNDELIVERED
+from dunwell.landing.in_session import in_session, in_session_with, takes_form
+from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.preferences_store import load_on_file
 from dunwell.landing.problems import answer_problem, too_many
-from dunwell.landing.proofs import Fact, Known, choose_fact, find_code_channel, find_policy
+from dunwell.landing.proofs import Fact, Known, choose_fact, find_code_channel, find_policy, know
 from dunwell.landing.proving import Brought, Ended, Prove, Raised, Tried, take_proof
 from dunwell.landing.routes.sent_codes import (
+    CodeField,
     Recipient,
     answer_code_field,
     answer_sent,
-    load_code_field,
     read_typed_code,
 )
 from dunwell.landing.session import Level
@@ -55,13 +57,13 @@ async def show_verify(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     path, needed = _find_place(visit)
     if opened.session.level.reaches(needed):
         return desk.redirect(desk.frame_opened(visit, opened), path)
-    return await _answer_verify(desk, visit, opened)
+    return _answer_verify(desk, visit, opened)
 
 
 async def enter_fact(desk: Desk, visit: Visit) -> Answer:
     async def prove(tx: Connection, brought: Brought) -> Tried | None:
         session = brought.opened.session
-        known = await load_known(tx, session.merchant_id, session.claim_id)
+        known = know(await load_on_file(tx, session.merchant_id, session.claim_id))
         fact = _choose_fact(brought.opened, known)
         if fact is None:
             return None
@@ -89,8 +91,7 @@ async def enter_letters_code(desk: Desk, visit: Visit) -> Answer:
 @takes_form
 async def send(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     session, frame = opened.session, desk.frame_opened(visit, opened)
-    async with desk.resources.database.connection() as connection:
-        known = await load_known(connection, session.merchant_id, session.claim_id)
+    known = know(opened.facts.on_file)
     channel = _find_channel(opened, known)
     if channel is None:
         return desk.redirect(frame, _address(visit))
@@ -101,9 +102,9 @@ async def send(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> An
     return await answer_sent(desk, frame, recipient, _address(visit))
 
 
-@in_session
+@in_session_with(UNDELIVERED)
 async def show_sent(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return await _answer_code_field(desk, visit, opened, is_wrong=False)
+    return _answer_code_field(desk, visit, opened, is_wrong=False)
 
 
 async def enter_sent(desk: Desk, visit: Visit) -> Answer:
@@ -137,36 +138,29 @@ async def _answer_tried(
         problem = too_many(tried.retry_after_seconds, "LOCKED")
         return answer_problem(desk.pages, desk.frame_opened(visit, opened), problem)
     if wrong == "CODE":
-        return await _answer_code_field(desk, visit, opened, is_wrong=True)
-    return await _answer_verify(desk, visit, opened, wrong)
+        opened = await desk.find_opened(visit, UNDELIVERED) or opened
+        return _answer_code_field(desk, visit, opened, is_wrong=True)
+    return _answer_verify(desk, visit, opened, wrong)
 
 
-async def _answer_verify(
+def _answer_verify(
     desk: Desk, visit: Visit, opened: OpenedClaim, wrong: str | None = None
 ) -> Answer:
-    session = opened.session
-    async with desk.resources.database.connection() as connection:
-        known = await load_known(connection, session.merchant_id, session.claim_id)
-    _, needed = _find_place(visit)
-    body = desk.pages.render(
-        "verify.html", desk.frame_opened(visit, opened), address=_address(visit), needed=needed,
-        fact=_choose_fact(opened, known), channel=_find_channel(opened, known), wrong=wrong,
-    )  # fmt: skip
+    known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
+    same = {
+        "address": _address(visit), "needed": needed, "fact": _choose_fact(opened, known),
+        "channel": _find_channel(opened, known), "wrong": wrong,
+    }  # fmt: skip
+    body = desk.pages.render_slotted("verify.html", desk.frame_opened(visit, opened), same, {})
     return answer_page(body, 422 if wrong else 200)
 
 
-async def _answer_code_field(
-    desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool
-) -> Answer:
-    session, frame = opened.session, desk.frame_opened(visit, opened)
-    async with desk.resources.database.connection() as connection:
-        known = await load_known(connection, session.merchant_id, session.claim_id)
-    channel = _find_channel(opened, known)
+def _answer_code_field(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+    frame, is_undelivered = desk.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
+    channel = _find_channel(opened, know(opened.facts.on_file))
     if channel is None:
         return desk.redirect(frame, _address(visit))
-    field = await load_code_field(
-        desk, session.merchant_id, session.claim_id, channel, _address(visit)
-    )
+    field = CodeField(channel, _address(visit), is_undelivered=bool(is_undelivered))
     return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 

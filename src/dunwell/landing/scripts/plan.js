@@ -1,5 +1,6 @@
-// Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-rows] bears
-// "day|amount" parted by ";". An amount or a day of one's own is the server's to count.
+// Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-days] bears
+// the days, parted by ";", and [data-plan-rates] how many rates there are of the one amount, and then
+// of the other, as "2|€17.07|1|€17.06". An amount or a day of one's own is the server's to count.
 const form = document.querySelector("[data-plan]");
 const preview = document.querySelector("[data-plan-preview]");
 
@@ -9,8 +10,7 @@ if (form && preview) {
     made.append(text);
     return made;
   };
-  const row = (text) => {
-    const [day, amount] = text.split("|");
+  const row = (day, amount) => {
     const [head, money, line] = [cell("th", day), cell("bdi", amount), cell("tr", "")];
     head.scope = "row";
     money.className = "money";
@@ -18,11 +18,13 @@ if (form && preview) {
     return line;
   };
   form.addEventListener("change", () => {
-    const rows = form.querySelector("[data-plan-rows]:checked")?.dataset.planRows;
+    const offer = form.querySelector("[data-plan-days]:checked")?.dataset;
     const own = [...form.querySelectorAll(".date input")].some((each) => each.value.trim());
-    preview.hidden = !rows || own;
+    preview.hidden = !offer || own;
     if (!preview.hidden) {
-      preview.querySelector("tbody").replaceChildren(...rows.split(";").map(row));
+      const [count, first, , last] = offer.planRates.split("|");
+      const rows = offer.planDays.split(";").map((day, place) => row(day, place < count ? first : last));
+      preview.querySelector("tbody").replaceChildren(...rows);
     }
   });
 }

@@ -1,0 +1,49 @@
+"""The demo's debtor finds every button it presses on the pages as they are now."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from examples.debtor import pay_on_page
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.store import load_merchant
+from dunwell.onboarding.apply import apply_file
+from tests.support.house import House
+from tests.support.landing import Browser, Doorstep
+from tests.support.payments import ScriptedProvider, Till
+from tests.support.served import Served, serve
+
+_DEMO = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
+_NEWEST = "SELECT max(merchant_id) AS merchant_id FROM merchants"
+
+
+async def test_the_demo_s_debtor_pays_at_the_demo_s_merchant(
+    resources: Resources, clock: MovableClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with serve(resources) as served:
+        doorstep = await _open_demo_merchant(served, clock)
+
+        await pay_on_page(served.origin + await doorstep.give_link(), "INV-1001")
+
+    told = [line.split("INV-1001")[1].strip() for line in capsys.readouterr().out.splitlines()]
+    assert told[-2:] == ["We have received your payment", "Receipt"]
+    assert await doorstep.till.states() == ["COMPLETED"]
+
+
+async def _open_demo_merchant(served: Served, clock: MovableClock) -> Doorstep:
+    """With one claim."""
+    await apply_file(
+        served.resources, _DEMO, available_providers=["sandbox"],
+        available_adapters={channel: ["outbox"] for channel in ("EMAIL", "SMS", "LETTER")},
+    )  # fmt: skip
+    async with served.resources.database.transaction() as tx:
+        row = await tx.fetchrow(_NEWEST)
+        assert row is not None
+        merchant = await load_merchant(tx, row["merchant_id"])
+    assert merchant is not None
+    house = House(served.resources, clock, merchant, [])
+    [claim_id] = await house.create()
+    till = Till(house, ScriptedProvider(), claim_id)
+    return Doorstep(till, served.app, cast("Browser", None))

@@ -1,0 +1,98 @@
+"""A number to call on every page that leads on: the creditor's, or, where none is known, ours."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import DatabaseAway
+from dunwell.kit.resources import Resources
+from tests.support.broken_database import pages_over
+from tests.support.landing import Doorstep, a_doorstep
+
+_OURS = '<a href="tel:+493055501009"><bdi>+49 30 555 010-09</bdi></a>'
+_THEIRS = 'href="tel:+49401234560"'
+_SAID = {
+    "en": "You cannot find the number? Call us:",
+    "de": "Sie finden die Nummer nicht? Rufen Sie uns an:",
+}
+
+
+@pytest.fixture
+def called(resources: Resources) -> Resources:
+    """An installation with a number of its own."""
+    settings = replace(resources.settings, contact_phone="+49 30 555 010-09")
+    return replace(resources, settings=settings)
+
+
+@pytest.fixture
+async def doorstep(called: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    async with a_doorstep(called, clock) as doorstep:
+        yield doorstep
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/q", 200), (f"/q/{'A' * 22}", 410), ("/claim", 403), ("/claim/ended", 200),
+        ("/claim/nothing", 404), ("/q/new-link", 200), ("/q/new-link/sent", 200), ("/real", 200),
+    ],
+)  # fmt: skip
+async def test_where_no_creditor_is_known_our_number_is_there(
+    doorstep: Doorstep, path: str, status: int, language: str
+) -> None:
+    page = await doorstep.browser.get(f"{path}?lang={language}")
+
+    assert page.status_code == status
+    _names_ours(page, language)
+
+
+async def test_also_after_too_many_codes(doorstep: Doorstep) -> None:
+    pages = [await doorstep.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
+    assert pages[-1].status_code == 429
+    _names_ours(pages[-1])
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(DatabaseAway("away"), 503), (RuntimeError("fault"), 500)]
+)
+async def test_also_when_something_is_wrong(
+    called: Resources, error: Exception, status: int
+) -> None:
+    async with pages_over(called, error) as http:
+        page = await http.get("/q/abc")
+
+    assert page.status_code == status
+    _names_ours(page)
+
+
+async def test_where_the_creditor_is_known_its_number_is_there(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await doorstep.open()
+    pages = [await doorstep.browser.get(path) for path in ("/claim", "/claim/nothing")]
+    clock.advance(timedelta(hours=2))
+    pages.append(await doorstep.browser.get("/claim"))
+
+    assert [page.status_code for page in pages] == [200, 404, 403]
+    for page in pages:
+        assert _THEIRS in page.text
+        assert _OURS not in page.text
+
+
+async def test_without_a_number_of_ours_none_is_named(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock) as doorstep:
+        pages = [await doorstep.browser.get(path) for path in ("/q", "/claim", "/claim/nothing")]
+
+    assert not any("tel:" in page.text or _SAID["en"] in page.text for page in pages)
+
+
+def _names_ours(page: httpx.Response, language: str = "en") -> None:
+    assert f"{_SAID[language]} {_OURS}" in page.text
+    assert _THEIRS not in page.text

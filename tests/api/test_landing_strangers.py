@@ -1,0 +1,73 @@
+"""What the pages keep of one reader's visit never shows in another's.
+
+Forms are rendered once and filled anew for each reader. A claim's pages are looked at by an
+application that has served another debtor of the same merchant, and by one that has not.
+"""
+
+import re
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.session import Level
+from tests.support.crawling import Seen, crawl, is_page
+from tests.support.furnished import Furnished, offering_all
+from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.ways import NUMBER, ON_FILE
+
+# Drawn anew whenever the form is shown.
+_FORM_ID = re.compile(r'name="form" value="[0-9a-f-]{36}"')
+_OTHER = ON_FILE | {
+    "items": [
+        {"reference": "Stuhl", "type": "PRIMARY", "value": "7331", "dueDate": "2026-01-09"},
+        {"reference": "Mahnung", "type": "DUNNING_FEE", "value": "619"},
+    ],
+    "debtorName": "Wanda", "debtorLastName": "Quint", "email": "wanda@quint.example",
+    "mobileNumber": "+436649876543", "customerNumber": "K-9900",
+}  # fmt: skip
+_OTHERS_OWN = re.compile(r"73[.,]31|79[.,]50|6[.,]19|wanda|quint|Stuhl|\+43|543\b|ZWEI")
+
+
+async def test_a_page_is_the_same_whoever_was_served_before(
+    resources: Resources, clock: MovableClock
+) -> None:
+    given = {
+        "configuration": offering_all(),
+        "debtor": ON_FILE | {"mobileNumber": NUMBER},
+    }
+    async with (
+        a_doorstep(resources, clock, **given) as warm,
+        a_doorstep(resources, clock, key="cold", **given) as cold,
+    ):
+        [other] = await warm.till.house.create("ZWEI-888", **_OTHER)
+        own = await _enter(warm, warm.claim_id)
+        theirs = await _look(await _enter(warm, other))
+        after = await _look(own)
+        alone = await _look(_move(own, cold))
+
+    assert sum(len(_OTHERS_OWN.findall(text)) for text in theirs.values()) > 50
+    assert after.keys() == alone.keys()
+    assert [path for path, text in after.items() if text != alone[path]] == []
+    assert [path for path, text in after.items() if _OTHERS_OWN.search(text)] == []
+
+
+async def _enter(doorstep: Doorstep, claim_id: int) -> Browser:
+    """With something typed that waits."""
+    visitor = await Furnished(doorstep, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
+    await visitor.get("/claim/preferences/email")
+    typed = "other@quint.example" if claim_id != doorstep.claim_id else "own@erben.example"
+    page = await visitor.submit("/claim/preferences/email", address=typed)
+    assert page.url.path.endswith("/code")
+    return visitor
+
+
+def _move(visitor: Browser, cold: Doorstep) -> Browser:
+    """The same session, at the other application."""
+    moved = cold.visitor("192.0.2.250")
+    moved.http.cookies = visitor.http.cookies
+    return moved
+
+
+async def _look(visitor: Browser) -> dict[str, str]:
+    seen: Seen = await crawl(visitor, ["/claim"], "en")
+    pages = {path: answer.text for path, answer in seen.items() if is_page(answer)}
+    return {path: _FORM_ID.sub("", text) for path, text in pages.items()}

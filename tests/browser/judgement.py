@@ -1,0 +1,133 @@
+"""All that is asked of one state of a page, by everybody who judges: what each found, with the
+judge's name before it."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from playwright.async_api import Page
+
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import (
+    FITTING,
+    keep_screenshot,
+    list_loose_ends,
+    list_violations,
+    measure,
+)
+from tests.browser.layout import (
+    MOST_BYTES,
+    find_first_action,
+    find_summary,
+    list_covered,
+    list_edgeless,
+    list_unclear_focus,
+    weigh,
+)
+from tests.browser.visit import Visit
+
+_HEIGHT = 844
+# Of each kind of page, those with the most different things on them.
+IN_FORCED_COLOURS = {
+    "code-wrong", "link-birth-date-wrong", "link-code-sent", "verify", "real-unconfirmed",
+    "claim", "claim-held", "claim-all-at-once", "claim-plan-active", "documents",
+    "pay-amount", "pay-method-items", "transfer", "transfer-no-day", "receipt-copied",
+    "plan", "plan-errors", "plan-check", "plan-agreed", "help",
+    "dispute", "dispute-faults", "dispute-kept", "dispute-sent", "dispute-rejected",
+    "preferences", "preferences-no-way-left", "preferences-address-wrong", "preferences-code",
+    "preferences-changed",
+}  # fmt: skip
+# They tell, or offer several ways on, of which none is the main one.
+WITHOUT_ACTION = {
+    "absent", "claim-archived", "claim-overpaid", "claim-paid-with-documents", "claim-withdrawn",
+    "code-locked", "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
+    "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
+    "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
+    "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
+    "options-none", "preferences", "preferences-changed", "preferences-no-way-left",
+    "preferences-sure", "stale", "timed-out", "too-large", "transfer-sent",
+    "transfer-too-often",
+}  # fmt: skip
+# Long forms with much that is wrong: what it is stands before them, in view.
+LONG = {"dispute-faults", "dispute-refused", "plan-errors"}
+
+
+async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> list[str]:
+    """Of the state of this name, which the visitor looks at in German; leaves it at 390 pixels."""
+    page = visit.page
+    return [
+        *await _list_faults_sent(visit, html_checker),
+        *await _list_faults_seen(page, (320, 1280, 390)),
+        *await _list_faults_of_action(page, name),
+        *_name("axe", await list_violations(page)),
+        *_name("focus", await list_unclear_focus(page)),
+        *await _list_faults_in_forced_colours(page, name),
+        *_name("asked", visit.list_strays()),
+    ]
+
+
+async def keep_pictures(page: Page, name: str) -> None:
+    """Of a state that is judged: what takes them leaves styles in the page."""
+    await keep_screenshot(page, name)
+    if name in IN_FORCED_COLOURS:
+        await page.emulate_media(forced_colors="active")
+        await keep_screenshot(page, f"{name}-forced-colours")
+        await page.emulate_media(forced_colors="none")
+
+
+async def list_faults_in_english(visit: Visit, html_checker: HtmlChecker) -> list[str]:
+    """Where the page's address alone leads to it; axe looks at the narrowest."""
+    page = visit.page
+    if visit.document is None or visit.document.request.method != "GET":
+        return []
+    address = urlsplit(page.url)
+    await page.goto(address._replace(query=f"{address.query}&lang=en", fragment="").geturl())
+    language = await page.evaluate("document.documentElement.lang")
+    found = [
+        *_name("language", [language] if language != "en" else []),
+        *_name("HTML", await html_checker.list_faults(await visit.read_source())),
+        *await _list_faults_seen(page, (390, 320)),
+        *_name("axe", await list_violations(page)),
+    ]
+    return [f"English {each}" for each in found]
+
+
+def _name(judge: str, found: Sequence[object]) -> list[str]:
+    return [f"{judge}: {each}" for each in found]
+
+
+async def _list_faults_sent(visit: Visit, html_checker: HtmlChecker) -> list[str]:
+    weight, source = await weigh(visit.page), await visit.read_source()
+    return [
+        *_name("weight", [weight] if weight > MOST_BYTES else []),
+        *_name("HTML", await html_checker.list_faults(source)),
+        *_name("loose end", list_loose_ends(source, await visit.read_policy())),
+    ]
+
+
+async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
+    """Leaves the page at the last of the widths."""
+    found = []
+    for width in widths:
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        measured = await measure(page)
+        found += [f"{key}: {value}" for key, value in measured.items() if value != FITTING[key]]
+        found += _name("covered", await list_covered(page))
+    return found
+
+
+async def _list_faults_of_action(page: Page, name: str) -> list[str]:
+    bottom = await find_first_action(page)
+    if (bottom is None) != (name in WITHOUT_ACTION):
+        return [f"action: {bottom}"]
+    seen = await find_summary(page) if name in LONG else bottom
+    return [f"action: {seen}"] if (seen or 0) > _HEIGHT else []
+
+
+async def _list_faults_in_forced_colours(page: Page, name: str) -> list[str]:
+    await page.evaluate("document.activeElement.blur()")
+    await page.emulate_media(forced_colors="active")
+    found = _name("edge", await list_edgeless(page))
+    if name in IN_FORCED_COLOURS:
+        found += _name("axe in forced colours", await list_violations(page))
+    await page.emulate_media(forced_colors="none")
+    return found

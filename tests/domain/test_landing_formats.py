@@ -1,0 +1,32 @@
+"""Days on the pages stay on one line; in letters and e-mails they read as they always did."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from dunwell.landing.formats import build_filters, build_page_filters
+
+_DAY = date(2026, 12, 10)
+_INSTANT = datetime(2026, 12, 10, 13, tzinfo=UTC)
+_GERMAN, _ENGLISH = "10. Dezember 2026", "December 10, 2026"
+
+
+@pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
+def test_no_day_of_a_page_breaks(language: str, day: str) -> None:
+    filters = build_page_filters(language)
+    unbroken = day.replace(" ", "\N{NO-BREAK SPACE}")
+
+    assert filters["day"](_DAY) == unbroken
+    assert filters["day_of"](_INSTANT, "Europe/Berlin") == unbroken
+    # Between the day and the time a line may end.
+    shown_day, _, time = filters["moment"](_INSTANT, "Europe/Berlin").rpartition(", ")
+    assert (shown_day, " " in time) == (unbroken, False)
+
+
+@pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
+def test_in_letters_and_e_mails_blanks_are_blanks(language: str, day: str) -> None:
+    filters = build_filters(language)
+
+    assert filters["day"](_DAY) == day
+    assert filters["day_of"](_INSTANT, "Europe/Berlin") == day
+    assert filters["moment"](_INSTANT, "Europe/Berlin").startswith(f"{day}, ")

@@ -1,0 +1,37 @@
+"""The debtor's pages over a database that fails."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import httpx
+from litestar import Litestar
+
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from tests.support.landing import ORIGIN
+
+
+class BrokenDatabase:
+    """Raises the same whenever it is asked for a connection."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        raise self._error
+        yield
+
+    transaction = connection
+
+
+@asynccontextmanager
+async def pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
+    """error: what it fails with."""
+    broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
+    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None, logging_config=None)
+    transport = httpx.ASGITransport(cast("Any", app))
+    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+        yield http

@@ -1,0 +1,49 @@
+"""The whole web application on a real socket of this machine, where its own addresses lead to."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import uvicorn
+from litestar import Litestar
+
+from dunwell.kit.resources import Resources
+from dunwell.wiring import build_web
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """`resources` as the application has them: their settings name its origin."""
+
+    resources: Resources
+    app: Litestar
+
+    @property
+    def origin(self) -> str:
+        return self.resources.settings.public_url
+
+
+@asynccontextmanager
+async def serve(resources: Resources) -> AsyncIterator[Served]:
+    """Until the block ends."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")
+        resources = replace(resources, settings=settings)
+        served = Served(resources, build_web(resources))
+        config = uvicorn.Config(
+            served.app, http="httptools", ws="none", lifespan="off", log_config=None,
+            access_log=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        yield served
+        server.should_exit = True
+        await serving
+        for close in served.app.on_shutdown:
+            await cast("Any", close)()
