@@ -12,9 +12,9 @@ _GERMAN, _ENGLISH = "10. Dezember 2026", "December 10, 2026"
 
 
 @pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
-def test_no_day_of_a_page_breaks(language: str, day: str) -> None:
+def test_no_line_of_a_page_ends_between_a_day_and_its_month(language: str, day: str) -> None:
     filters = build_page_filters(language)
-    unbroken = day.replace(" ", "\N{NO-BREAK SPACE}")
+    unbroken = day.replace(" ", "\N{NO-BREAK SPACE}", 1)
 
     assert filters["day"](_DAY) == unbroken
     assert filters["day_of"](_INSTANT, "Europe/Berlin") == unbroken

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from functools import cached_property
 
 from dunwell.errors import InvalidState
 from dunwell.landing.amounts import read_amount
@@ -48,7 +49,7 @@ class Refused(StrEnum):
     CHANGED = "CHANGED"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ground:
     """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
 
@@ -56,6 +57,11 @@ class Ground:
     facts: ClaimFacts
     today: date
     earlier: Sequence[Modality] = ()
+
+    @cached_property
+    def plans(self) -> Sequence[PlanTerms]:
+        """Every plan that can be had, the fewest rates first, beginning on the usual day."""
+        return list_plans(self.modalities, self.facts, self.today)
 
 
 def find_live(earlier: Sequence[Modality]) -> Modality | None:
@@ -132,15 +138,16 @@ def _choose_plan(
     fields: Fields, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
 ) -> PlanTerms | Refused:
     """typed_in: which currency, which language."""
-    plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
+    plans = ground.plans
+    if first_on is not None:
+        plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
     offer = fields.get("offer", "")
     if offer == OWN:
         return _choose_by_rate(fields.get("rate", ""), ground, plans, typed_in)
     found = next((each for each in plans if str(each.count) == offer), None)
     if found is not None:
         return found
-    usual = list_plans(ground.modalities, ground.facts, ground.today)
-    if any(str(each.count) == offer for each in usual):
+    if any(str(each.count) == offer for each in ground.plans):
         return Refused.ENDS_TOO_LATE
     return Refused.CHANGED if offer else Refused.NO_CHOICE
 

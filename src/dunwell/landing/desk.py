@@ -75,7 +75,12 @@ class Desk:
         return self._frame(visit, merchant, claims_language, None)
 
     def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
-        """Of a page in a live session."""
+        """Of a page in a live session; made once of what a visit has opened."""
+        if visit.frame is None or visit.frame[0] is not opened:
+            visit.frame = (opened, self._make_opened_frame(visit, opened))
+        return visit.frame[1]
+
+    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> Frame:
         left = opened.session.expires_at - self.now()
         shown = Shown(
             derive_form_token(self.resources.keys, opened.session.session_hash),

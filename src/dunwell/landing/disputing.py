@@ -53,9 +53,11 @@ def find_undisputed_cents(
     dispute: Dispute | DisputeFacts, facts: ClaimFacts, configuration: Configuration
 ) -> int | None:
     """The part that whoever says that the amount is wrong agrees with, if it can be paid alone."""
-    options = find_options(facts, configuration.payment.partial, shows_items=False)
     agreed = dispute.answers.get("amount")
-    if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None or options.bounds is None:
+    if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None:
+        return None
+    options = find_options(facts, configuration.payment.partial, shows_items=False)
+    if options.bounds is None:
         return None
     is_payable = options.bounds.least_cents <= int(agreed) < facts.outstanding_cents
     return int(agreed) if is_payable else None

@@ -1,7 +1,7 @@
 """How amounts, days and moments read on the pages of one language, as its templates' filters. Pure.
 
-Money is marked so that it never breaks over two lines and keeps its direction in any text. No day
-of a page breaks either; in letters and e-mails one may.
+Money is marked so that it never breaks over two lines and keeps its direction in any text. Nor
+does a page part a day's number from its month; in letters and e-mails a line may end there.
 """
 
 from collections.abc import Callable
@@ -16,18 +16,17 @@ from markupsafe import Markup
 from dunwell.messages.formatting import find_locale, render_day, render_money
 
 _MEGABYTE = 1_000_000
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
 def build_page_filters(language: str) -> dict[str, Callable[..., str]]:
     """As `build_filters`, for pages."""
     return build_filters(language) | {
-        "day": lambda day: render_unbroken_day(day, language),
-        "day_of": lambda instant, timezone: render_unbroken_day(
+        "day": lambda day: render_bound_day(day, language),
+        "day_of": lambda instant, timezone: render_bound_day(
             _localize(instant, timezone).date(), language
         ),
-        "moment": lambda instant, timezone: ", ".join(
-            map(_join, _render_day_and_time(language, instant, timezone))
-        ),
+        "moment": partial(_render_bound_moment, language),
     }
 
 
@@ -44,9 +43,10 @@ def build_filters(language: str) -> dict[str, Callable[..., str]]:
 
 
 @lru_cache(maxsize=8192)
-def render_unbroken_day(day: date | None, language: str) -> str:
-    """A day as pages show it: all on one line."""
-    return _join(render_day(day, language))
+def render_bound_day(day: date | None, language: str) -> str:
+    """A day as pages show it: a line may end before the year, so that a day fits beside millions on
+    the smallest screen."""
+    return render_day(day, language).replace(" ", _NO_BREAK_SPACE, 1)
 
 
 @lru_cache(maxsize=8192)
@@ -65,6 +65,12 @@ def _render_moment(language: str, instant: datetime, timezone: str) -> str:
     return ", ".join(_render_day_and_time(language, instant, timezone))
 
 
+def _render_bound_moment(language: str, instant: datetime, timezone: str) -> str:
+    day = render_bound_day(_localize(instant, timezone).date(), language)
+    _, time = _render_day_and_time(language, instant, timezone)
+    return f"{day}, {time.replace(' ', _NO_BREAK_SPACE)}"
+
+
 def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tuple[str, str]:
     local = _localize(instant, timezone)
     locale = find_locale(language)
@@ -75,10 +81,7 @@ def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tup
     return render_day(local.date(), language), f"{clock} {zone}"
 
 
-def _join(text: str) -> str:
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
+@lru_cache(maxsize=4096)
 def _render_size(language: str, size_bytes: int) -> str:
     """In kilobytes, or in megabytes with one decimal."""
     locale = find_locale(language)

@@ -25,13 +25,15 @@ from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import ModalityRow, read_modality
 from dunwell.notices.notice import NoticeChannel
 
+_MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
 # Rides on debtor_links_token_hash_key, then on primary keys.
-_FIND_LINK = """
-SELECT link.merchant_id, link.claim_id, link.communication_id, debtor.language,
+_FIND_LINK = f"""
+SELECT {_MERCHANT}, link.claim_id, link.communication_id, debtor.language,
        coalesce(contact.channel, notice.channel) AS channel,
        debtor.email, debtor.mobile_number, debtor.address AS postal_address,
        debtor.date_of_birth::text, debtor.contract_number, debtor.customer_number
 FROM debtor_links link
+JOIN merchants m USING (merchant_id)
 JOIN debtors debtor USING (merchant_id, claim_id)
 LEFT JOIN communications contact
     ON contact.merchant_id = link.merchant_id
@@ -39,14 +41,15 @@ LEFT JOIN communications contact
 LEFT JOIN debtor_notices notice
     ON notice.merchant_id = link.merchant_id AND notice.notice_id = link.notice_id
 WHERE link.token_hash = $1
-"""
+"""  # noqa: S608 - the columns are this module's own names
 # Rides on debtor_codes_code_digest_key, then on a primary key.
-_FIND_CODE = """
-SELECT merchant_id, claim_id, communication_id, debtor.language
+_FIND_CODE = f"""
+SELECT {_MERCHANT}, claim_id, communication_id, debtor.language
 FROM debtor_codes
+JOIN merchants m USING (merchant_id)
 JOIN debtors debtor USING (merchant_id, claim_id)
 WHERE code_digest = $1
-"""
+"""  # noqa: S608 - the same
 # Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
 # primary key.
 _FIND_REFERENCES = """
@@ -210,10 +213,14 @@ def _join_session(opened: _Opened, session_hash: bytes) -> Session:
 
 
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
-    merchant = await load_merchant(tx, row["merchant_id"])
-    assert merchant is not None
+    whose = _MerchantRow(*(row[name] for name in _MerchantRow.__struct_fields__))
     return WayIn(
-        merchant, row["claim_id"], row["communication_id"], channel, level, row["language"]
+        await _find_merchant(tx, whose),
+        row["claim_id"],
+        row["communication_id"],
+        channel,
+        level,
+        row["language"],
     )
 
 

@@ -83,7 +83,7 @@ class _Parts(dict[str, Markup]):
 
 
 # What fills a slot; several of one name, by their place or by the fields' names.
-Slot: TypeAlias = str | Sequence[str] | Mapping[str, str]
+Slot: TypeAlias = str | Sequence[str] | dict[str, str]
 
 
 class _Places(dict[str, Markup]):
@@ -230,7 +230,7 @@ def _list_fillings(slots: Mapping[str, Slot]) -> Iterator[tuple[str, str]]:
     for name, slot in slots.items():
         if isinstance(slot, str):
             yield name, slot
-        elif isinstance(slot, Mapping):
+        elif isinstance(slot, dict):
             yield from ((f"{name}.{field}", typed) for field, typed in slot.items())
         else:
             yield from ((f"{name}.{place}", each) for place, each in enumerate(slot))
@@ -240,7 +240,7 @@ def _find_places(name: str, slot: Slot) -> Markup | Sequence[Markup] | Mapping[s
     """What a template is given in place of what fills the slots."""
     if isinstance(slot, str):
         return _name_slot(name)
-    if isinstance(slot, Mapping):
+    if isinstance(slot, dict):
         return _Places({field: _name_slot(f"{name}.{field}") for field in slot})
     return [_name_slot(f"{name}.{place}") for place in range(len(slot))]
 

@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from dunwell.landing.formats import render_amount
-from dunwell.messages.formatting import render_day, render_money
+from dunwell.landing.formats import render_amount, render_bound_day
+from dunwell.messages.formatting import render_money
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.plans import add_months, share_out
 
@@ -33,8 +33,8 @@ def describe_plan(terms: PlanTerms, amount_cents: int, currency: str, language: 
         first_amount=render_amount(shares.first_cents, currency, language),
         last_count=last_count,
         last_amount=render_amount(shares.last_cents, currency, language),
-        begins=render_day(terms.first_on, language),
-        ends=render_day(add_months(terms.first_on, terms.count - 1), language),
+        begins=render_bound_day(terms.first_on, language),
+        ends=render_bound_day(add_months(terms.first_on, terms.count - 1), language),
         days=_render_days(terms, language),
         rates=f"{first_count}|{first_money}|{last_count}|{last_money}",
     )
@@ -44,4 +44,4 @@ def describe_plan(terms: PlanTerms, amount_cents: int, currency: str, language: 
 def _render_days(terms: PlanTerms, language: str) -> str:
     """The same for all who are offered it on one day."""
     days = (add_months(terms.first_on, place) for place in range(terms.count))
-    return ";".join(render_day(day, language) for day in days)
+    return ";".join(render_bound_day(day, language) for day in days)

@@ -15,6 +15,7 @@ from litestar.types import Receive
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.landing.lookup import OpenedClaim
+from dunwell.landing.pages import Frame
 from dunwell.landing.session import hash_value, name_cookie
 
 AnyRequest = Request[Any, Any, Any]
@@ -45,6 +46,8 @@ class Visit:
         self._origin = origin
         # What its cookie was found to name.
         self.opened: OpenedClaim | None = None
+        # Of the page about it.
+        self.frame: tuple[OpenedClaim, Frame] | None = None
         self._headers: dict[bytes, str] = {
             name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ
         }

@@ -69,10 +69,8 @@ async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     is_full = not has_room(
         await _load_recent(desk, opened), opened.merchant.now(desk.resources.clock)
     )
-    body = desk.show(
-        "dispute.html", frame, opened, reasons=reasons, has_more=has_more, is_full=is_full
-    )
-    return answer_page(body)
+    same = {"reasons": tuple(reasons), "has_more": has_more, "is_full": is_full}
+    return answer_page(desk.pages.render_slotted("dispute.html", frame, same, {}))
 
 
 @in_session

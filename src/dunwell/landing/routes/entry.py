@@ -120,11 +120,13 @@ async def go_to_link(desk: Desk, visit: Visit) -> Answer:
 
 def _answer_link(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Answer:
     asked = _decide(way)
-    body = desk.pages.render(
-        "link.html", _frame(desk, visit, way), way=type(asked).__name__, is_wrong=is_wrong,
-        fact=asked.fact if isinstance(asked, AskFact) else None,
-        channel=asked.channel if isinstance(asked, AskCode) else None, address=_address(visit),
-    )  # fmt: skip
+    same = {
+        "way": type(asked).__name__, "is_wrong": is_wrong,
+        "fact": asked.fact if isinstance(asked, AskFact) else None,
+        "channel": asked.channel if isinstance(asked, AskCode) else None,
+    }  # fmt: skip
+    slots = {"address": _address(visit)}
+    body = desk.pages.render_slotted("link.html", _frame(desk, visit, way), same, slots)
     return answer_page(body, 422 if is_wrong else 200)
 
 

@@ -1,5 +1,7 @@
 """What somebody can do who cannot pay all of it now: in parts, later, or neither."""
 
+from functools import partial
+
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.asking import find_live, may_ask
 from dunwell.landing.desk import Desk
@@ -19,12 +21,16 @@ async def show_options(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     ground = await load_ground(desk, opened)
     terms = (ground.modalities, ground.facts, ground.today)
     plans, deferments = list_offered_plans(*terms), list_offered_deferments(*terms)
-    body = desk.show(
-        "options.html", frame, opened,
-        live=find_live(ground.earlier),
-        may_ask=may_ask(ground.earlier, opened.merchant.now(desk.resources.clock)),
-        most_rates=plans[-1].count if plans else None,
-        rate_cents=count_rate(plans[-1], ground.facts) if plans else None,
-        latest=deferments[-1].until if deferments else None,
-    )  # fmt: skip
-    return answer_page(body)
+    live, show = find_live(ground.earlier), partial(desk.show_amount, frame=frame, opened=opened)
+    same = {
+        "live": None if live is None else live.type,
+        "may_ask": may_ask(ground.earlier, opened.merchant.now(desk.resources.clock)),
+        "most_rates": plans[-1].count if plans else None,
+        "latest": deferments[-1].until if deferments else None,
+    }  # fmt: skip
+    slots = {
+        "modality_id": "" if live is None else str(live.modality_id),
+        "outstanding": show(opened.facts.outstanding_cents),
+        "rate": show(count_rate(plans[-1], ground.facts)) if plans else "",
+    }
+    return answer_page(desk.pages.render_slotted("options.html", frame, same, slots))

@@ -25,7 +25,7 @@ from dunwell.landing.session import Level
 from dunwell.landing.shown_plans import ShownPlan, describe_plan
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
-from dunwell.modalities.offers import count_rate, list_plans, pick_offered
+from dunwell.modalities.offers import count_rate, pick_offered
 from dunwell.modalities.progress import GRACE
 
 _PLACE = "plan"
@@ -84,7 +84,7 @@ def _answer_form(
 ) -> Answer:
     """chosen: to be shown whole, or why it is not to be had."""
     frame = desk.frame_opened(visit, opened)
-    plans = list_plans(ground.modalities, ground.facts, ground.today)
+    plans = ground.plans
     elsewhere = find_elsewhere(desk, opened, ground) or (None if plans else "/claim/options")
     if elsewhere is not None:
         return desk.redirect(frame, elsewhere)
@@ -100,7 +100,7 @@ def _answer_form(
         "has_more": len(plans) > len(offered) or offer == OWN, "own": OWN,
         "refused": tuple(refused), "has_preview": preview is not None, **_describe_days(ground),
     }  # fmt: skip
-    least_cents = min(count_rate(each, ground.facts) for each in plans)
+    least_cents = count_rate(plans[-1], ground.facts)
     slots: dict[str, Slot] = {
         **_show_offers(offered, ground, opened, frame),
         "least": desk.show_amount(least_cents, frame, opened),

@@ -41,13 +41,18 @@ async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         opened = await desk.find_opened(visit, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
     frame = desk.frame_opened(visit, opened)
-    body = desk.show(
-        "back.html", frame, opened,
-        outcome=decide_outcome(receipt.state), request=receipt,
-        provider=label_provider(receipt.provider), can_pay=can_pay(desk, opened),
-        is_closed=is_closed(opened.facts),
-    )  # fmt: skip
-    return answer_page(body)
+    outstanding_cents = opened.facts.outstanding_cents
+    same = {
+        "outcome": decide_outcome(receipt.state), "provider": label_provider(receipt.provider),
+        "can_pay": can_pay(desk, opened), "is_closed": is_closed(opened.facts),
+        "is_all_paid": outstanding_cents == 0,
+    }  # fmt: skip
+    slots = {
+        "request_id": str(receipt.request_id),
+        "amount": desk.show_amount(receipt.amount_cents, frame, opened),
+        "outstanding": desk.show_amount(outstanding_cents, frame, opened),
+    }
+    return answer_page(desk.pages.render_slotted("back.html", frame, same, slots))
 
 
 @in_session_with(RECEIPT)
