@@ -46,6 +46,21 @@ async def test_the_new_cookie_may_be_there_before_the_second_click(doorstep: Doo
     assert await doorstep.till.audited("session.open") == 2
 
 
+async def test_who_goes_back_to_the_form_later_gets_another_hour(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    fields = await _fill(doorstep)
+    first = await doorstep.browser.post(_EXTEND, **fields)
+    clock.advance(REPEATED_WITHIN)
+
+    later = await doorstep.browser.post(_EXTEND, **fields)
+
+    assert _lead(later) == (303, "/claim")
+    assert later.cookies["dunwell"] != first.cookies["dunwell"]
+    assert (await doorstep.browser.get("/claim")).status_code == 200
+    assert await doorstep.till.audited("session.open") == 3
+
+
 @pytest.mark.parametrize(("seconds", "status"), [(-1, 303), (0, 403)])
 async def test_after_some_minutes_the_old_cookie_gets_nothing(
     doorstep: Doorstep, clock: MovableClock, seconds: int, status: int

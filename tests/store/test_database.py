@@ -3,6 +3,7 @@ its use."""
 
 import asyncio
 from contextlib import suppress
+from datetime import date
 
 import pytest
 
@@ -11,6 +12,16 @@ from dunwell.kit.db import DatabaseAway
 from tests.support.database import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(60)"
+
+
+@pytest.mark.parametrize("day", [date.min, date(1999, 12, 31), date(2026, 3, 2), date.max])
+async def test_a_day_is_kept_as_it_is(open_own: Opener, day: date) -> None:
+    """Also the first and the last there can be, alone and among others."""
+    own = await open_own()
+    async with own.database.connection() as connection:
+        one = await connection.fetchrow("SELECT $1::date AS day, $1::date::text AS text", day)
+        many = await connection.fetchval("SELECT $1::date[]", [day, None])
+    assert (one["day"], one["text"], many) == (day, day.isoformat(), [day, None])
 
 
 async def test_nothing_is_connected_before_it_is_needed(open_own: Opener) -> None:

@@ -7,6 +7,7 @@ mode may stand in front.
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import date
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
 
 _LIMITS = Limits()
+_FIRST_DAY = date(2000, 1, 1).toordinal()
 _AWAY = (
     OSError,
     asyncpg.PostgresConnectionError,
@@ -142,10 +144,23 @@ async def _connect(url: str, application: str) -> PooledConnection:
             await connection.set_type_codec(
                 name, schema="pg_catalog", encoder=_encode_json, decoder=msgspec.json.decode
             )
+        # As it is: asyncpg takes the first and the last day there can be for PostgreSQL's infinity.
+        await connection.set_type_codec(
+            "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
+        )
     except BaseException:
         connection.terminate()
         raise
     return connection
+
+
+def _encode_day(day: date) -> tuple[int]:
+    """Since 2000-01-01, as PostgreSQL counts."""
+    return (day.toordinal() - _FIRST_DAY,)
+
+
+def _decode_day(days: tuple[int]) -> date:
+    return date.fromordinal(days[0] + _FIRST_DAY)
 
 
 def _encode_json(value: Any) -> str:

@@ -25,7 +25,7 @@ from dunwell.modalities.bounds import (
     find_terms_faults,
 )
 from dunwell.modalities.modality import Modality
-from dunwell.modalities.offers import find_plan_by_rate, list_plans
+from dunwell.modalities.offers import find_plan, find_plan_by_rate, list_plans
 
 # What a choice of one's own is called, where an offer has its number of rates or its day.
 OWN = "own"
@@ -138,23 +138,25 @@ def _choose_plan(
     fields: Fields, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
 ) -> PlanTerms | Refused:
     """typed_in: which currency, which language."""
-    plans = ground.plans
-    if first_on is not None:
-        plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
     offer = fields.get("offer", "")
     if offer == OWN:
-        return _choose_by_rate(fields.get("rate", ""), ground, plans, typed_in)
-    found = next((each for each in plans if str(each.count) == offer), None)
+        return _choose_by_rate(fields.get("rate", ""), ground, first_on, typed_in)
+    is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _LONGEST_COUNT
+    if not is_count:
+        return Refused.CHANGED if offer else Refused.NO_CHOICE
+    terms = (ground.modalities, ground.facts, ground.today, int(offer))
+    found = find_plan(*terms, first_on)
     if found is not None:
         return found
-    if any(str(each.count) == offer for each in ground.plans):
-        return Refused.ENDS_TOO_LATE
-    return Refused.CHANGED if offer else Refused.NO_CHOICE
+    return Refused.ENDS_TOO_LATE if find_plan(*terms) else Refused.CHANGED
 
 
 def _choose_by_rate(
-    text: str, ground: Ground, plans: Sequence[PlanTerms], typed_in: tuple[str, str]
+    text: str, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
 ) -> PlanTerms | Refused:
+    plans = ground.plans
+    if first_on is not None:
+        plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
     cents = read_amount(text, *typed_in)
     if cents is None:
         return Refused.RATE_UNREADABLE

@@ -23,8 +23,13 @@ SELECT json_build_object(
         'company_name', d.company_name,
         'language', d.language,
         'max_deferral_on', d.max_deferral_on,
-        'on_file', json_build_array(d.email, d.mobile_number, d.address, d.date_of_birth,
-                                    d.contract_number, d.customer_number),
+        'on_file', json_build_array(
+            d.email, d.mobile_number,
+            json_build_object('street', d.address ->> 'street',
+                              'address_line2', d.address ->> 'address_line2',
+                              'postal_code', d.address ->> 'postal_code',
+                              'city', d.address ->> 'city'),
+            d.date_of_birth, d.contract_number, d.customer_number),
         'items', ARRAY(
             SELECT json_build_array(i.type, i.value_cents, i.reference, i.item_date, i.due_date,
                                     (SELECT coalesce(sum(a.amount_cents), 0)::bigint

@@ -20,6 +20,9 @@ from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
 
 _MOST_KEPT = 5_000
+# Of pages with slots, and how long one may be: a claim of many items is nobody else's.
+_MOST_SLOTTED = 2_000
+_LONGEST_SLOTTED = 16 * 1024
 # Stands before and behind a slot's name: neither templates nor the database can hold one.
 _MARK = "\0"
 # How the address of each language begins.
@@ -97,6 +100,7 @@ class _Slotted:
     """Rendered once, with slots that are filled anew each time."""
 
     def __init__(self, rendered: str) -> None:
+        self.length = len(rendered)
         self._pieces = rendered.split(_MARK)
 
     def fill(self, slots: Mapping[str, str]) -> str:
@@ -159,9 +163,12 @@ class Pages:
         furniture, session = self._find_furniture(frame), frame.session
         fillings = dict(_list_fillings(slots))
         key = (template, furniture.key, session is None, *same.items(), *fillings)
-        slotted = _keep(
-            self._slotted, key, partial(self._make_slotted, template, frame, same, slots)
-        )
+        slotted = self._slotted.get(key)
+        if slotted is None:
+            slotted = self._make_slotted(template, frame, same, slots)
+            if slotted.length <= _LONGEST_SLOTTED:
+                _drop_oldest(self._slotted, _MOST_SLOTTED)
+                self._slotted[key] = slotted
         parts = furniture.parts.carry(frame.carried) if frame.carried else furniture.parts
         fillings["top"] = parts["_top.html"]
         fillings["form_token"] = session.form_token if session else ""
@@ -257,7 +264,11 @@ def _keep(
 ) -> _Kept:
     found = kept.get(key)
     if found is None:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
+        _drop_oldest(kept, _MOST_KEPT)
         found = kept[key] = make()
     return found
+
+
+def _drop_oldest(kept: dict[tuple[Any, ...], Any], most: int) -> None:
+    if len(kept) >= most:
+        del kept[next(iter(kept))]

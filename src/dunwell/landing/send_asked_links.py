@@ -97,8 +97,8 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     """Unless one is on its way, there were enough for this claim, or the merchant has no such
     channel. The claim is locked: of two workers the second sees the first one's."""
     now = resources.clock.now()
-    key = (found.merchant.merchant_id, found.addressee.claim_id)
-    if await has_recent(tx, *key, Kind.LINK, now - ONE_WITHIN):
+    since = now - ONE_WITHIN
+    if await has_recent(tx, found.merchant.merchant_id, found.addressee, Kind.LINK, since):
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work(tx, found.merchant, _ASKER, found.merchant.now(resources.clock), resources.ids)

@@ -1,5 +1,6 @@
 """An offered plan in the words of its page: how many rates, of which amounts, when. Pure."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,13 +36,23 @@ def describe_plan(terms: PlanTerms, amount_cents: int, currency: str, language: 
         last_amount=render_amount(shares.last_cents, currency, language),
         begins=render_bound_day(terms.first_on, language),
         ends=render_bound_day(add_months(terms.first_on, terms.count - 1), language),
-        days=_render_days(terms, language),
+        days=";".join(list_days(terms, language)),
         rates=f"{first_count}|{first_money}|{last_count}|{last_money}",
     )
 
 
+def list_amounts(
+    terms: PlanTerms, amount_cents: int, currency: str, language: str
+) -> Sequence[str]:
+    """Of each rate."""
+    shares = share_out(amount_cents, terms.count)
+    return [render_amount(shares.first_cents, currency, language)] * shares.first_count + [
+        render_amount(shares.last_cents, currency, language)
+    ] * shares.last_count
+
+
 @lru_cache(maxsize=4096)
-def _render_days(terms: PlanTerms, language: str) -> str:
-    """The same for all who are offered it on one day."""
+def list_days(terms: PlanTerms, language: str) -> tuple[str, ...]:
+    """Of each rate; the same for all who are offered the plan on one day."""
     days = (add_months(terms.first_on, place) for place in range(terms.count))
-    return ";".join(render_bound_day(day, language) for day in days)
+    return tuple(render_bound_day(day, language) for day in days)

@@ -1,14 +1,20 @@
 """Stays for another hour: the new session's cookie, also for a form that comes twice.
 
 A second click brings the old cookie, which opens nothing any more, or the new one with the old
-form. Either finds it done; whoever brings the old cookie without its form gets nothing.
+form. Either finds it done; whoever brings the old cookie without its form gets nothing. An
+objection's form is not taken with the new cookie: what was typed waits there.
 """
 
 from dunwell.kit.crypto import sha256
 from dunwell.landing.desk import Desk
-from dunwell.landing.extend_session import extend_session, find_extended_value, is_extended_by
+from dunwell.landing.extend_session import (
+    REPEATED_WITHIN,
+    extend_session,
+    find_extended_value,
+    is_extended_by,
+)
 from dunwell.landing.lookup import OpenedClaim, load_opened_claim
-from dunwell.landing.session import is_form_token
+from dunwell.landing.session import LASTS, is_form_token
 from dunwell.landing.visit import Form
 
 
@@ -41,6 +47,12 @@ def is_its_form(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
 
 
 def has_opened(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
-    """Whether the session was opened by this form: the first answer's cookie was there before the
-    second click."""
+    """Whether the session was opened by this form."""
     return is_extended_by(desk.resources.keys, opened.session, form.get("token", ""))
+
+
+def is_repeated(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
+    """Whether that was a moment ago: the first answer's cookie was there before the second click.
+    Later it is somebody who went back to the form, and asks for another hour."""
+    opened_at = opened.session.expires_at - LASTS
+    return has_opened(desk, opened, form) and desk.now() < opened_at + REPEATED_WITHIN

@@ -87,6 +87,17 @@ def list_plans(
     return _list_fitting(modalities, facts, plans.counts or _ALL_COUNTS, today, first_on)
 
 
+def find_plan(
+    modalities: Modalities, facts: ClaimFacts, today: date, count: int, first_on: date | None = None
+) -> PlanTerms | None:
+    """The one of so many rates among `list_plans`."""
+    plans = modalities.plan
+    if plans is None or facts.outstanding_cents <= 0 or count not in (plans.counts or _ALL_COUNTS):
+        return None
+    found = _list_fitting(modalities, facts, [count], today, first_on)
+    return found[0] if found else None
+
+
 def find_plan_by_rate(
     plans: Sequence[PlanTerms], facts: ClaimFacts, rate_cents: int
 ) -> PlanTerms | None:
@@ -110,6 +121,9 @@ def _list_fitting(
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
     most = count_most_rates(modalities.plan, facts)
     fitting = [count for count in sorted(counts) if count <= most]
+    if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
+        # Of the shorter ones each ends sooner, and its rates are higher.
+        return [PlanTerms(count, days[0]) for count in fitting]
     found = (_find_first_date(modalities, facts, count, days, today) for count in fitting)
     return [each for each in found if each is not None]
 

@@ -75,6 +75,7 @@ def cover(instalments: Sequence[Instalment], paid_cents: int) -> tuple[Instalmen
     covered, left = [], max(0, paid_cents)
     for instalment in instalments:
         paid = min(left, instalment.amount_cents)
-        covered.append(replace(instalment, paid_cents=paid))
+        is_known = paid == instalment.paid_cents
+        covered.append(instalment if is_known else replace(instalment, paid_cents=paid))
         left -= paid
     return tuple(covered)

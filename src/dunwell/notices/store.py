@@ -32,7 +32,7 @@ _HAS_RECENT = """
 SELECT EXISTS (
     SELECT FROM debtor_notices
     WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
-      AND state <> 'FAILED')
+      AND channel = $5 AND recipient = $6 AND state <> 'FAILED')
 """
 # Those who ask for one address at the same time take turns, whatever their claims.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1))"
@@ -168,10 +168,13 @@ async def load_asked(
 
 
 async def has_recent(
-    tx: Connection, merchant_id: int, claim_id: int, kind: Kind, since: datetime
+    tx: Connection, merchant_id: int, to: Addressee, kind: Kind, since: datetime
 ) -> bool:
-    """Whether the locked claim has a notice of a kind, to whatever address, that has not failed."""
-    return bool(await tx.fetchval(_HAS_RECENT, merchant_id, claim_id, kind, since))
+    """Whether a notice of a kind went to this address of a locked claim and has not failed."""
+    found: bool = await tx.fetchval(
+        _HAS_RECENT, merchant_id, to.claim_id, kind, since, to.channel, to.recipient
+    )
+    return found
 
 
 async def find_same(

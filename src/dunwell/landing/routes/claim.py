@@ -13,7 +13,7 @@ from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method
 from dunwell.landing.session import Level
-from dunwell.landing.staying import find_stayed, has_opened, is_its_form, stay
+from dunwell.landing.staying import find_stayed, has_opened, is_its_form, is_repeated, stay
 from dunwell.landing.view import (
     decide_state,
     find_announced,
@@ -94,9 +94,10 @@ async def extend(desk: Desk, visit: Visit) -> Answer:
         return desk.answer_ended(visit, None)
     frame = desk.frame_opened(visit, opened)
     if desk.is_live(opened):
-        if has_opened(desk, opened, form):
+        if is_repeated(desk, opened, form):
             return desk.redirect(frame, "/claim")
-        desk.check_token(opened.session, form)
+        if not has_opened(desk, opened, form):
+            desk.check_token(opened.session, form)
         return desk.redirect(frame, "/claim", cookie=await stay(desk, opened))
     value = await find_stayed(desk, opened) if is_its_form(desk, opened, form) else None
     if value is None:

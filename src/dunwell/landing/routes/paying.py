@@ -171,7 +171,6 @@ def _answer_amount(
         "groups": tuple(
             (
                 each.item.type, bool(each.item.reference), bool(each.fees),
-                ticked is None or str(each.item.item_id) in ticked,
             )
             for each in options.groups
         ),
@@ -183,6 +182,10 @@ def _answer_amount(
         "least": show(bounds.least_cents) if bounds else "",
         "example": render_plain(bounds.least_cents, currency, frame.language) if bounds else "",
         "item_ids": [str(each.item.item_id) for each in options.groups],
+        "ticks": [
+            " checked" if ticked is None or str(each.item.item_id) in ticked else ""
+            for each in options.groups
+        ],
         "references": [render_line(each.item.reference) for each in options.groups],
         "amounts": [show(each.cents) for each in options.groups],
         "fees": [show(each.fees_cents) for each in options.groups],

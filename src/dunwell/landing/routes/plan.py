@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from markupsafe import Markup
-
 from dunwell.landing.amounts import render_plain
 from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.asking import (
@@ -22,7 +20,7 @@ from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
 from dunwell.landing.session import Level
-from dunwell.landing.shown_plans import ShownPlan, describe_plan
+from dunwell.landing.shown_plans import ShownPlan, describe_plan, list_amounts, list_days
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
 from dunwell.modalities.offers import count_rate, pick_offered
@@ -106,7 +104,7 @@ def _answer_form(
         "least": desk.show_amount(least_cents, frame, opened),
         "example": render_plain(least_cents, opened.facts.currency, frame.language),
         "total": desk.show_amount(ground.facts.outstanding_cents, frame, opened),
-        "schedule": _show_schedule(desk, frame, opened, preview),
+        **_show_schedule(preview, ground, opened, frame),
         "typed": {name: text for name, text in typed.items() if text},
     }  # fmt: skip
     body = desk.pages.render_slotted("plan.html", frame, same, slots)
@@ -132,10 +130,10 @@ def _answer_check(
         "is_at_once": is_approved_at_once(terms, ground.modalities, ground.earlier),
         "grace_days": GRACE.days,
     }  # fmt: skip
-    slots = {
+    slots: dict[str, Slot] = {
         "first": desk.show_amount(count_rate(terms, ground.facts), frame, opened),
         "total": desk.show_amount(total_cents, frame, opened), "shown_cents": str(total_cents),
-        "schedule": _show_schedule(desk, frame, opened, terms),
+        **_show_schedule(terms, ground, opened, frame),
     }  # fmt: skip
     return answer_page(desk.pages.render_slotted("plan_check.html", frame, same, slots))
 
@@ -150,14 +148,16 @@ def _show_offers(
 
 
 def _show_schedule(
-    desk: Desk, frame: Frame, opened: OpenedClaim, terms: PlanTerms | None
-) -> Markup:
-    """None: the page's script fills it."""
-    facts = opened.facts
-    schedule = () if terms is None else terms.schedule(facts.outstanding_cents)
-    return desk.pages.render_part(
-        "_schedule.html", frame, schedule=schedule, total_cents=facts.outstanding_cents, facts=facts
-    )
+    terms: PlanTerms | None, ground: Ground, opened: OpenedClaim, frame: Frame
+) -> dict[str, Sequence[str]]:
+    """For the page's slots; none: the page's script fills it."""
+    if terms is None:
+        return {"due_days": (), "due_amounts": ()}
+    given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
+    return {
+        "due_days": list_days(terms, frame.language),
+        "due_amounts": list_amounts(terms, *given),
+    }
 
 
 def _describe_days(ground: Ground) -> dict[str, Any]:
