@@ -43,7 +43,7 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
         "Mahngebühr Mahnung Für die Mahnung, weil der Betrag bei Fälligkeit nicht bezahlt war."
         " Vom 24. Februar 2026. 2,50 €" in text
     )
-    assert "24.\u00a0Februar\u00a02026" in page.text
+    assert "24.\u00a0Februar 2026" in page.text
     assert "Inkassokosten Kosten Für das Einziehen des Betrags" in text
     assert "Noch zu zahlen 153,90 €" in text
     assert "Mustermann" not in text

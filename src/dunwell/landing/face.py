@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from litestar import HttpMethod
-from litestar.handlers import HTTPRouteHandler
+from litestar.handlers import ASGIRouteHandler, BaseRouteHandler, HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.errors import NotFound, Unavailable
@@ -162,7 +162,7 @@ def build_landing_routes(
     catalogues: Path = CATALOGUES,
     inspector: Inspector | None = None,
     press: Press | None = None,
-) -> Sequence[HTTPRouteHandler]:
+) -> Sequence[BaseRouteHandler]:
     """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
     folder of the languages there are beside English. inspector: looks into debtors' files. press:
     prints their papers. Whoever gives one of these closes it."""
@@ -192,9 +192,10 @@ def _list_gaps() -> Iterator[str]:
         yield from ("/".join(parts[:count]) for count in range(2, len(parts)))
 
 
-def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteHandler:
-    """The response does all the work, from the request as the server handed it on: Litestar's
-    reading of a request for its handlers would cost every page, and nothing of it is used."""
+def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> BaseRouteHandler:
+    """All is done from the request as the server handed it on: Litestar's reading of a request for
+    its handlers would cost every page, and nothing of it is used. What has a parameter in its path
+    goes there by a response, as Litestar finds no application behind such a path."""
     origin = desk.resources.settings.public_url
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -204,11 +205,15 @@ def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> HTTPRouteH
             answer = answer.compress()
         await answer(scope, receive, send)
 
+    name = f"landing {path}"
+    if "{" not in path:
+        return ASGIRouteHandler(path, name=name, copy_scope=False)(serve)
+
     async def handle() -> ASGIApp:
         return serve
 
     return HTTPRouteHandler(
-        path, http_method=_METHODS, name=f"landing {path}", status_code=200, include_in_schema=False
+        path, http_method=_METHODS, name=name, status_code=200, include_in_schema=False
     )(handle)
 
 

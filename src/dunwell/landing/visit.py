@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs
 
-from litestar import Request
 from litestar.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
@@ -18,7 +17,6 @@ from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame
 from dunwell.landing.session import hash_value, name_cookie
 
-AnyRequest = Request[Any, Any, Any]
 Form = dict[str, str]
 
 _MOST_FORM_BYTES = 8 * 1024
@@ -145,7 +143,7 @@ class Visit:
         announced = self._headers.get(b"content-length", "")
         is_hopeless = announced.isdecimal() and int(announced) > most_bytes
         reader, taken = FormReader(content_type, limits), 0
-        async for chunk in AnyRequest(self.scope, self._receive).stream():
+        async for chunk in self._stream():
             taken += len(chunk)
             for part in reader.take(chunk):
                 yield part
@@ -153,6 +151,16 @@ class Visit:
             if taken > (_MOST_TYPED_BYTES if is_hopeless else most_bytes):
                 raise PayloadTooLarge("The form is too large.", limit=most_bytes)
         reader.close()
+
+    async def _stream(self) -> AsyncIterator[bytes]:
+        """The body as it comes. Raises InvalidRequest when the visitor leaves before its end."""
+        is_whole = False
+        while not is_whole:
+            message: Any = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise InvalidRequest("The form did not come to its end.")
+            yield message.get("body", b"")
+            is_whole = not message.get("more_body", False)
 
     def _check_source(self) -> None:
         """Our pages send no referrer, so a browser says "null" for their origin; what says most is
@@ -165,7 +173,7 @@ class Visit:
 
     async def _read_body(self) -> bytes:
         body = b""
-        async for chunk in AnyRequest(self.scope, self._receive).stream():
+        async for chunk in self._stream():
             body += chunk
             if len(body) > _MOST_FORM_BYTES:
                 raise PayloadTooLarge("The form is too large.", limit=_MOST_FORM_BYTES)

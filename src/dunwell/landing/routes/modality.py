@@ -10,6 +10,7 @@ from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.confirmation import is_agreed, tell_answer
 from dunwell.landing.desk import Desk
 from dunwell.landing.details import ENDED_MODALITY
+from dunwell.landing.formats import render_bound_day
 from dunwell.landing.in_session import (
     from_level,
     in_session,
@@ -20,12 +21,15 @@ from dunwell.landing.in_session import (
 )
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.modality_paper import compose_confirmation
+from dunwell.landing.pages import Frame
 from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level
+from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.messages.letters.paper import write_paper
 from dunwell.modalities.modality import Modality, ModalityType, find_open_rate
+from dunwell.modalities.plans import Instalment
 from dunwell.modalities.progress import GRACE
 from dunwell.modalities.store import read_modality
 from dunwell.modalities.withdraw_modality import withdraw_modality
@@ -34,25 +38,35 @@ from dunwell.notices.send_notice import find_repeated, send_notice
 
 # The page that leads here, which a reader comes back to with more to show.
 _PLACE = "options"
+# What the page can say of what was done before.
+_NOTES = ("instead", "sent", "refused")
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
 async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    modality = _read(visit, opened)
-    has_confirmation = is_agreed(modality)
+    frame, modality = desk.frame_opened(visit, opened), _read(visit, opened)
+    note, has_confirmation = visit.read_query("note"), is_agreed(modality)
     email = opened.facts.on_file.email if has_confirmation else None
-    body = desk.show(
-        "modality.html", desk.frame_opened(visit, opened), opened,
-        modality=modality, is_plan=modality.type is ModalityType.PAYMENT_PLAN,
-        has_confirmation=has_confirmation, grace_days=GRACE.days,
-        next_rate=next((each for each in modality.schedule if not each.is_paid), None),
-        rate_cents=_find_rate_cents(modality, opened),
-        can_pay=can_pay(desk, opened), note=visit.read_query("note"),
-        masked=None if email is None else mask_address("EMAIL", email),
-    )  # fmt: skip
-    return answer_page(body)
+    rate = find_open_rate(modality)
+    outstanding_cents = opened.facts.outstanding_cents
+    is_part = rate is not None and rate.left_cents < outstanding_cents
+    same = {
+        "is_plan": modality.type is ModalityType.PAYMENT_PLAN, "state": modality.state,
+        "reason": modality.ended_reason, "has_words": bool(modality.reason),
+        "has_confirmation": has_confirmation, "has_masked": email is not None,
+        "has_next": _find_next(modality) is not None, "has_rate": is_part,
+        "has_outstanding": outstanding_cents > 0, "can_pay": can_pay(desk, opened),
+        "note": note if note in _NOTES else None, "grace_days": GRACE.days,
+    }  # fmt: skip
+    slots = {
+        **_show_amounts(desk, frame, opened, modality),
+        "modality_id": str(modality.modality_id), "words": modality.reason or "",
+        "masked": "" if email is None else mask_address("EMAIL", email),
+        "rate_cents": str(rate.left_cents) if rate is not None else "",
+    }  # fmt: skip
+    return answer_page(desk.pages.render_slotted("modality.html", frame, same, slots))
 
 
 @in_session_with(ENDED_MODALITY)
@@ -124,12 +138,29 @@ async def go_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     return desk.redirect(desk.frame_opened(visit, opened), f"/claim/modality/{_read_id(visit)}")
 
 
-def _find_rate_cents(modality: Modality, opened: OpenedClaim) -> int | None:
-    """What is left of a running plan's next rate; None: there is none, or it is all that is
-    owed."""
-    rate = find_open_rate(modality)
-    is_part = rate is not None and rate.left_cents < opened.facts.outstanding_cents
-    return rate.left_cents if rate is not None and is_part else None
+def _find_next(modality: Modality) -> Instalment | None:
+    return next((each for each in modality.schedule if not each.is_paid), None)
+
+
+def _show_amounts(
+    desk: Desk, frame: Frame, opened: OpenedClaim, modality: Modality
+) -> dict[str, str]:
+    """For the page's slots: sums, days, and a plan's schedule."""
+    coming = _find_next(modality)
+    timezone, answered_at = opened.merchant.configuration.timezone, modality.answered_at
+    return {
+        "amount": desk.show_amount(modality.amount_cents, frame, opened),
+        "outstanding": desk.show_amount(opened.facts.outstanding_cents, frame, opened),
+        "first_day": render_bound_day(modality.schedule[0].due_on, frame.language),
+        "next_amount": desk.show_amount(coming.left_cents, frame, opened) if coming else "",
+        "next_day": render_bound_day(coming.due_on, frame.language) if coming else "",
+        "answered_on": render_bound_day(find_day(answered_at, timezone), frame.language)
+        if answered_at else "",
+        "schedule": desk.pages.render_part(
+            "_schedule.html", frame, schedule=modality.schedule, facts=opened.facts,
+            total_cents=modality.amount_cents,
+        ) if modality.type is ModalityType.PAYMENT_PLAN else "",
+    }  # fmt: skip
 
 
 def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
