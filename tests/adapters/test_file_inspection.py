@@ -12,7 +12,7 @@ import pytest
 
 from dunwell.errors import UnsupportedMediaType
 from dunwell.files.inspection import Inspector
-from tests.support.children import end_children
+from tests.support.children import end_all, find_children
 from tests.support.files import a_pdf, a_png_bomb, an_image
 
 
@@ -25,16 +25,11 @@ async def inspector() -> AsyncIterator[Inspector]:
 
 @pytest.fixture(autouse=True)
 async def alone() -> None:
-    """No child of other tests is left; theirs start again when they are needed."""
-    await end_children()
-    for child in _children():
-        child.kill()
-        child.wait()
+    await end_all("inspection_child")
 
 
 def _children() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if "inspection_child" in " ".join(child.cmdline())]
+    return find_children("inspection_child")
 
 
 async def test_types_are_found_and_refusals_carried_over(inspector: Inspector) -> None:

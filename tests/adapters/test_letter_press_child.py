@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.messages.letters.press import Press, Unprintable
 from dunwell.messages.letters.sheet import Picture, write_sheet
-from tests.support.children import end_children
+from tests.support.children import end_all, find_children
 from tests.support.letters import a_letter
 
 _SHEET = write_sheet(a_letter().sheet)
@@ -24,16 +24,11 @@ async def press() -> AsyncIterator[Press]:
 
 @pytest.fixture(autouse=True)
 async def alone() -> None:
-    """No child of other tests is left; theirs start again when they are needed."""
-    await end_children()
-    for child in _children():
-        child.kill()
-        child.wait()
+    await end_all("press_child")
 
 
 def _children() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if "press_child" in " ".join(child.cmdline())]
+    return find_children("press_child")
 
 
 async def test_many_letters_come_from_few_children_while_others_go_on(press: Press) -> None:

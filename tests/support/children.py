@@ -4,6 +4,8 @@ of the time that they work.
 Tests of the children themselves have some of their own.
 """
 
+import psutil
+
 from dunwell.files.inspection import Inspector
 from dunwell.messages.letters.press import Press
 
@@ -20,6 +22,20 @@ class _LastingPress(Press):
 
 INSPECTOR = _LastingInspector()
 PRESS = _LastingPress(1)
+
+
+def find_children(module: str) -> list[psutil.Process]:
+    """Those of this process that run a module."""
+    children = psutil.Process().children()
+    return [child for child in children if module in " ".join(child.cmdline())]
+
+
+async def end_all(module: str) -> None:
+    """Also those that other tests left; theirs start again when they are needed."""
+    await end_children()
+    for child in find_children(module):
+        child.kill()
+        child.wait()
 
 
 async def end_children() -> None:

@@ -107,11 +107,6 @@ def read_carried_plan(fields: Fields) -> PlanTerms | None:
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
-def render_plan(terms: PlanTerms) -> str:
-    """As an address carries it."""
-    return f"count={terms.count}&first={terms.first_on}"
-
-
 def read_deferment(fields: Fields, ground: Ground) -> DefermentTerms | Refused:
     """What the form says, or an address that carries a deferment."""
     given = fields.get("until", "")
