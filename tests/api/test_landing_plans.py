@@ -84,11 +84,11 @@ async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> Non
 async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorstep) -> None:
     page = await offering.browser.get("/claim/plan?lang=en")
 
-    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert (
-        'data-plan-days="March 16, 2026;April 16, 2026" data-plan-rates="2|€51.20|0|€51.20"' in text
-    )
-    assert 'data-plan-rates="4|€17.07|2|€17.06"' in text
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
+    assert 'data-plan-days="March 16, 2026;April 16, 2026"' in text
+    assert 'data-plan-first="2">2 x <bdi class="money">€51.20<' in text
+    assert 'data-plan-first="4">4 x <bdi class="money">€17.07<' in text
+    assert 'data-plan-last="2">2 x <bdi class="money">€17.06<' in text
 
 
 async def test_looking_at_pages_asks_for_nothing(offering: Doorstep) -> None:

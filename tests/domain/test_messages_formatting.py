@@ -1,8 +1,12 @@
 """How facts read: money, days, names, and one text for every placeholder."""
 
+import re
 from datetime import date
+from decimal import Decimal
 
 import pytest
+from babel import Locale
+from babel.numbers import format_currency
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +46,18 @@ def test_money_reads_as_its_language_writes_it(
 @given(st.integers(0, 10**14), st.sampled_from(["en", "de", "fr", "pl"]))
 def test_money_never_breaks_over_two_lines(cents: int, language: str) -> None:
     assert " " not in render_money(cents, "EUR", language)
+
+
+@given(
+    st.integers(-(10**6), 10**14),
+    st.sampled_from(["EUR", "USD", "CHF", "INR"]),
+    st.sampled_from(["en", "de", "fr", "es", "pl", "hi", "ar", "de-CH", "pt-PT"]),
+)
+def test_money_of_every_size_reads_as_cldr_has_it(cents: int, code: str, language: str) -> None:
+    locale = Locale.parse(language, sep="-")
+    expected = format_currency(Decimal(cents) / 100, code, locale=locale)
+    apart = re.sub(r"(?<=[A-Z])(?=\d)", "\N{NO-BREAK SPACE}", expected)
+    assert render_money(cents, code, language) == apart.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_days_bear_their_month_in_words() -> None:

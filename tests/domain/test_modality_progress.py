@@ -1,6 +1,5 @@
 """Whether a modality goes on, day by day, and what its states allow."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
 from uuid import UUID
@@ -8,6 +7,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dunwell.claims.states import Status
 from dunwell.errors import InvalidState

@@ -1,10 +1,9 @@
 """What a debtor may pay at once: all, a part within the bounds, items with their fees."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dunwell.claims.balance import Item, allocate
 from dunwell.landing.choosing import Options, Refused, read_choice, render_choice

@@ -8,13 +8,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+import msgspec
+
 from dunwell.merchants.configuration import Allocation
 
 PRIMARY = "PRIMARY"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True, gc=False):
     """A claim position and how much of it is paid."""
 
     item_id: int

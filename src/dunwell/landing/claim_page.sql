@@ -7,12 +7,12 @@
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
-    'session', json_build_array(s.session_id, s.communication_id, s.channel, s.level,
-                                s.expires_at, s.ended_at,
-                                EXISTS (
-                                    SELECT FROM debtor_drafts t
-                                    WHERE t.merchant_id = s.merchant_id
-                                      AND t.session_id = s.session_id)),
+    'session', json_build_array(s.merchant_id, encode(s.session_hash, 'base64'), s.session_id,
+                                s.claim_id, s.communication_id, s.channel, s.level, s.expires_at,
+                                s.ended_at),
+    'has_drafts', EXISTS (
+        SELECT FROM debtor_drafts t
+        WHERE t.merchant_id = s.merchant_id AND t.session_id = s.session_id),
     'facts', json_build_object(
         'claim_id', s.claim_id,
         'reference_number', c.reference_number,

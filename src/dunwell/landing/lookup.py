@@ -123,19 +123,10 @@ class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
     sandbox_now: datetime | None
 
 
-class _SessionRow(msgspec.Struct, array_like=True, gc=False):
-    session_id: UUID
-    communication_id: UUID | None
-    channel: Channel | None
-    level: Level
-    expires_at: datetime
-    ended_at: datetime | None
-    has_drafts: bool
-
-
 class _Opened(msgspec.Struct, gc=False):
     merchant: _MerchantRow
-    session: _SessionRow
+    session: Session
+    has_drafts: bool
     facts: ClaimFacts
     modality: ModalityRow | None
     detail: msgspec.Raw
@@ -182,11 +173,11 @@ async def load_opened_claim(
         return None
     opened = _DECODER.decode(document)
     return OpenedClaim(
-        _join_session(opened, session_hash),
+        opened.session,
         await _find_merchant(tx, opened.merchant),
         opened.facts,
         None if opened.modality is None else read_modality(opened.modality),
-        opened.session.has_drafts,
+        opened.has_drafts,
         opened.detail,
     )
 
@@ -202,14 +193,6 @@ async def _find_merchant(tx: Connection, row: _MerchantRow) -> Merchant:
     merchant = await load_merchant(tx, row.merchant_id)
     assert merchant is not None
     return merchant
-
-
-def _join_session(opened: _Opened, session_hash: bytes) -> Session:
-    row = opened.session
-    return Session(
-        opened.merchant.merchant_id, session_hash, row.session_id, opened.facts.claim_id,
-        row.communication_id, row.channel, row.level, row.expires_at, row.ended_at,
-    )  # fmt: skip
 
 
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:

@@ -4,7 +4,7 @@ What is the same for all claims of a merchant is rendered once per revision of i
 kept: top, help, who writes; forms that nothing was typed into, with slots for the rest.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -99,23 +99,28 @@ class _Places(dict[str, Markup]):
 class _Slotted:
     """Rendered once, with slots that are filled anew each time."""
 
-    def __init__(self, rendered: str) -> None:
+    def __init__(self, rendered: str, slots: Mapping[str, Slot]) -> None:
+        """slots: any that are to be filled in the same way."""
         self.length = len(rendered)
         self._pieces = rendered.split(_MARK)
+        self._places: list[tuple[int, str, Any]] = []
+        for number in range(1, len(self._pieces), 2):
+            name, _, place = self._pieces[number].partition(".")
+            is_listed = bool(place) and not isinstance(slots[name], dict)
+            self._places.append((number, name, int(place) if is_listed else place or None))
 
-    def fill(self, slots: Mapping[str, str]) -> str:
-        """slots: by name."""
+    def fill(self, slots: Mapping[str, Any]) -> str:
         pieces = self._pieces.copy()
-        for place in range(1, len(pieces), 2):
-            pieces[place] = make_safe(slots[pieces[place]])
+        for number, name, place in self._places:
+            filling = slots[name]
+            pieces[number] = make_safe(filling if place is None else filling[place])
         return "".join(pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Furniture:
-    """What the pages of one merchant in one language have in common."""
+    """What the pages of one merchant in one language have in common; equal to itself alone."""
 
-    key: tuple[Any, ...]
     creditor: Creditor | None
     parts: _Parts
 
@@ -161,8 +166,8 @@ class Pages:
         """As `render`, for a page that reads the same to all whose `same` is the same, but for its
         slots. Its template is given nothing else, so that nobody is shown what is another's."""
         furniture, session = self._find_furniture(frame), frame.session
-        fillings = dict(_list_fillings(slots))
-        key = (template, furniture.key, session is None, *same.items(), *fillings)
+        shapes = tuple([_find_shape(slot) for slot in slots.values()])
+        key = (template, furniture, session is None, *same.items(), *slots, shapes)
         slotted = self._slotted.get(key)
         if slotted is None:
             slotted = self._make_slotted(template, frame, same, slots)
@@ -170,10 +175,12 @@ class Pages:
                 _drop_oldest(self._slotted, _MOST_SLOTTED)
                 self._slotted[key] = slotted
         parts = furniture.parts.carry(frame.carried) if frame.carried else furniture.parts
-        fillings["top"] = parts["_top.html"]
-        fillings["form_token"] = session.form_token if session else ""
-        fillings["end"] = self._render_end(frame)
-        return slotted.fill(fillings).encode()
+        return slotted.fill(
+            {
+                **slots, "top": parts["_top.html"], "end": self._render_end(frame),
+                "form_token": session.form_token if session else "",
+            }
+        ).encode()  # fmt: skip
 
     def render_part(self, template: str, frame: Frame, **values: Any) -> Markup:
         """What fills a slot."""
@@ -192,7 +199,7 @@ class Pages:
             "session": _SLOTTED_SESSION if frame.session else None,
             "end": _name_slot("end"),
         }  # fmt: skip
-        return _Slotted(self._find_template(frame.language, template).render(values))
+        return _Slotted(self._find_template(frame.language, template).render(values), slots)
 
     def _find_template(self, language: str, name: str) -> Template:
         load = partial(self._environments[language].get_template, name)
@@ -202,14 +209,14 @@ class Pages:
         merchant = frame.merchant
         whose = (merchant.merchant_id, merchant.revision, merchant.name) if merchant else None
         key = (whose, frame.language, frame.offered, frame.chosen)
-        return _keep(self._furniture, key, partial(self._make_furniture, key, frame))
+        return _keep(self._furniture, key, partial(self._make_furniture, frame))
 
-    def _make_furniture(self, key: tuple[Any, ...], frame: Frame) -> _Furniture:
+    def _make_furniture(self, frame: Frame) -> _Furniture:
         creditor = describe_creditor(frame.merchant) if frame.merchant else None
         offered = [self.languages[code] for code in frame.offered]
         values = {"creditor": creditor, "query": frame.query, "offered": offered}
         parts = _Parts(partial(self._render_part, frame.language, values))
-        return _Furniture(key, creditor, parts)
+        return _Furniture(creditor, parts)
 
     def _render_part(self, language: str, values: Mapping[str, Any], name: str) -> Markup:
         rendered = self._find_template(language, name).render(values)
@@ -229,18 +236,14 @@ class Pages:
             "query": frame.query, "minutes_left": minutes_left,
             "form_token": _name_slot("form_token"), "kept_form": frame.kept_form,
         }  # fmt: skip
-        return _Slotted(self._render_part(frame.language, values, "_end.html"))
+        return _Slotted(self._render_part(frame.language, values, "_end.html"), {})
 
 
-def _list_fillings(slots: Mapping[str, Slot]) -> Iterator[tuple[str, str]]:
-    """By the names in the rendered page."""
-    for name, slot in slots.items():
-        if isinstance(slot, str):
-            yield name, slot
-        elif isinstance(slot, dict):
-            yield from ((f"{name}.{field}", typed) for field, typed in slot.items())
-        else:
-            yield from ((f"{name}.{place}", each) for place, each in enumerate(slot))
+def _find_shape(slot: Slot) -> int | tuple[str, ...]:
+    """What a rendered page has places for: one, so many, or of these names."""
+    if isinstance(slot, str):
+        return -1
+    return tuple(slot) if isinstance(slot, dict) else len(slot)
 
 
 def _find_places(name: str, slot: Slot) -> Markup | Sequence[Markup] | Mapping[str, Markup]:

@@ -42,7 +42,7 @@ class Level(StrEnum):
 _LEVELS = tuple(Level)
 
 
-class Session(msgspec.Struct, frozen=True, gc=False):
+class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A session as it is stored, whether it lasts or not."""
 
     merchant_id: int

@@ -5,7 +5,6 @@ session, by the token the form bears.
 """
 
 from collections.abc import AsyncIterator
-from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -46,6 +45,7 @@ class Visit:
         self.opened: OpenedClaim | None = None
         # Of the page about it.
         self.frame: tuple[OpenedClaim, Frame] | None = None
+        self._query: dict[str, list[str]] | None = None
         self._headers: dict[bytes, str] = {
             name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ
         }
@@ -88,11 +88,13 @@ class Visit:
         values = self.query.get(name, [])
         return values[-1] if values else None
 
-    @cached_property
+    @property
     def query(self) -> dict[str, list[str]]:
         """All that the address's query says, by name."""
-        query = self.scope["query_string"]
-        return parse_qs(query[:_MOST_QUERY_BYTES].decode("latin-1")) if query else {}
+        if self._query is None:
+            query = self.scope["query_string"]
+            self._query = parse_qs(query[:_MOST_QUERY_BYTES].decode("latin-1")) if query else {}
+        return self._query
 
     @property
     def session_hash(self) -> bytes | None:

@@ -49,9 +49,21 @@ def count_minor_digits(currency: str) -> int:
     return _OTHER_MINOR_DIGITS.get(currency, 2)
 
 
-@lru_cache(maxsize=8192)
 def render_money(cents: int, currency: str, language: str) -> str:
     """Minor units (ISO 4217's) as an amount with its currency: 1.234,56 € in German."""
+    numerals = str(abs(cents)).rjust(count_minor_digits(currency) + 1, "0")
+    pieces = _find_money_pieces("-" if cents < 0 else "", len(numerals), currency, language)
+    return "".join(map(str.__add__, pieces, numerals)) + pieces[-1]
+
+
+@lru_cache(maxsize=4096)
+def _find_money_pieces(sign: str, count: int, currency: str, language: str) -> tuple[str, ...]:
+    """What stands before each numeral of an amount of so many, and behind the last: all that CLDR
+    says of it, asked once."""
+    return tuple(_render_by_cldr(int(sign + "1" * count), currency, language).split("1"))
+
+
+def _render_by_cldr(cents: int, currency: str, language: str) -> str:
     digits = count_minor_digits(currency)
     amount = Decimal(cents).scaleb(-digits)
     locale = find_locale(language)

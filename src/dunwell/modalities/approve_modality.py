@@ -1,8 +1,9 @@
 """The merchant takes a requested plan or deferment: the process stands still while it is kept."""
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold

@@ -5,8 +5,9 @@ rate. Amounts are in minor units of the claim's currency.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+import msgspec
 
 from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.actor import ActorKind
@@ -19,8 +20,7 @@ _MOST_REQUESTS = 3
 _REQUEST_INTERVAL = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimFacts:
+class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     """What the bounds ask of a claim."""
 
     outstanding_cents: int
@@ -28,8 +28,7 @@ class ClaimFacts:
     max_deferral_on: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanTerms:
+class PlanTerms(msgspec.Struct, frozen=True, gc=False):
     """So many equal rates, a month apart."""
 
     count: int
@@ -43,8 +42,7 @@ class PlanTerms:
         return plan_instalments(amount_cents, self.count, self.first_on)
 
 
-@dataclass(frozen=True, slots=True)
-class DefermentTerms:
+class DefermentTerms(msgspec.Struct, frozen=True, gc=False):
     """All of it at once, on a later day at the latest."""
 
     until: date

@@ -9,10 +9,11 @@ Nothing else moves the state (CONTRACT 5). How a modality ended stands beside it
 One that has ended takes no answer any more, but the rejection that ended it.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
+
+import msgspec
 
 from dunwell.claims.holds import HoldKind
 from dunwell.errors import InvalidState
@@ -48,8 +49,7 @@ class EndReason(StrEnum):
     CLAIM_ENDED = "CLAIM_ENDED"
 
 
-@dataclass(frozen=True, slots=True)
-class Modality:
+class Modality(msgspec.Struct, frozen=True, gc=False):
     modality_id: UUID
     claim_id: int
     type: ModalityType

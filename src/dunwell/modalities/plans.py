@@ -6,14 +6,15 @@ one's day of the month; where a month has no such day, its last.
 
 from calendar import monthrange
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+import msgspec
+from msgspec.structs import replace
 
 _DAYS_OF_EVERY_MONTH = 28
 
 
-@dataclass(frozen=True, slots=True)
-class Instalment:
+class Instalment(msgspec.Struct, frozen=True, gc=False):
     """One rate of a schedule and what is paid of it. `number` counts from 1."""
 
     number: int
@@ -30,8 +31,7 @@ class Instalment:
         return self.paid_cents >= self.amount_cents
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True, gc=False):
     """So many rates of the one amount and then so many, maybe none, of the other."""
 
     first_count: int

@@ -1,8 +1,9 @@
 """The merchant does not take a requested plan or deferment: the process goes on."""
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold

@@ -5,8 +5,9 @@ approved in the same breath, with both events. What is outstanding now is shared
 to the claim later is no part of it.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold

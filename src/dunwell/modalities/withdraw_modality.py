@@ -3,8 +3,9 @@
 It raises no event, and the state stays (CONTRACT 5).
 """
 
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.claims.store import lift_holds_of_claims
 from dunwell.errors import InvalidState

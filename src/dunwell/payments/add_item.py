@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
+
+from msgspec.structs import replace
 
 from dunwell.claims.balance import Balance, Item
 from dunwell.claims.item_rules import check_changeable, check_room

@@ -1,8 +1,9 @@
 """How what is left of payments pays items that owe again after a reversal. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.claims.balance import Item, allocate
 from dunwell.merchants.configuration import Allocation

@@ -42,7 +42,7 @@ async def choose_amount(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
         return desk.redirect(desk.frame_opened(visit, opened), "/claim")
     options = list_options(opened)
     if options.has_any:
-        return _answer_amount(desk, visit, opened)
+        return _answer_amount(desk, visit, opened, options)
     return _answer_check(desk, visit, opened, options.whole)
 
 
@@ -55,7 +55,7 @@ async def check_payment(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     if choice is None:
         return desk.redirect(frame, "/claim/pay")
     if isinstance(choice, Refused):
-        return _answer_amount(desk, visit, opened, choice)
+        return _answer_amount(desk, visit, opened, list_options(opened), choice)
     return _answer_check(desk, visit, opened, choice)
 
 
@@ -151,14 +151,18 @@ def _answer_changed(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         return desk.redirect(desk.frame_opened(visit, opened), "/claim")
     options = list_options(opened)
     if options.has_any:
-        return _answer_amount(desk, visit, opened, Refused.CHANGED, status=200)
+        return _answer_amount(desk, visit, opened, options, Refused.CHANGED)
     return _answer_check(desk, visit, opened, options.whole, "CHANGED")
 
 
 def _answer_amount(
-    desk: Desk, visit: Visit, opened: OpenedClaim, refused: Refused | None = None, status: int = 0
+    desk: Desk,
+    visit: Visit,
+    opened: OpenedClaim,
+    options: Options,
+    refused: Refused | None = None,
 ) -> Answer:
-    frame, options = desk.frame_opened(visit, opened), list_options(opened)
+    frame = desk.frame_opened(visit, opened)
     currency = opened.facts.currency
     typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
     given = visit.read_query("cents") or ""
@@ -192,7 +196,7 @@ def _answer_amount(
         "address_end": frame.query.replace("?", "&"),
     }
     body = desk.pages.render_slotted("pay_amount.html", frame, same, slots)
-    return answer_page(body, status or (422 if refused else 200))
+    return answer_page(body, 422 if refused not in (None, Refused.CHANGED) else 200)
 
 
 def _answer_check(
@@ -205,8 +209,6 @@ def _answer_check(
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
     methods = list_methods(desk.providers, opened.merchant)
-    if not can_pay(desk, opened):
-        return desk.redirect(frame, "/claim")
     if not methods:
         return desk.redirect(frame, f"/claim/pay/transfer?{render_choice(choice)}")
     rest_cents = opened.facts.outstanding_cents - choice.cents

@@ -20,7 +20,7 @@ from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
 from dunwell.landing.session import Level
-from dunwell.landing.shown_plans import ShownPlan, describe_plan, list_amounts, list_days
+from dunwell.landing.shown_plans import describe_plan, list_amounts, list_days
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
 from dunwell.modalities.offers import count_rate, pick_offered
@@ -93,10 +93,12 @@ def _answer_form(
     is_known = offer == OWN or any(str(each.count) == offer for each in offered)
     preview = chosen if isinstance(chosen, PlanTerms) else None
     same = {
-        "counts": tuple(each.count for each in offered), "offer": offer if is_known else "",
-        "uneven": tuple(ground.facts.outstanding_cents % each.count > 0 for each in offered),
+        "counts": tuple([each.count for each in offered]), "offer": offer if is_known else "",
+        "days": tuple([list_days(each, frame.language) for each in offered]),
+        "uneven": tuple([ground.facts.outstanding_cents % each.count > 0 for each in offered]),
         "has_more": len(plans) > len(offered) or offer == OWN, "own": OWN,
-        "refused": tuple(refused), "has_preview": preview is not None, **_describe_days(ground),
+        "refused": tuple(refused), **_describe_days(ground),
+        "due_days": list_days(preview, frame.language) if preview else (),
     }  # fmt: skip
     least_cents = count_rate(plans[-1], ground.facts)
     slots: dict[str, Slot] = {
@@ -104,7 +106,7 @@ def _answer_form(
         "least": desk.show_amount(least_cents, frame, opened),
         "example": render_plain(least_cents, opened.facts.currency, frame.language),
         "total": desk.show_amount(ground.facts.outstanding_cents, frame, opened),
-        **_show_schedule(preview, ground, opened, frame),
+        "due_amounts": _list_amounts(preview, ground, opened, frame) if preview else (),
         "typed": {name: text for name, text in typed.items() if text},
     }  # fmt: skip
     body = desk.pages.render_slotted("plan.html", frame, same, slots)
@@ -128,36 +130,33 @@ def _answer_check(
     same = {
         "count": terms.count, "first_on": terms.first_on, "is_changed": is_changed,
         "is_at_once": is_approved_at_once(terms, ground.modalities, ground.earlier),
-        "grace_days": GRACE.days,
+        "grace_days": GRACE.days, "due_days": list_days(terms, frame.language),
     }  # fmt: skip
     slots: dict[str, Slot] = {
         "first": desk.show_amount(count_rate(terms, ground.facts), frame, opened),
         "total": desk.show_amount(total_cents, frame, opened), "shown_cents": str(total_cents),
-        **_show_schedule(terms, ground, opened, frame),
+        "due_amounts": _list_amounts(terms, ground, opened, frame),
     }  # fmt: skip
     return answer_page(desk.pages.render_slotted("plan_check.html", frame, same, slots))
 
 
 def _show_offers(
     offered: Sequence[PlanTerms], ground: Ground, opened: OpenedClaim, frame: Frame
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, Sequence[str]]:
     """For the page's slots, each offer in its place."""
     given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
-    shown = (describe_plan(each, *given) for each in offered)
-    return dict(zip(ShownPlan._fields, zip(*shown, strict=True), strict=False))
-
-
-def _show_schedule(
-    terms: PlanTerms | None, ground: Ground, opened: OpenedClaim, frame: Frame
-) -> dict[str, Sequence[str]]:
-    """For the page's slots; none: the page's script fills it."""
-    if terms is None:
-        return {"due_days": (), "due_amounts": ()}
-    given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
+    shown = [describe_plan(each.count, *given) for each in offered]
     return {
-        "due_days": list_days(terms, frame.language),
-        "due_amounts": list_amounts(terms, *given),
+        "first_rates": [each.first for each in shown],
+        "last_rates": [each.last for each in shown],
     }
+
+
+def _list_amounts(
+    terms: PlanTerms, ground: Ground, opened: OpenedClaim, frame: Frame
+) -> Sequence[str]:
+    total_cents = ground.facts.outstanding_cents
+    return list_amounts(terms.count, total_cents, opened.facts.currency, frame.language)
 
 
 def _describe_days(ground: Ground) -> dict[str, Any]:

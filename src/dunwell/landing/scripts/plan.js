@@ -1,6 +1,6 @@
 // Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-days] bears
-// the days, parted by ";", and [data-plan-rates] how many rates there are of the one amount, and then
-// of the other, as "2|€17.07|1|€17.06". An amount or a day of one's own is the server's to count.
+// the days, parted by ";", and its label how many rates there are of the one amount, [data-plan-first],
+// and then of the other, [data-plan-last]. An amount or a day of one's own is the server's to count.
 const form = document.querySelector("[data-plan]");
 const preview = document.querySelector("[data-plan-preview]");
 
@@ -18,12 +18,13 @@ if (form && preview) {
     return line;
   };
   form.addEventListener("change", () => {
-    const offer = form.querySelector("[data-plan-days]:checked")?.dataset;
+    const offer = form.querySelector("[data-plan-days]:checked");
     const own = [...form.querySelectorAll(".date input")].some((each) => each.value.trim());
     preview.hidden = !offer || own;
     if (!preview.hidden) {
-      const [count, first, , last] = offer.planRates.split("|");
-      const rows = offer.planDays.split(";").map((day, place) => row(day, place < count ? first : last));
+      const [first, last] = ["first", "last"].map((name) => offer.parentNode.querySelector(`[data-plan-${name}]`));
+      const amount = (place) => (place < first.dataset.planFirst ? first : last).querySelector("bdi").textContent;
+      const rows = offer.dataset.planDays.split(";").map((day, place) => row(day, amount(place)));
       preview.querySelector("tbody").replaceChildren(...rows);
     }
   });
