@@ -31,7 +31,6 @@ _OF_AN_OPEN_CLAIM = (
     "/claim/pay/sent?want=whole",
     "/claim/options",
     "/claim/plan",
-    "/claim/plan?show=1&offer=3",
     "/claim/plan/check?offer=3",
     "/claim/later",
     "/claim/help",

@@ -73,7 +73,7 @@ async def test_where_nothing_is_offered_the_phone_is_named(doorstep: Doorstep) -
 
 
 async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> None:
-    page = await offering.browser.get("/claim/plan?offer=6&show=1&lang=en")
+    page = await offering.browser.get("/claim/plan/check?offer=6&lang=en")
 
     text = read_text(page.text)
     assert "March 16, 2026 €17.07" in text

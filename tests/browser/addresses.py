@@ -31,8 +31,8 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/pay/transfer": "transfer",
     "/claim/pay/sent": "transfer-when transfer-no-day transfer-too-often transfer-sent",
     "/claim/options": "options options-none",
-    "/claim/plan": "plan plan-schedule",
-    "/claim/plan/check": "plan-errors plan-check plan-check-at-once plan-changed",
+    "/claim/plan": "plan",
+    "/claim/plan/check": "plan-errors plan-check plan-check-long plan-check-at-once plan-changed",
     "/claim/later": "later",
     "/claim/later/check": "later-no-day later-lost-day later-out-of-range later-check",
     "/claim/modality/{modality_id:str}": (

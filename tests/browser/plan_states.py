@@ -107,7 +107,7 @@ PLAN_STATES: dict[str, Reach] = {
     "options": lambda visit: _see(visit, "/claim/options"),
     "options-none": lambda visit: _see(visit, "/claim/options", {}),
     "plan": lambda visit: _see(visit, "/claim/plan"),
-    "plan-schedule": lambda visit: _see(visit, "/claim/plan?offer=12&show=1"),
+    "plan-check-long": lambda visit: _see(visit, "/claim/plan/check?offer=12"),
     "plan-errors": lambda visit: _see(
         visit, "/claim/plan/check?offer=own&rate=zehn&first_day=31&first_month=2&first_year=2026"
     ),

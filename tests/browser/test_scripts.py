@@ -60,9 +60,9 @@ async def test_a_chosen_plan_is_shown_at_once(visit: Visit) -> None:
         await expect(page.locator("[data-plan-preview] tbody tr")).to_have_count(count)
     shown = await page.locator("[data-plan-preview]").inner_text()
     await keep_screenshot(page, "plan-previewed")
-    await follow(page.locator("[data-plan-show]"))
+    await follow(page.locator("form[data-plan] .primary"))
 
-    assert await page.locator("[data-plan-preview]").inner_text() == shown
+    assert await page.locator("section[aria-labelledby=schedule]").inner_text() == shown
 
 
 async def test_without_scripts_nothing_of_them_is_seen(visit: Visit) -> None:

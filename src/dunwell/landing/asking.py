@@ -90,10 +90,11 @@ def read_plan(
         return (
             [Refused.CHANGED] if carried is None or not is_to_be_had(carried, ground) else carried
         )
-    first_on = read_day(fields, "first") if is_given(fields, "first") else None
-    day_refused = _find_day_refused(fields, ground)
-    if day_refused is not None:
-        first_on = None
+    first_on = day_refused = None
+    if is_given(fields, "first"):
+        first_on = read_day(fields, "first")
+        day_refused = _find_day_refused(first_on, ground)
+        first_on = first_on if day_refused is None else None
     chosen = _choose_plan(fields, ground, first_on, (currency, language))
     if isinstance(chosen, PlanTerms):
         return chosen if day_refused is None else [day_refused]
@@ -162,10 +163,9 @@ def _choose_by_rate(
     return find_plan_by_rate(plans, ground.facts, cents) or Refused.RATE_TOO_SMALL
 
 
-def _find_day_refused(fields: Fields, ground: Ground) -> Refused | None:
-    if not is_given(fields, "first") or ground.modalities.plan is None:
+def _find_day_refused(first_on: date | None, ground: Ground) -> Refused | None:
+    if ground.modalities.plan is None:
         return None
-    first_on = read_day(fields, "first")
     if first_on is None:
         return Refused.DAY_UNREADABLE
     days_ahead = (first_on - ground.today).days

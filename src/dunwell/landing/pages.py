@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from jinja2 import Template
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from dunwell.landing.creditor import Creditor, describe_creditor, dial
 from dunwell.landing.templating import build_environment, make_safe
@@ -25,8 +25,6 @@ _MOST_SLOTTED = 2_000
 _LONGEST_SLOTTED = 16 * 1024
 # Stands before and behind a slot's name: neither templates nor the database can hold one.
 _MARK = "\0"
-# How the address of each language begins.
-_CHOICE = Markup('href="?')
 _Kept = TypeVar("_Kept")
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
@@ -79,11 +77,6 @@ class _Parts(dict[str, Markup]):
         part = self[name] = self._render(name)
         return part
 
-    def carry(self, carried: str) -> "_Parts":
-        """The same, with what the choice of a language carries on."""
-        choice = _CHOICE + escape(f"{carried}&")
-        return _Parts(lambda name: self[name].replace(_CHOICE, choice))
-
 
 # What fills a slot; several of one name, by their place or by the fields' names.
 Slot: TypeAlias = str | Sequence[str] | dict[str, str]
@@ -101,20 +94,23 @@ class _Slotted:
 
     def __init__(self, rendered: str, slots: Mapping[str, Slot]) -> None:
         """slots: any that are to be filled in the same way."""
+        pieces = rendered.split(_MARK)
         self.length = len(rendered)
-        self._pieces = rendered.split(_MARK)
+        self._pieces = [piece.encode() for piece in pieces]
         self._places: list[tuple[int, str, Any]] = []
-        for number in range(1, len(self._pieces), 2):
-            name, _, place = self._pieces[number].partition(".")
+        for number in range(1, len(pieces), 2):
+            name, _, place = pieces[number].partition(".")
             is_listed = bool(place) and not isinstance(slots[name], dict)
             self._places.append((number, name, int(place) if is_listed else place or None))
 
-    def fill(self, slots: Mapping[str, Any]) -> str:
+    def fill(self, slots: Mapping[str, Any]) -> bytes:
+        """slots: what is bytes is put in as it is."""
         pieces = self._pieces.copy()
         for number, name, place in self._places:
-            filling = slots[name]
-            pieces[number] = make_safe(filling if place is None else filling[place])
-        return "".join(pieces)
+            filling = slots[name] if place is None else slots[name][place]
+            is_finished = type(filling) is bytes
+            pieces[number] = filling if is_finished else make_safe(filling).encode()
+        return b"".join(pieces)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +118,8 @@ class _Furniture:
     """What the pages of one merchant in one language have in common; equal to itself alone."""
 
     creditor: Creditor | None
+    # With a slot for what the choice of a language carries on.
+    top: _Slotted
     parts: _Parts
 
 
@@ -152,12 +150,12 @@ class Pages:
         """One page. values: what its template names."""
         furniture = self._find_furniture(frame)
         values["creditor"] = furniture.creditor
-        parts = furniture.parts
-        values["parts"] = parts.carry(frame.carried) if frame.carried else parts
+        values["parts"] = furniture.parts
         values["query"] = frame.query
         values["chosen"] = frame.chosen
         values["session"] = frame.session
-        values["end"] = self._render_end(frame)
+        values["top"] = Markup(_render_top(furniture, frame).decode())  # noqa: S704 - a template's
+        values["end"] = Markup(self._render_end(frame).decode())  # noqa: S704 - the same
         return self._find_template(frame.language, template).render(values).encode()
 
     def render_slotted(
@@ -174,13 +172,12 @@ class Pages:
             if slotted.length <= _LONGEST_SLOTTED:
                 _drop_oldest(self._slotted, _MOST_SLOTTED)
                 self._slotted[key] = slotted
-        parts = furniture.parts.carry(frame.carried) if frame.carried else furniture.parts
         return slotted.fill(
             {
-                **slots, "top": parts["_top.html"], "end": self._render_end(frame),
+                **slots, "top": _render_top(furniture, frame), "end": self._render_end(frame),
                 "form_token": session.form_token if session else "",
             }
-        ).encode()  # fmt: skip
+        )  # fmt: skip
 
     def render_part(self, template: str, frame: Frame, **values: Any) -> Markup:
         """What fills a slot."""
@@ -190,11 +187,9 @@ class Pages:
         self, template: str, frame: Frame, same: Mapping[str, Hashable], slots: Mapping[str, Slot]
     ) -> _Slotted:
         furniture = self._find_furniture(frame)
-        parts = _Parts(furniture.parts.__getitem__)
-        parts["_top.html"] = _name_slot("top")
         values = {
             **same, **{name: _find_places(name, slot) for name, slot in slots.items()},
-            "creditor": furniture.creditor, "parts": parts,
+            "creditor": furniture.creditor, "parts": furniture.parts, "top": _name_slot("top"),
             "query": frame.query, "chosen": frame.chosen,
             "session": _SLOTTED_SESSION if frame.session else None,
             "end": _name_slot("end"),
@@ -216,20 +211,21 @@ class Pages:
         offered = [self.languages[code] for code in frame.offered]
         values = {"creditor": creditor, "query": frame.query, "offered": offered}
         parts = _Parts(partial(self._render_part, frame.language, values))
-        return _Furniture(creditor, parts)
+        carrying = {**values, "carried": _name_slot("carried")}
+        top = _Slotted(self._render_part(frame.language, carrying, "_top.html"), {})
+        return _Furniture(creditor, top, parts)
 
     def _render_part(self, language: str, values: Mapping[str, Any], name: str) -> Markup:
         rendered = self._find_template(language, name).render(values)
         return Markup(rendered)  # noqa: S704 - templates escape what they are given
 
-    def _render_end(self, frame: Frame) -> Markup:
+    def _render_end(self, frame: Frame) -> bytes:
         """The session's own forms, of which only the token is new with each."""
         session = frame.session
         minutes_left = session.minutes_left if session else None
         key = (frame.language, frame.chosen, frame.kept_form, minutes_left)
         slotted = _keep(self._ends, key, partial(self._make_end, frame, minutes_left))
-        filled = slotted.fill({"form_token": session.form_token if session else ""})
-        return Markup(filled)  # noqa: S704 - what fills it is escaped
+        return slotted.fill({"form_token": session.form_token if session else ""})
 
     def _make_end(self, frame: Frame, minutes_left: int | None) -> _Slotted:
         values = {
@@ -237,6 +233,10 @@ class Pages:
             "form_token": _name_slot("form_token"), "kept_form": frame.kept_form,
         }  # fmt: skip
         return _Slotted(self._render_part(frame.language, values, "_end.html"), {})
+
+
+def _render_top(furniture: _Furniture, frame: Frame) -> bytes:
+    return furniture.top.fill({"carried": f"{frame.carried}&" if frame.carried else ""})
 
 
 def _find_shape(slot: Slot) -> int | tuple[str, ...]:

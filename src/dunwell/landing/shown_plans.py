@@ -1,33 +1,33 @@
-"""An offered plan in the words of its page: how many rates, of which amounts, when. Pure."""
+"""Plans in the words of their pages: how many rates, of which amounts, when. Pure."""
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
-
-from markupsafe import Markup
+from collections.abc import Hashable, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
 
 from dunwell.landing.formats import render_amount, render_bound_day
 from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import add_months, share_out
+
+# What many read alike, and what is one claim's (`Pages.render_slotted`).
+Described: TypeAlias = tuple[dict[str, Hashable], dict[str, str | Sequence[str]]]
 
 
 class ShownPlan(NamedTuple):
-    """How many rates of which amount, and how many of another one then; "" for none of these."""
+    """So many rates of the one amount and then so many, maybe none, of the other."""
 
-    first: str
-    last: str
+    first_count: str
+    first_amount: str
+    last_count: str
+    last_amount: str
 
 
 def describe_plan(count: int, amount_cents: int, currency: str, language: str) -> ShownPlan:
     shares = share_out(amount_cents, count)
-    first = render_amount(shares.first_cents, currency, language)
-    if not shares.last_count:
-        return ShownPlan(_show_rates("first", count, first), "")
-    last = render_amount(shares.last_cents, currency, language)
     return ShownPlan(
-        _show_rates("first", shares.first_count, first),
-        _show_rates("last", shares.last_count, last),
-    )
+        str(shares.first_count), render_amount(shares.first_cents, currency, language),
+        str(shares.last_count), render_amount(shares.last_cents, currency, language),
+    )  # fmt: skip
 
 
 def list_amounts(count: int, amount_cents: int, currency: str, language: str) -> Sequence[str]:
@@ -45,9 +45,15 @@ def list_days(terms: PlanTerms, language: str) -> tuple[str, ...]:
     return tuple(render_bound_day(day, language) for day in days)
 
 
-def _show_rates(name: str, count: int, amount: Markup) -> Markup:
-    """On one line. name: what the page's script knows it by."""
-    times = "\N{MULTIPLICATION SIGN}"
-    return Markup(  # noqa: S704 - of what is safe
-        f'<span class="money" data-plan-{name}="{count}">{count} {times} {amount}</span>'
-    )
+def describe_schedule(modality: Modality, language: str) -> Described:
+    """A plan that was asked for, with what is paid of it."""
+    show = partial(render_amount, currency=modality.currency, language=language)
+    schedule = modality.schedule
+    rates = tuple([(each.is_paid, each.paid_cents > 0) for each in schedule])
+    slots: dict[str, str | Sequence[str]] = {
+        "rate_days": [render_bound_day(each.due_on, language) for each in schedule],
+        "rate_amounts": [show(each.amount_cents) for each in schedule],
+        "rate_paid": [show(each.paid_cents) for each in schedule],
+        "plan_total": show(modality.amount_cents),
+    }
+    return {"rates": rates}, slots

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from dunwell.kit.clock import Clock
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
@@ -10,8 +12,7 @@ from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import Configuration
 
 
-@dataclass(frozen=True, slots=True)
-class Merchant:
+class Merchant(msgspec.Struct, frozen=True, gc=False):
     merchant_id: int
     key: str
     name: str

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+import msgspec
+
 from dunwell.assignment.discard_rules_draft import discard_rules_draft
 from dunwell.assignment.publish_rules_draft import publish_rules_draft
 from dunwell.assignment.save_rules_draft import save_rules_draft
@@ -71,7 +73,8 @@ async def perform_changes(
             case ChangeConfiguration():
                 await change_configuration(work, change.name, change.configuration)
                 # What comes after is checked against it.
-                changed = replace(work.merchant, configuration=change.configuration)
+                configuration = change.configuration
+                changed = msgspec.structs.replace(work.merchant, configuration=configuration)
                 work = replace(work, merchant=changed)
             case CreateMerchant():
                 assert merchant is None

@@ -1,90 +1,21 @@
 """The claim page, and staying on or leaving."""
 
-from datetime import datetime
-from typing import Any
-
-from dunwell.claims.holds import HoldKind
-from dunwell.disputes.case_number import render_case_number
 from dunwell.landing.answer import Answer, answer_page
+from dunwell.landing.claim_page import render_claim
 from dunwell.landing.desk import Desk
-from dunwell.landing.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.end_session import end_session
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method
-from dunwell.landing.session import Level
 from dunwell.landing.staying import find_stayed, has_opened, is_its_form, is_repeated, stay
-from dunwell.landing.view import (
-    decide_state,
-    find_announced,
-    find_day,
-    find_hold,
-    find_next_rate,
-    is_awaited,
-    list_topics,
-    render_initials,
-)
 from dunwell.landing.visit import Form, Visit
 
 
 @in_session
 async def show_claim(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    return answer_page(desk.pages.render("claim.html", frame, **_describe(desk, opened)))
-
-
-def _describe(desk: Desk, opened: OpenedClaim) -> dict[str, Any]:
-    facts, merchant = opened.facts, opened.merchant
-    timezone = merchant.configuration.timezone
-    now = merchant.now(desk.resources.clock)
-    due_on = facts.due_on
-    allocated_cents = sum(item.allocated_cents for item in facts.items)
-    topics = list_topics(facts, opened.modality, now)
-    return {
-        "facts": facts,
-        "timezone": timezone,
-        "state": decide_state(facts, now),
-        "shows_all": opened.session.level.reaches(Level.FACT),
-        "initials": render_initials(facts),
-        "due_on": due_on,
-        "is_due": due_on is not None and due_on < find_day(now, timezone),
-        "topics": topics,
-        **(_describe_topics(opened, now) if topics else {}),
-        "rate_cents": _find_rate_cents(opened),
-        "modality": opened.modality,
-        "can_pay": has_method(desk.providers, merchant),
-        "can_dispute": can_dispute(facts),
-        "features": merchant.configuration.landing_page.features,
-        "currency": facts.currency,
-        "outstanding_cents": facts.total_cents - allocated_cents,
-        "overpaid_cents": facts.paid_cents - allocated_cents,
-        "receipts": [payment for payment in facts.payments if payment.request_id],
-    }
-
-
-def _describe_topics(opened: OpenedClaim, now: datetime) -> dict[str, Any]:
-    """What the notices say of payments under way, plans, disputes and pauses."""
-    facts, configuration = opened.facts, opened.merchant.configuration
-    return {
-        "is_awaited": is_awaited(facts),
-        "sent_on": find_announced(facts, now),
-        "next_rate": find_next_rate(opened.modality),
-        "disputes": [
-            (dispute, render_case_number(dispute.dispute_id),
-             find_undisputed_cents(dispute, facts, configuration))
-            for dispute in facts.disputes
-        ],
-        "dispute_hold": find_hold(facts, HoldKind.DISPUTE, now),
-        "pause": find_hold(facts, HoldKind.PAUSE, now),
-    }  # fmt: skip
-
-
-def _find_rate_cents(opened: OpenedClaim) -> int | None:
-    """What is left of a plan's next rate, unless it is all that is owed."""
-    rate = find_next_rate(opened.modality)
-    if rate is None or not opened.session.level.reaches(Level.FACT):
-        return None
-    return rate.left_cents if rate.left_cents < opened.facts.outstanding_cents else None
+    frame, merchant = desk.frame_opened(visit, opened), opened.merchant
+    now, can_pay = merchant.now(desk.resources.clock), has_method(desk.providers, merchant)
+    return answer_page(render_claim(desk.pages, frame, opened, now, can_pay=can_pay))
 
 
 async def extend(desk: Desk, visit: Visit) -> Answer:

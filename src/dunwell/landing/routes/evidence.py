@@ -16,16 +16,19 @@ from dunwell.landing.answer import Answer, answer_page
 from dunwell.landing.desk import Desk
 from dunwell.landing.details import DISPUTE, DisputeWithFiles
 from dunwell.landing.disputing import ShownReason, can_dispute, find_undisputed_cents
+from dunwell.landing.formats import render_bound_day
 from dunwell.landing.in_session import in_session_with, takes_form_with
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.methods import list_methods
+from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.receive_files import FileRefusal, Late, discard, receive_files
+from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level, Session
-from dunwell.landing.view import decide_state, is_payable
+from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import ActorKind
 
 _PLACE = "claim"
+_SENT = "dispute_sent.html"
 
 
 @in_session_with(DISPUTE)
@@ -120,28 +123,47 @@ def _answer_dispute(
     desk: Desk, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
 ) -> Answer:  # fmt: skip
-    dispute = found.dispute
-    frame, merchant = desk.frame_opened(visit, opened), opened.merchant
-    configuration = merchant.configuration
-    state = decide_state(opened.facts, merchant.now(desk.resources.clock))
-    can_pay = is_payable(state) and bool(list_methods(desk.providers, merchant))
+    dispute, frame = found.dispute, desk.frame_opened(visit, opened)
     shows_content = opened.session.level.reaches(Level.FACT)
-    undisputed = None
-    if dispute.state is DisputeState.OPEN and can_pay and shows_content:
-        undisputed = find_undisputed_cents(dispute, opened.facts, configuration)
-    days = configuration.disputes.answer_within_days
-    body = desk.show(
-        "dispute_sent.html", frame, opened,
-        dispute=dispute, files=found.files if shows_content else (), shows_content=shows_content,
-        case_number=render_case_number(dispute.dispute_id),
-        reason=ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
-        answer_on=find_answer_day(dispute.opened_at, days, configuration.timezone),
-        is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
-        can_withdraw=_can_withdraw(dispute), is_theirs=_is_theirs(dispute, opened.session),
-        undisputed_cents=undisputed,
-        refusals=refusals, most_files=MOST_AT_ONCE,
-    )  # fmt: skip
-    return answer_page(body, 422 if refusals else 200)
+    undisputed_cents = _find_undisputed(desk, opened, dispute) if shows_content else None
+    same = {
+        "state": dispute.state, "ended_claim": dispute.ended_claim,
+        "is_stopped": dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        "has_undisputed": undisputed_cents is not None, "shows_content": shows_content,
+        "has_resolution": bool(dispute.resolution), "has_message": bool(dispute.message),
+        "reason": ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
+        "can_withdraw": _can_withdraw(dispute), "is_theirs": _is_theirs(dispute, opened.session),
+        "most_files": MOST_AT_ONCE, "refusals": tuple(refusals),
+    }  # fmt: skip
+    slots: dict[str, Slot] = {
+        **_show_days(frame, opened, dispute),
+        "dispute_id": str(dispute.dispute_id),
+        "case_number": render_case_number(dispute.dispute_id),
+        "undisputed": desk.show_amount(undisputed_cents or 0, frame, opened),
+        "undisputed_cents": str(undisputed_cents),
+        "message": dispute.message or "", "resolution": dispute.resolution or "",
+        "file_names": [each.name for each in found.files] if shows_content else (),
+    }  # fmt: skip
+    if refusals:
+        return answer_page(desk.pages.render(_SENT, frame, **same, **slots), 422)
+    return answer_page(desk.pages.render_slotted(_SENT, frame, same, slots))
+
+
+def _show_days(frame: Frame, opened: OpenedClaim, dispute: Dispute) -> dict[str, str]:
+    configuration = opened.merchant.configuration
+    timezone, days = configuration.timezone, configuration.disputes.answer_within_days
+    answer_on = find_answer_day(dispute.opened_at, days, timezone)
+    return {
+        "opened_on": render_bound_day(find_day(dispute.opened_at, timezone), frame.language),
+        "answer_on": render_bound_day(answer_on, frame.language),
+    }
+
+
+def _find_undisputed(desk: Desk, opened: OpenedClaim, dispute: Dispute) -> int | None:
+    """The part that can be paid while the rest is looked into."""
+    if dispute.state is not DisputeState.OPEN or not can_pay(desk, opened):
+        return None
+    return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
 
 
 def _can_withdraw(dispute: Dispute) -> bool:

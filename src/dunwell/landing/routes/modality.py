@@ -3,6 +3,7 @@
 Of a closed claim nothing of it is shown any more.
 """
 
+from collections.abc import Hashable
 from uuid import UUID
 
 from dunwell.errors import InvalidState, NotFound
@@ -21,9 +22,10 @@ from dunwell.landing.in_session import (
 )
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.modality_paper import compose_confirmation
-from dunwell.landing.pages import Frame
+from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level
+from dunwell.landing.shown_plans import describe_schedule
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address
@@ -52,20 +54,24 @@ async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     rate = find_open_rate(modality)
     outstanding_cents = opened.facts.outstanding_cents
     is_part = rate is not None and rate.left_cents < outstanding_cents
-    same = {
-        "is_plan": modality.type is ModalityType.PAYMENT_PLAN, "state": modality.state,
+    is_plan = modality.type is ModalityType.PAYMENT_PLAN
+    same: dict[str, Hashable] = {
+        "is_plan": is_plan, "state": modality.state,
         "reason": modality.ended_reason, "has_words": bool(modality.reason),
         "has_confirmation": has_confirmation, "has_masked": email is not None,
         "has_next": _find_next(modality) is not None, "has_rate": is_part,
         "has_outstanding": outstanding_cents > 0, "can_pay": can_pay(desk, opened),
         "note": note if note in _NOTES else None, "grace_days": GRACE.days,
     }  # fmt: skip
-    slots = {
+    slots: dict[str, Slot] = {
         **_show_amounts(desk, frame, opened, modality),
         "modality_id": str(modality.modality_id), "words": modality.reason or "",
         "masked": "" if email is None else mask_address("EMAIL", email),
         "rate_cents": str(rate.left_cents) if rate is not None else "",
     }  # fmt: skip
+    if is_plan:
+        more_same, more_slots = describe_schedule(modality, frame.language)
+        same, slots = same | more_same, {**slots, **more_slots}
     return answer_page(desk.pages.render_slotted("modality.html", frame, same, slots))
 
 
@@ -145,7 +151,7 @@ def _find_next(modality: Modality) -> Instalment | None:
 def _show_amounts(
     desk: Desk, frame: Frame, opened: OpenedClaim, modality: Modality
 ) -> dict[str, str]:
-    """For the page's slots: sums, days, and a plan's schedule."""
+    """For the page's slots: sums and days."""
     coming = _find_next(modality)
     timezone, answered_at = opened.merchant.configuration.timezone, modality.answered_at
     return {
@@ -156,10 +162,6 @@ def _show_amounts(
         "next_day": render_bound_day(coming.due_on, frame.language) if coming else "",
         "answered_on": render_bound_day(find_day(answered_at, timezone), frame.language)
         if answered_at else "",
-        "schedule": desk.pages.render_part(
-            "_schedule.html", frame, schedule=modality.schedule, facts=opened.facts,
-            total_cents=modality.amount_cents,
-        ) if modality.type is ModalityType.PAYMENT_PLAN else "",
     }  # fmt: skip
 
 

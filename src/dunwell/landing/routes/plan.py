@@ -20,7 +20,7 @@ from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.pages import Frame, Slot
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
 from dunwell.landing.session import Level
-from dunwell.landing.shown_plans import describe_plan, list_amounts, list_days
+from dunwell.landing.shown_plans import ShownPlan, describe_plan, list_amounts, list_days
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
 from dunwell.modalities.offers import count_rate, pick_offered
@@ -34,11 +34,7 @@ _TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
 @in_session
 @from_level(Level.FACT, _PLACE)
 async def show_plans(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    """With the schedule of what is chosen, when that is asked for."""
-    ground = await load_ground(desk, opened)
-    if "show" not in visit.query:
-        return _answer_form(desk, visit, opened, ground)
-    return _answer_form(desk, visit, opened, ground, _read(desk, visit, opened, ground))
+    return _answer_form(desk, visit, opened, await load_ground(desk, opened))
 
 
 @in_session
@@ -78,27 +74,24 @@ def _answer_form(
     visit: Visit,
     opened: OpenedClaim,
     ground: Ground,
-    chosen: PlanTerms | list[Refused] | None = None,
+    refused: Sequence[Refused] = (),
 ) -> Answer:
-    """chosen: to be shown whole, or why it is not to be had."""
+    """refused: why what was chosen is not to be had."""
     frame = desk.frame_opened(visit, opened)
     plans = ground.plans
     elsewhere = find_elsewhere(desk, opened, ground) or (None if plans else "/claim/options")
     if elsewhere is not None:
         return desk.redirect(frame, elsewhere)
     offered = pick_offered(plans, ground.modalities)
-    refused = chosen if isinstance(chosen, list) else []
     typed = _keep_typed(read_fields(visit)) if frame.carried else {}
     offer = typed.pop("offer", "")
     is_known = offer == OWN or any(str(each.count) == offer for each in offered)
-    preview = chosen if isinstance(chosen, PlanTerms) else None
     same = {
         "counts": tuple([each.count for each in offered]), "offer": offer if is_known else "",
         "days": tuple([list_days(each, frame.language) for each in offered]),
         "uneven": tuple([ground.facts.outstanding_cents % each.count > 0 for each in offered]),
         "has_more": len(plans) > len(offered) or offer == OWN, "own": OWN,
         "refused": tuple(refused), **_describe_days(ground),
-        "due_days": list_days(preview, frame.language) if preview else (),
     }  # fmt: skip
     least_cents = count_rate(plans[-1], ground.facts)
     slots: dict[str, Slot] = {
@@ -106,7 +99,6 @@ def _answer_form(
         "least": desk.show_amount(least_cents, frame, opened),
         "example": render_plain(least_cents, opened.facts.currency, frame.language),
         "total": desk.show_amount(ground.facts.outstanding_cents, frame, opened),
-        "due_amounts": _list_amounts(preview, ground, opened, frame) if preview else (),
         "typed": {name: text for name, text in typed.items() if text},
     }  # fmt: skip
     body = desk.pages.render_slotted("plan.html", frame, same, slots)
@@ -145,11 +137,8 @@ def _show_offers(
 ) -> dict[str, Sequence[str]]:
     """For the page's slots, each offer in its place."""
     given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
-    shown = [describe_plan(each.count, *given) for each in offered]
-    return {
-        "first_rates": [each.first for each in shown],
-        "last_rates": [each.last for each in shown],
-    }
+    shown = zip(*[describe_plan(each.count, *given) for each in offered], strict=True)
+    return dict(zip(ShownPlan._fields, shown, strict=False))
 
 
 def _list_amounts(

@@ -1,6 +1,7 @@
 // Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-days] bears
 // the days, parted by ";", and its label how many rates there are of the one amount, [data-plan-first],
-// and then of the other, [data-plan-last]. An amount or a day of one's own is the server's to count.
+// and then of the other, [data-plan-last]. An amount or a day of one's own is counted for the
+// page after this one, which shows every schedule.
 const form = document.querySelector("[data-plan]");
 const preview = document.querySelector("[data-plan-preview]");
 
