@@ -54,7 +54,7 @@ async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
         now,
     )  # fmt: skip
     async with bench.resources.database.transaction() as tx:
-        value = await open_session(bench.work(tx), opening)
+        value = await open_session(bench.work(tx), bench.resources.keys, opening)
     return f"{name_cookie(is_secure=False)}={value}"
 
 

@@ -10,7 +10,7 @@ from asyncpg import LockNotAvailableError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.choose_channels import choose_channels
-from dunwell.messages.suppression import load_suppressions
+from dunwell.messages.suppression import load_suppressions, suppress
 from dunwell.notices.notice import REPEATED_WITHIN
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
@@ -150,6 +150,22 @@ async def test_only_the_debtors_own_refusal_can_be_taken_back(doorstep: Doorstep
 
     assert refused.status_code == 422
     assert [each[2] for each in await suppressed(doorstep)] == ["BOUNCE"]
+
+
+async def test_an_address_that_changed_since_the_session_began_is_looked_up_anew(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    house = doorstep.till.house
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", _NEW, "MERCHANT")
+    assert 'name="EMAIL" value="use" checked>' in (await doorstep.browser.get(_PAGE)).text
+
+    await house.rows("UPDATE debtors SET email = $2 WHERE merchant_id = $1", _NEW)
+
+    page = await doorstep.browser.get(_PAGE)
+    assert 'name="EMAIL" value="use" disabled>' in page.text
+    assert 'name="SMS" value="use" checked>' in page.text
 
 
 async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: Doorstep) -> None:

@@ -17,11 +17,10 @@ _MORE = 30
 _TICKET = "SELECT ticket_id FROM uploads WHERE merchant_id = $1 ORDER BY ticket_id LIMIT 1"
 # Of a debtor's own only a few fit; what the merchant records is not bounded so.
 _RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 AND state = $2"
-# What else these show is looked for where a claim has any of it, or needs a secret of ours to be
-# found. A file is looked up by itself.
+# What else these show is looked for where a claim has any of it. A file is looked up by itself.
 _IN_TWO = {
     "/claim/options", "/claim/plan", "/claim/plan/check", "/claim/later", "/claim/later/check",
-    "/claim/dispute", "/claim/dispute/{reason:str}", "/claim/preferences",
+    "/claim/dispute", "/claim/dispute/{reason:str}",
     "/claim/documents/{attachment_id:str}",
 }  # fmt: skip
 

@@ -8,8 +8,15 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.landing.on_file import OnFile
 from dunwell.landing.preferences import Chosen, WayToReach, choose_ways, list_addresses
 from dunwell.landing.preferences_store import load_on_file
-from dunwell.merchants.account import Work
-from dunwell.messages.suppression import lift_suppression, load_reasons, suppress
+from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.identities import digest_address
+from dunwell.messages.suppression import (
+    KnownSuppressions,
+    lift_suppression,
+    load_reasons,
+    suppress,
+)
 
 
 async def choose_channels(
@@ -40,3 +47,27 @@ async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToRea
         WayToReach(channel, address, reasons.get((channel, address)))
         for channel, address in addresses.items()
     ]
+
+
+def read_ways(
+    keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
+) -> list[WayToReach] | None:
+    """The same of what a page has read already. None: an address is not among what was asked
+    for."""
+    digests = digest_addresses(keys, merchant, on_file)
+    if suppressions is None or not all(map(suppressions.covers, digests.values())):
+        return None
+    addresses = list_addresses(on_file, merchant.configuration.channels)
+    return [
+        WayToReach(channel, address, suppressions.find_reason(digests[channel]))
+        for channel, address in addresses.items()
+    ]
+
+
+def digest_addresses(keys: KeyRing, merchant: Merchant, on_file: OnFile) -> dict[Channel, bytes]:
+    """As suppressions know them."""
+    addresses = list_addresses(on_file, merchant.configuration.channels)
+    return {
+        channel: digest_address(keys, merchant.merchant_id, channel, address)
+        for channel, address in addresses.items()
+    }

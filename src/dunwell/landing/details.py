@@ -21,6 +21,7 @@ from dunwell.files.store_attachments import LOAD_PAGE
 from dunwell.kit.nesting import nest, nest_row, nest_rows
 from dunwell.landing.store_tries import LOAD_DELIVERY
 from dunwell.landing.typed_address import LOAD_WAITING, WaitingAddress
+from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
 from dunwell.modalities.store import LOAD_LIVE, LOAD_ONE, ModalityRow
 from dunwell.payments.find_request import LOAD_RECEIPT, Receipt
 
@@ -93,6 +94,10 @@ RECEIPT: Detail[Receipt] = Detail(
 )  # fmt: skip
 # Whether the newest code to the address on file was reported not to arrive; null: none was sent.
 UNDELIVERED: Detail[bool | None] = Detail(nest(LOAD_DELIVERY, *_KEY), bool | None)
+# Of the addresses on file when the session was opened.
+SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
+    nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
+)
 # A new address whose code is waited for.
 WAITING: Detail[WaitingAddress | None] = Detail(
     nest_row(LOAD_WAITING, *_KEY, "s.session_id"), WaitingAddress | None

@@ -34,7 +34,7 @@ async def extend_session(
         session.claim_id, session.communication_id, session.channel, session.level,
         session_id, _derive(keys, derive_form_token(keys, session.session_hash)), real_now,
     )  # fmt: skip
-    value = await open_session(work, opening)
+    value = await open_session(work, keys, opening)
     await move_drafts(work.tx, session, session_id, real_now + LASTS)
     return value
 

@@ -9,7 +9,9 @@ from uuid import UUID
 
 from dunwell.claims.raise_event import raise_event
 from dunwell.events.payloads import details_accessed
-from dunwell.kit.crypto import sha256
+from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.landing.choose_channels import digest_addresses
+from dunwell.landing.preferences_store import load_on_file
 from dunwell.landing.session import LASTS, Level, Session, render_value
 from dunwell.landing.store import save_session
 from dunwell.merchants.account import Work
@@ -31,7 +33,7 @@ class Opening:
     opened_at: datetime
 
 
-async def open_session(work: Work, opening: Opening) -> str:
+async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
     value = render_value(opening.randomness)
     session = Session(
@@ -52,6 +54,8 @@ async def open_session(work: Work, opening: Opening) -> str:
         lambda head: details_accessed(head, session.session_id, session.channel),
         opening.opened_at,
     )
-    await save_session(work.tx, session, opening.opened_at)
+    on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
+    digests = digest_addresses(keys, work.merchant, on_file)
+    await save_session(work.tx, session, opening.opened_at, list(digests.values()))
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
     return value

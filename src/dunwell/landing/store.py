@@ -2,6 +2,7 @@
 rules.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,8 +13,8 @@ from dunwell.landing.session import Level, Session
 _OPEN = """
 INSERT INTO debtor_sessions
     (merchant_id, session_hash, session_id, claim_id, communication_id, channel, level, opened_at,
-     expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     expires_at, address_digests)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 """
 _END = """
 UPDATE debtor_sessions
@@ -72,11 +73,14 @@ async def load_correspondent(
     return None if row is None else Correspondent(row["email"], row["language"])
 
 
-async def save_session(tx: Connection, session: Session, opened_at: datetime) -> None:
-    """Its claim must be locked."""
+async def save_session(
+    tx: Connection, session: Session, opened_at: datetime, address_digests: Sequence[bytes]
+) -> None:
+    """Its claim must be locked. address_digests: of the addresses on file."""
     await tx.execute(
         _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
         session.communication_id, session.channel, session.level, opened_at, session.expires_at,
+        address_digests,
     )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.kit.codes import is_email_address
 from dunwell.kit.crypto import KeyRing
@@ -45,6 +47,14 @@ FROM suppressions
 WHERE merchant_id = $1
 ORDER BY created_at, channel, address_digest
 """
+# By primary key. A debtor's page nests it: $2 are the digests its session knows.
+LOAD_KNOWN = """
+SELECT $2 AS known,
+       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{}')
+        FROM suppressions listed
+        WHERE listed.merchant_id = $1 AND listed.channel IN ('EMAIL', 'SMS', 'LETTER')
+          AND listed.address_digest = ANY($2)) AS found
+"""
 # By primary key.
 _FIND = """
 SELECT s.merchant_id, s.channel, s.address_digest, s.reason
@@ -53,6 +63,20 @@ JOIN suppressions s
     ON s.merchant_id = a.merchant_id AND s.channel = a.channel
     AND s.address_digest = a.address_digest
 """
+
+
+class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
+    """`LOAD_KNOWN`: the digests asked for, and why some are suppressed, as PostgreSQL writes
+    them."""
+
+    known: list[str]
+    found: dict[str, SuppressionReason]
+
+    def covers(self, digest: bytes) -> bool:
+        return _write_digest(digest) in self.known
+
+    def find_reason(self, digest: bytes) -> SuppressionReason | None:
+        return self.found.get(_write_digest(digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +173,7 @@ def check_address(channel: Channel, address: str) -> None:
     else:
         return
     raise ValidationError([Fault("/address", message, "WRONG_FORMAT")])
+
+
+def _write_digest(digest: bytes) -> str:
+    return f"\\x{digest.hex()}"

@@ -191,7 +191,8 @@ async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level, randomn
     opening = Opening(
         way.claim_id, way.communication_id, way.channel, level, session_id, randomness, now
     )
-    return await open_session(desk.work(tx, way.merchant, session_id), opening)
+    work = desk.work(tx, way.merchant, session_id)
+    return await open_session(work, desk.resources.keys, opening)
 
 
 def _answer_dead_link(desk: Desk, visit: Visit) -> Answer:

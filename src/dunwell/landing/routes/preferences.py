@@ -6,10 +6,17 @@ import msgspec
 
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.answer import Answer, answer_page
-from dunwell.landing.choose_channels import choose_channels, list_ways
+from dunwell.landing.choose_channels import choose_channels, list_ways, read_ways
 from dunwell.landing.desk import Desk
+from dunwell.landing.details import SUPPRESSIONS
 from dunwell.landing.features import check_feature
-from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.in_session import (
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.preferences import CHANGEABLE, CHANNELS, WayToReach
 from dunwell.landing.session import Level
@@ -22,7 +29,7 @@ _PLACE = "reach"
 _SAVED = ("language", "channels", "email", "sms")
 
 
-@in_session
+@in_session_with(SUPPRESSIONS)
 @from_level(Level.FACT, _PLACE)
 async def show_preferences(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     check_feature(opened, "PREFERENCES")
@@ -68,9 +75,7 @@ async def _answer(
 ) -> Answer:  # fmt: skip
     """is_last: no way would have been left."""
     frame = desk.frame_opened(visit, opened)
-    async with desk.resources.database.connection() as connection:
-        work = desk.work(connection, opened.merchant, opened.session.session_id)
-        ways = await list_ways(work, desk.resources.keys, opened.facts.on_file)
+    ways = await _find_ways(desk, opened)
     language = opened.facts.language
     same = {
         "languages": tuple((code, desk.pages.languages[code].name) for code in frame.offered),
@@ -84,6 +89,17 @@ async def _answer(
     }  # fmt: skip
     body = desk.pages.render_slotted("preferences.html", frame, same, _mask(ways))
     return answer_page(body, 422 if is_last else 200)
+
+
+async def _find_ways(desk: Desk, opened: OpenedClaim) -> list[WayToReach]:
+    """Of addresses that have changed since the session was opened, suppressions are asked for."""
+    keys, on_file = desk.resources.keys, opened.facts.on_file
+    ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    if ways is not None:
+        return ways
+    async with desk.resources.database.connection() as connection:
+        work = desk.work(connection, opened.merchant, opened.session.session_id)
+        return await list_ways(work, keys, on_file)
 
 
 def _list_addresses(opened: OpenedClaim) -> tuple[tuple[str, str, bool], ...]:
