@@ -107,7 +107,7 @@ def test_of_two_holds_the_one_that_ends_last_counts() -> None:
 
 def list_of(kinds: Collection[HoldKind], modality: Modality | None = None) -> list[Topic]:
     facts = some_facts(holds=[a_hold(kind) for kind in kinds])
-    return list_topics(facts, modality, NOW)
+    return list_topics(facts, decide_state(facts, NOW), modality, NOW)
 
 
 @pytest.mark.parametrize("kinds", list_subsets(HoldKind))
@@ -140,7 +140,7 @@ def test_all_that_stands_is_said_once_and_in_order(
 @pytest.mark.parametrize("status", [Status.COLLECTED, Status.ARCHIVED, Status.WITHDRAWN])
 def test_of_a_claim_that_has_ended_nothing_more_is_said(status: Status) -> None:
     facts = some_facts(status=status, holds=[a_hold(kind) for kind in HoldKind])
-    assert list_topics(facts, a_modality(), NOW) == []
+    assert list_topics(facts, decide_state(facts, NOW), a_modality(), NOW) == []
 
 
 def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:

@@ -1,6 +1,5 @@
 """Disputes: what they do to a claim, and how each of them ends."""
 
-import dataclasses
 from datetime import timedelta
 
 import msgspec
@@ -232,7 +231,7 @@ async def test_another_claims_dispute_is_absent(house: House) -> None:
     first, second = await house.create("A", "B")
     opened = await dispute(house, first)
     with pytest.raises(NotFound):
-        await resolve(house, dataclasses.replace(opened, claim_id=second), ACCEPTED)
+        await resolve(house, msgspec.structs.replace(opened, claim_id=second), ACCEPTED)
     assert await read_disputes(house, first) == [opened]
 
 

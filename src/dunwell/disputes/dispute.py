@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+import msgspec
+
 from dunwell.disputes.reasons import DisputeType, Reason, list_offered, list_reasons
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.kit.shape import render_nearest
@@ -48,8 +50,7 @@ class NewDispute:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
+class Dispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
     claim_id: int
     type: DisputeType

@@ -1,8 +1,9 @@
 """The files a debtor gives as evidence: what is known of one, and how many there may be. Pure."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from dunwell.errors import Fault, ValidationError
 
@@ -11,8 +12,7 @@ MOST_AT_ONCE = 5
 MOST_OF_DISPUTE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceFile:
+class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
     file_id: UUID
     # As its sender called it.
     name: str

@@ -3,9 +3,11 @@
 Of a claim that has been paid or has ended meanwhile the answer is recorded, and nothing else.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.claims.states import ACTIVE, Happening, Status
 from dunwell.disputes.dispute import Dispute, DisputeState, check_move

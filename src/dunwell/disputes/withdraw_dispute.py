@@ -1,7 +1,8 @@
 """The debtor takes a dispute back: the process goes on, unless something else holds it."""
 
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dunwell.disputes.dispute import Dispute, DisputeState, check_move
 from dunwell.disputes.end_dispute import end_dispute, lock_dispute

@@ -1,6 +1,6 @@
 """The claim's page: what many read alike, and what is one claim's."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime
 from functools import partial
 
@@ -25,6 +25,7 @@ from dunwell.landing.view import (
     render_initials,
 )
 from dunwell.messages.formatting import render_line
+from dunwell.modalities.modality import Modality
 
 
 def render_claim(
@@ -35,13 +36,14 @@ def render_claim(
     shows_all = opened.session.level.reaches(Level.FACT)
     items = facts.items if shows_all else []
     payments = [each for each in facts.payments if shows_all or each.request_id]
-    topics = list_topics(facts, opened.modality, now)
+    state = decide_state(facts, now)
+    topics = list_topics(facts, state, opened.modality, now)
     rate_cents = _find_rate_cents(opened) if shows_all else None
     allocated_cents = sum([item.allocated_cents for item in facts.items])
     overpaid_cents = facts.paid_cents - allocated_cents
     due_on, initials = facts.due_on, render_initials(facts)
     same: dict[str, Hashable] = {
-        "state": decide_state(facts, now), "shows_all": shows_all, "can_pay": can_pay,
+        "state": state, "shows_all": shows_all, "can_pay": can_pay,
         "is_warned": frame.session is not None and frame.session.is_warned,
         "has_due_on": due_on is not None, "has_initials": bool(initials),
         "is_due": due_on is not None and due_on < find_day(now, configuration.timezone),
@@ -61,12 +63,9 @@ def render_claim(
         "paid": [show(each.amount_cents) for each in payments],
         **_list_words(frame.language, items), **_list_payments(frame.language, opened, payments),
     }  # fmt: skip
-    if topics:
-        more_same, more_slots = _describe_topics(frame.language, opened, now)
-        same, slots = same | more_same, {**slots, **more_slots}
-    if shows_all and opened.modality is not None and Topic.PLAN_ACTIVE in topics:
-        more_same, more_slots = describe_schedule(opened.modality, frame.language)
-        same, slots = same | more_same, {**slots, **more_slots}
+    for more_same, more_slots in _describe_more(frame.language, opened, now, topics):
+        same.update(more_same)
+        slots.update(more_slots)
     return pages.render_slotted("claim.html", frame, same, slots)
 
 
@@ -94,37 +93,64 @@ def _list_payments(
     }
 
 
-def _describe_topics(language: str, opened: OpenedClaim, now: datetime) -> Described:
+def _describe_more(
+    language: str, opened: OpenedClaim, now: datetime, topics: Sequence[Topic]
+) -> Iterator[Described]:
+    """Of a claim that more is to be said of than its amount."""
+    if topics:
+        yield from _describe_topics(language, opened, now, topics)
+    if Topic.PLAN_ACTIVE in topics and opened.modality is not None:
+        yield describe_schedule(opened.modality, language)
+
+
+def _describe_topics(
+    language: str, opened: OpenedClaim, now: datetime, topics: Sequence[Topic]
+) -> Iterator[Described]:
     """What the notices say of payments under way, plans, disputes and pauses."""
-    facts, modality, configuration = opened.facts, opened.modality, opened.merchant.configuration
+    show_day = partial(_show_day, language, opened.merchant.configuration.timezone)
+    if Topic.PAYMENT_PENDING in topics:
+        request, sent_on = opened.facts.request, find_announced(opened.facts, now)
+        yield (
+            {"is_awaited": is_awaited(opened.facts), "is_sent": sent_on is not None},
+            {
+                "sent_on": show_day(sent_on),
+                "awaited_id": str(request.request_id) if request else "",
+            },
+        )
+    if Topic.DISPUTED in topics:
+        yield _describe_disputes(language, opened, now)
+    if Topic.PAUSED in topics:
+        pause = find_hold(opened.facts, HoldKind.PAUSE, now)
+        until = pause.until if pause else None
+        yield {"has_pause_end": until is not None}, {"paused_until": show_day(until)}
+    if opened.modality is not None:
+        yield _describe_modality(language, opened.modality)
+
+
+def _describe_disputes(language: str, opened: OpenedClaim, now: datetime) -> Described:
+    facts, configuration = opened.facts, opened.merchant.configuration
     show_day = partial(_show_day, language, configuration.timezone)
-    sent_on, rate = find_announced(facts, now), find_next_rate(modality)
     undisputed = [find_undisputed_cents(each, facts, configuration) for each in facts.disputes]
-    dispute_hold = find_hold(facts, HoldKind.DISPUTE, now)
-    pause = find_hold(facts, HoldKind.PAUSE, now)
-    same: dict[str, Hashable] = {
-        "is_awaited": is_awaited(facts), "is_sent": sent_on is not None,
-        "disputes": tuple([each is not None for each in undisputed]),
-        "has_pause_end": pause is not None and pause.until is not None,
-        "has_next_rate": rate is not None,
-    }  # fmt: skip
-    show = partial(render_amount, currency=facts.currency, language=language)
-    slots: dict[str, str | Sequence[str]] = {
-        "sent_on": show_day(sent_on),
-        "awaited_id": str(facts.request.request_id) if facts.request else "",
+    # What the merchant stopped without a dispute.
+    hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
+    return {"disputes": tuple([cents is not None for cents in undisputed])}, {
         "disputed_on": [show_day(each.opened_at) for each in facts.disputes],
         "case_numbers": [render_case_number(each.dispute_id) for each in facts.disputes],
         "dispute_ids": [str(each.dispute_id) for each in facts.disputes],
         "undisputed_cents": [str(cents) for cents in undisputed],
-        "undisputed": [show(cents or 0) for cents in undisputed],
-        "held_since": show_day(dispute_hold.since if dispute_hold else None),
-        "paused_until": show_day(pause.until if pause else None),
-        "next_amount": show(rate.left_cents) if rate else "",
-        "next_on": show_day(rate.due_on if rate else None),
-        "modality_id": str(modality.modality_id) if modality else "",
-        "deferred_until": show_day(modality.schedule[0].due_on if modality else None),
+        "undisputed": [render_amount(each or 0, facts.currency, language) for each in undisputed],
+        "held_since": show_day(hold.since if hold else None),
     }  # fmt: skip
-    return same, slots
+
+
+def _describe_modality(language: str, modality: Modality) -> Described:
+    rate = find_next_rate(modality)
+    return {"has_next_rate": rate is not None}, {
+        "next_amount": render_amount(rate.left_cents, modality.currency, language) if rate else "",
+        "next_on": render_bound_day(rate.due_on if rate else None, language),
+        "modality_id": str(modality.modality_id),
+        "deferred_until": render_bound_day(modality.schedule[0].due_on, language),
+    }
 
 
 def _show_day(language: str, timezone: str, day: date | datetime | None) -> str:

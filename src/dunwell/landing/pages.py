@@ -108,8 +108,10 @@ class _Slotted:
         pieces = self._pieces.copy()
         for number, name, place in self._places:
             filling = slots[name] if place is None else slots[name][place]
-            is_finished = type(filling) is bytes
-            pieces[number] = filling if is_finished else make_safe(filling).encode()
+            kind = type(filling)
+            if kind is not bytes:
+                filling = (filling if kind is Markup else make_safe(filling)).encode()
+            pieces[number] = filling
         return b"".join(pieces)
 
 
@@ -164,8 +166,8 @@ class Pages:
         """As `render`, for a page that reads the same to all whose `same` is the same, but for its
         slots. Its template is given nothing else, so that nobody is shown what is another's."""
         furniture, session = self._find_furniture(frame), frame.session
-        shapes = tuple([_find_shape(slot) for slot in slots.values()])
-        key = (template, furniture, session is None, *same.items(), *slots, shapes)
+        shapes = [_find_shape(slot) for slot in slots.values() if not isinstance(slot, str)]
+        key = (template, furniture, session is None, *same.items(), *slots, *shapes)
         slotted = self._slotted.get(key)
         if slotted is None:
             slotted = self._make_slotted(template, frame, same, slots)
@@ -240,9 +242,7 @@ def _render_top(furniture: _Furniture, frame: Frame) -> bytes:
 
 
 def _find_shape(slot: Slot) -> int | tuple[str, ...]:
-    """What a rendered page has places for: one, so many, or of these names."""
-    if isinstance(slot, str):
-        return -1
+    """What a rendered page has places for: so many, or of these names."""
     return tuple(slot) if isinstance(slot, dict) else len(slot)
 
 

@@ -82,14 +82,14 @@ def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
     return PageState.HELD if standing else PageState.OPEN
 
 
-def list_topics(facts: ClaimFacts, modality: Modality | None, now: datetime) -> list[Topic]:
+def list_topics(
+    facts: ClaimFacts, state: PageState, modality: Modality | None, now: datetime
+) -> list[Topic]:
     """What the page has to say, in its order; nothing of a claim that is paid or closed.
 
-    `modality`: the one that has not ended. The level of a session does not matter here.
+    `state`: as `decide_state` has it. `modality`: the one that has not ended. The level of a
+    session does not matter here.
     """
-    if not facts.holds and facts.request is None:
-        return []
-    state = decide_state(facts, now)
     if state in (PageState.CLOSED, PageState.PAID):
         return []
     kinds = {hold.kind for hold in list_standing(facts, now)}

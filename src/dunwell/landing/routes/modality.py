@@ -51,7 +51,7 @@ async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     frame, modality = desk.frame_opened(visit, opened), _read(visit, opened)
     note, has_confirmation = visit.read_query("note"), is_agreed(modality)
     email = opened.facts.on_file.email if has_confirmation else None
-    rate = find_open_rate(modality)
+    rate, coming = find_open_rate(modality), _find_next(modality)
     outstanding_cents = opened.facts.outstanding_cents
     is_part = rate is not None and rate.left_cents < outstanding_cents
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
@@ -59,12 +59,12 @@ async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
         "is_plan": is_plan, "state": modality.state,
         "reason": modality.ended_reason, "has_words": bool(modality.reason),
         "has_confirmation": has_confirmation, "has_masked": email is not None,
-        "has_next": _find_next(modality) is not None, "has_rate": is_part,
+        "has_next": coming is not None, "has_rate": is_part,
         "has_outstanding": outstanding_cents > 0, "can_pay": can_pay(desk, opened),
         "note": note if note in _NOTES else None, "grace_days": GRACE.days,
     }  # fmt: skip
     slots: dict[str, Slot] = {
-        **_show_amounts(desk, frame, opened, modality),
+        **_show_amounts(desk, frame, opened, modality, coming),
         "modality_id": str(modality.modality_id), "words": modality.reason or "",
         "masked": "" if email is None else mask_address("EMAIL", email),
         "rate_cents": str(rate.left_cents) if rate is not None else "",
@@ -149,10 +149,9 @@ def _find_next(modality: Modality) -> Instalment | None:
 
 
 def _show_amounts(
-    desk: Desk, frame: Frame, opened: OpenedClaim, modality: Modality
+    desk: Desk, frame: Frame, opened: OpenedClaim, modality: Modality, coming: Instalment | None
 ) -> dict[str, str]:
-    """For the page's slots: sums and days."""
-    coming = _find_next(modality)
+    """For the page's slots: sums and days. coming: what is to be paid next."""
     timezone, answered_at = opened.merchant.configuration.timezone, modality.answered_at
     return {
         "amount": desk.show_amount(modality.amount_cents, frame, opened),
