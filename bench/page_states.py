@@ -50,15 +50,17 @@ SELECT merchant_id, claim_id, 1, 'DUNNING_FEE', 250, '2026-03-01' FROM claims
 @dataclass(frozen=True, slots=True)
 class Page:
     """`path`: of its address. `state`: of the claim, where a page shows it. `cookie`: its
-    session's."""
+    session's. `status`: of its answer."""
 
     path: str
     cookie: str = ""
     state: str = ""
+    status: int = 200
 
     @property
     def name(self) -> str:
-        return f"{self.path} ({self.state})" if self.state else self.path
+        said = self.state or ("" if self.status == 200 else str(self.status))
+        return f"{self.path} ({said})" if said else self.path
 
 
 async def prepare_pages(
@@ -80,6 +82,8 @@ async def prepare_pages(
     return [
         *(Page(path) for path in (*_ANYBODYS, await _give_link(bench, claim_ids[0]))),
         *(Page(path, opened.cookie) for path in _OF_AN_OPEN_CLAIM),
+        Page(f"/claim/later/check?until={_in_days(7)}", opened.cookie),
+        *_list_refusals(opened),
         *await _pay(others[0]),
         await _announce(others[1]),
         *await _ask_plan(others[2]),
@@ -94,12 +98,14 @@ async def _pay(debtor: Debtor) -> list[Page]:
         "/claim/pay/method?cents=5000", "/claim/pay/method", provider="sandbox"
     )
     receipt = await debtor.send(checkout, checkout, decision="pay", notices="never")
-    return [_show(debtor, receipt), _show(debtor, "/claim", "paid in part")]
+    return [
+        _show(debtor, receipt), _show(debtor, receipt.replace("/return/", "/receipt/")),
+        _show(debtor, "/claim", "paid in part"),
+    ]  # fmt: skip
 
 
 async def _announce(debtor: Debtor) -> Page:
-    day = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
-    sent = await debtor.send("/claim/pay/sent?want=whole", "/claim/pay/sent", sent=day)
+    sent = await debtor.send("/claim/pay/sent?want=whole", "/claim/pay/sent", sent=_in_days(-1))
     return _show(debtor, sent, "sent")
 
 
@@ -132,6 +138,20 @@ async def _ask_code(debtor: Debtor) -> list[Page]:
         _show(debtor, "/claim", "by link"), _show(debtor, path),
         _show(debtor, await debtor.send(path, f"{path}/send")),
     ]  # fmt: skip
+
+
+def _list_refusals(debtor: Debtor) -> list[Page]:
+    """What is typed wrong, what is not there, and who may not look."""
+    return [
+        Page("/claim/plan/check?offer=own&rate=x", debtor.cookie, status=422),
+        Page("/claim/pay/method?want=part&amount=x", debtor.cookie, status=422),
+        Page("/claim/nothing", debtor.cookie, status=404), Page("/claim", status=403),
+        Page(f"/q/{'A' * 22}", status=410),
+    ]  # fmt: skip
+
+
+def _in_days(days: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
 
 
 def _show(debtor: Debtor, path: str, state: str = "") -> Page:

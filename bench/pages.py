@@ -1,11 +1,15 @@
 """Every page of a debtor, with all that it shows, beside an empty route of the same server.
 
 What is compared is the web process's CPU time, in which waiting for the database does not count.
+Short turns, many of them, as a machine that others use too is not as fast in one second as in the
+next.
 """
 
 import asyncio
 import re
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import aiohttp
 import psutil
@@ -17,9 +21,10 @@ from bench.merchant import make_merchant, submit_claims
 from bench.page_states import CLAIMS, Page, prepare_pages
 from bench.rounds import Scale, alternate
 
-_PAGES = 2_000
-_WARM_UP = 100
+_PAGES = 100
+_WARM_UP = 50
 _EMPTY = "/healthz"
+_NANOSECONDS = 1_000_000_000
 # What differs from run to run in an address.
 _ID = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]{22})(?=[/?]|$)")
 
@@ -38,9 +43,11 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 async def _compare(port: int, page: Page, scale: Scale) -> Line:
     """Each page beside a measurement of the reference of its own, so that both see the same of what
     else the machine does."""
-    empty, count = Page(_EMPTY, page.cookie), scale.rows(_PAGES)
+    empty = Page(_EMPTY, page.cookie)
+    await _spend(port, page, _WARM_UP)
     ours, reference = await alternate(
-        scale, [partial(_spend, port, page, count), partial(_spend, port, empty, 3 * count)]
+        replace(scale, rounds=scale.rounds * 7),
+        [partial(_spend, port, page, _PAGES), partial(_spend, port, empty, 2 * _PAGES)],
     )
     return Line(
         work=f"debtor's page {_ID.sub('/...', page.name)}", unit="pages/CPU s", ours=ours,
@@ -50,38 +57,39 @@ async def _compare(port: int, page: Page, scale: Scale) -> Line:
 
 async def _spend(port: int, page: Page, count: int) -> float:
     """Answers in a second of the web process's CPU time."""
-    process = _find_process(port)
     cookie = f"Cookie: {page.cookie}\r\n" if page.cookie else ""
     request = f"GET {page.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        await _ask(reader, writer, request, _WARM_UP)
-        before = _read_cpu(process)
-        await _ask(reader, writer, request, count)
-        return count / (_read_cpu(process) - before)
+        await _ask(reader, writer, request, page.status, 1)
+        before = _read_cpu(port)
+        await _ask(reader, writer, request, page.status, count)
+        return count / (_read_cpu(port) - before)
     finally:
         writer.close()
         await writer.wait_closed()
 
 
 async def _ask(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, count: int
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    request: bytes,
+    status: int,
+    count: int,
 ) -> None:
     for _ in range(count):
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200 "), (request, head)
+        assert head.startswith(b"HTTP/1.1 %d " % status), (request, head)
         length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         await reader.readexactly(int(length))
 
 
-def _find_process(port: int) -> psutil.Process:
+def _read_cpu(port: int) -> float:
+    """Seconds of the web process behind it, as the scheduler counts them for each thread."""
     [process] = [
         child for child in psutil.Process().children() if str(port) in child.cmdline()[-1:]
     ]
-    return process
-
-
-def _read_cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    threads = Path(f"/proc/{process.pid}/task").iterdir()
+    spent = [int((thread / "schedstat").read_text().split()[0]) for thread in threads]
+    return sum(spent) / _NANOSECONDS

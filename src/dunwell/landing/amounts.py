@@ -70,12 +70,18 @@ def _join(whole: str, minor: str | None, digits: int) -> int | None:
 
 def _strip_currency(text: str, currency: str, language: str) -> str:
     """Without one sign or code of the currency, on one side."""
-    for sign in (currency, get_currency_symbol(currency, locale=find_locale(language))):
+    for sign in (currency, _find_sign(currency, language)):
         if text.upper().startswith(sign.upper()):
             return text[len(sign) :].lstrip()
         if text.upper().endswith(sign.upper()):
             return text[: -len(sign)].rstrip()
     return text
+
+
+@lru_cache(maxsize=1024)
+def _find_sign(currency: str, language: str) -> str:
+    sign: str = get_currency_symbol(currency, locale=find_locale(language))
+    return sign
 
 
 @lru_cache(maxsize=64)

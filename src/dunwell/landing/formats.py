@@ -26,7 +26,6 @@ def build_page_filters(language: str) -> dict[str, Callable[..., str]]:
         "day_of": lambda instant, timezone: render_bound_day(
             _localize(instant, timezone).date(), language
         ),
-        "moment": partial(_render_bound_moment, language),
     }
 
 
@@ -65,7 +64,8 @@ def _render_moment(language: str, instant: datetime, timezone: str) -> str:
     return ", ".join(_render_day_and_time(language, instant, timezone))
 
 
-def _render_bound_moment(language: str, instant: datetime, timezone: str) -> str:
+def render_bound_moment(instant: datetime, timezone: str, language: str) -> str:
+    """As `render_bound_day`, with the time where the merchant is and the zone's name."""
     day = render_bound_day(_localize(instant, timezone).date(), language)
     _, time = _render_day_and_time(language, instant, timezone)
     return f"{day}, {time.replace(' ', _NO_BREAK_SPACE)}"

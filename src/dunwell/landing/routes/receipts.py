@@ -11,6 +11,7 @@ from dunwell.errors import NotFound
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.desk import Desk
 from dunwell.landing.details import RECEIPT
+from dunwell.landing.formats import render_bound_moment
 from dunwell.landing.in_session import in_session_with, takes_form_with
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import label_provider
@@ -29,6 +30,9 @@ from dunwell.payments.find_request import Paid, Receipt
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.settle_payment import settle_payment
+
+# What the page can say of a copy that was asked for.
+_COPIES = ("sent", "refused")
 
 
 @in_session_with(RECEIPT)
@@ -58,15 +62,24 @@ async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @in_session_with(RECEIPT)
 async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     receipt, payment = _read_paid(opened)
-    email = _find_email(opened)
-    body = desk.show(
-        "receipt.html", desk.frame_opened(visit, opened), opened,
-        request_id=receipt.request_id, payment=payment, copy=visit.read_query("copy"),
-        method=_describe_method(receipt, payment, opened),
-        shows_all=_shows_all(opened), is_closed=is_closed(opened.facts),
-        masked=None if email is None else mask_address("EMAIL", email),
-    )  # fmt: skip
-    return answer_page(body)
+    frame, facts = desk.frame_opened(visit, opened), opened.facts
+    email, copy = _find_email(opened), visit.read_query("copy")
+    timezone = opened.merchant.configuration.timezone
+    same = {
+        "copy": copy if copy in _COPIES else None, "has_masked": email is not None,
+        "is_reversed": payment.reversed_at is not None, "is_closed": is_closed(facts),
+        "is_all_paid": facts.outstanding_cents == 0, "shows_all": _shows_all(opened),
+    }  # fmt: skip
+    slots = {
+        "request_id": str(receipt.request_id), "reference": facts.reference_number,
+        "amount": desk.show_amount(payment.amount_cents, frame, opened),
+        "outstanding": desk.show_amount(facts.outstanding_cents, frame, opened),
+        "paid_at": render_bound_moment(payment.paid_at, timezone, frame.language),
+        "method": _describe_method(receipt, payment, opened),
+        "transaction_id": payment.transaction_id,
+        "masked": "" if email is None else mask_address("EMAIL", email),
+    }  # fmt: skip
+    return answer_page(desk.pages.render_slotted("receipt.html", frame, same, slots))
 
 
 @in_session_with(RECEIPT)

@@ -1,6 +1,6 @@
 // Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-days] bears
-// the days, parted by ";", and its label how many rates there are of the one amount, [data-plan-first],
-// and then of the other, [data-plan-last]. An amount or a day of one's own is counted for the
+// the days, parted by ";", and its label how many rates there are of the one amount, as "2 × €17.07" in
+// [data-plan-first], and then of the other, in [data-plan-last]. An amount or a day of one's own is counted for the
 // page after this one, which shows every schedule.
 const form = document.querySelector("[data-plan]");
 const preview = document.querySelector("[data-plan-preview]");
@@ -24,7 +24,7 @@ if (form && preview) {
     preview.hidden = !offer || own;
     if (!preview.hidden) {
       const [first, last] = ["first", "last"].map((name) => offer.parentNode.querySelector(`[data-plan-${name}]`));
-      const amount = (place) => (place < first.dataset.planFirst ? first : last).querySelector("bdi").textContent;
+      const amount = (place) => (place < Number.parseInt(first.textContent) ? first : last).querySelector("bdi").textContent;
       const rows = offer.dataset.planDays.split(";").map((day, place) => row(day, amount(place)));
       preview.querySelector("tbody").replaceChildren(...rows);
     }
