@@ -156,6 +156,48 @@ async def test_a_form_of_an_extended_session_is_not_sent(doorstep: Doorstep) -> 
     assert await doorstep.till.count("disputes") == 0
 
 
+async def test_a_form_that_stood_open_beside_is_sent_in_the_longer_session(
+    doorstep: Doorstep,
+) -> None:
+    path, given = await _object(doorstep, [], do="send")
+    await doorstep.browser.get("/claim")
+    await doorstep.browser.submit(_EXTEND)
+
+    answer = await doorstep.browser.http.post(path, **given)
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/claim/disputes/")
+    assert await doorstep.till.count("disputes") == 1
+
+
+async def test_a_form_of_two_sessions_ago_is_not(doorstep: Doorstep, clock: MovableClock) -> None:
+    path, given = await _object(doorstep, [], do="send")
+    for _ in range(2):
+        clock.advance(REPEATED_WITHIN)
+        await doorstep.browser.get("/claim")
+        await doorstep.browser.submit(_EXTEND)
+
+    answer = await doorstep.browser.http.post(path, **given)
+
+    assert answer.status_code == 403
+    assert await doorstep.till.count("disputes") == 0
+
+
+async def test_one_more_hour_on_a_form_with_the_new_cookie_is_done_once(
+    doorstep: Doorstep,
+) -> None:
+    path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
+    await doorstep.browser.http.post(path, **given)
+
+    second = await doorstep.browser.http.post(path, **given)
+
+    assert _lead(second) == (303, f"{path}#saved")
+    assert "set-cookie" not in second.headers
+    assert await doorstep.till.audited("session.open") == 2
+    page = await doorstep.browser.get(path)
+    assert page.text.count("offer.pdf</bdi>") == 1
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from dunwell.landing.formats import build_filters, build_page_filters
+from dunwell.landing.formats import build_filters, build_page_filters, render_bound_moment
 
 _DAY = date(2026, 12, 10)
 _INSTANT = datetime(2026, 12, 10, 13, tzinfo=UTC)
@@ -19,7 +19,8 @@ def test_no_line_of_a_page_ends_between_a_day_and_its_month(language: str, day: 
     assert filters["day"](_DAY) == unbroken
     assert filters["day_of"](_INSTANT, "Europe/Berlin") == unbroken
     # Between the day and the time a line may end.
-    shown_day, _, time = filters["moment"](_INSTANT, "Europe/Berlin").rpartition(", ")
+    moment = render_bound_moment(_INSTANT, "Europe/Berlin", language)
+    shown_day, _, time = moment.rpartition(", ")
     assert (shown_day, " " in time) == (unbroken, False)
 
 

@@ -15,6 +15,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer, answer_page, answer_redirect
 from dunwell.landing.details import NOTHING, Detail
+from dunwell.landing.extend_session import is_extended_by
 from dunwell.landing.formats import render_amount
 from dunwell.landing.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.notices import NoticeWriter
@@ -113,8 +114,11 @@ class Desk:
         return opened is not None and opened.session.is_live(self.now())
 
     def check_token(self, session: Session, form: Form) -> None:
-        """Raises ForeignForm unless the form is this session's."""
-        if not is_form_token(self.resources.keys, session.session_hash, form.get("token", "")):
+        """Raises ForeignForm unless the form is this session's, or the one's that it took the place
+        of: a page that stays open beside the one where somebody asked for another hour."""
+        keys, token = self.resources.keys, form.get("token", "")
+        is_own = is_form_token(keys, session.session_hash, token)
+        if not is_own and not is_extended_by(keys, session, token):
             raise ForeignForm("The form belongs to another session.")
 
     def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Answer:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
 from jinja2 import Template
 from markupsafe import Markup
 
 from dunwell.landing.creditor import Creditor, describe_creditor, dial
+from dunwell.landing.kept import Kept
 from dunwell.landing.templating import build_environment, make_safe
 from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
@@ -25,7 +26,6 @@ _MOST_SLOTTED = 2_000
 _LONGEST_SLOTTED = 16 * 1024
 # Stands before and behind a slot's name: neither templates nor the database can hold one.
 _MARK = "\0"
-_Kept = TypeVar("_Kept")
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
 )
@@ -143,10 +143,10 @@ class Pages:
         self._environments = {
             code: build_environment(language, shared) for code, language in languages.items()
         }
-        self._templates: dict[tuple[Any, ...], Template] = {}
-        self._furniture: dict[tuple[Any, ...], _Furniture] = {}
-        self._slotted: dict[tuple[Any, ...], _Slotted] = {}
-        self._ends: dict[tuple[Any, ...], _Slotted] = {}
+        self._templates: Kept[Template] = Kept(_MOST_KEPT)
+        self._furniture: Kept[_Furniture] = Kept(_MOST_KEPT)
+        self._slotted: Kept[_Slotted] = Kept(_MOST_SLOTTED)
+        self._ends: Kept[_Slotted] = Kept(_MOST_KEPT)
 
     def render(self, template: str, frame: Frame, **values: Any) -> bytes:
         """One page. values: what its template names."""
@@ -172,8 +172,7 @@ class Pages:
         if slotted is None:
             slotted = self._make_slotted(template, frame, same, slots)
             if slotted.length <= _LONGEST_SLOTTED:
-                _drop_oldest(self._slotted, _MOST_SLOTTED)
-                self._slotted[key] = slotted
+                self._slotted.keep(key, slotted)
         return slotted.fill(
             {
                 **slots, "top": _render_top(furniture, frame), "end": self._render_end(frame),
@@ -200,13 +199,13 @@ class Pages:
 
     def _find_template(self, language: str, name: str) -> Template:
         load = partial(self._environments[language].get_template, name)
-        return _keep(self._templates, (language, name), load)
+        return self._templates.find((language, name), load)
 
     def _find_furniture(self, frame: Frame) -> _Furniture:
         merchant = frame.merchant
         whose = (merchant.merchant_id, merchant.revision, merchant.name) if merchant else None
         key = (whose, frame.language, frame.offered, frame.chosen)
-        return _keep(self._furniture, key, partial(self._make_furniture, frame))
+        return self._furniture.find(key, partial(self._make_furniture, frame))
 
     def _make_furniture(self, frame: Frame) -> _Furniture:
         creditor = describe_creditor(frame.merchant) if frame.merchant else None
@@ -226,7 +225,7 @@ class Pages:
         session = frame.session
         minutes_left = session.minutes_left if session else None
         key = (frame.language, frame.chosen, frame.kept_form, minutes_left)
-        slotted = _keep(self._ends, key, partial(self._make_end, frame, minutes_left))
+        slotted = self._ends.find(key, partial(self._make_end, frame, minutes_left))
         return slotted.fill({"form_token": session.form_token if session else ""})
 
     def _make_end(self, frame: Frame, minutes_left: int | None) -> _Slotted:
@@ -260,18 +259,3 @@ def _name_slot(name: str) -> Markup:
 
 
 _SLOTTED_SESSION = Shown(_name_slot("form_token"), 0, is_warned=False)
-
-
-def _keep(
-    kept: dict[tuple[Any, ...], _Kept], key: tuple[Any, ...], make: Callable[[], _Kept]
-) -> _Kept:
-    found = kept.get(key)
-    if found is None:
-        _drop_oldest(kept, _MOST_KEPT)
-        found = kept[key] = make()
-    return found
-
-
-def _drop_oldest(kept: dict[tuple[Any, ...], Any], most: int) -> None:
-    if len(kept) >= most:
-        del kept[next(iter(kept))]

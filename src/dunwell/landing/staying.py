@@ -1,8 +1,7 @@
 """Stays for another hour: the new session's cookie, also for a form that comes twice.
 
 A second click brings the old cookie, which opens nothing any more, or the new one with the old
-form. Either finds it done; whoever brings the old cookie without its form gets nothing. An
-objection's form is not taken with the new cookie: what was typed waits there.
+form. Either finds it done; whoever brings the old cookie without its form gets nothing.
 """
 
 from dunwell.kit.crypto import sha256
@@ -46,13 +45,10 @@ def is_its_form(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
     return is_form_token(keys, session_hash, form.get("token", ""))
 
 
-def has_opened(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
-    """Whether the session was opened by this form."""
-    return is_extended_by(desk.resources.keys, opened.session, form.get("token", ""))
-
-
 def is_repeated(desk: Desk, opened: OpenedClaim, form: Form) -> bool:
-    """Whether that was a moment ago: the first answer's cookie was there before the second click.
-    Later it is somebody who went back to the form, and asks for another hour."""
+    """Whether the session was opened by this form a moment ago: the first answer's cookie was there
+    before the second click. Later it is somebody who went back to the form, and asks for another
+    hour."""
+    is_extended = is_extended_by(desk.resources.keys, opened.session, form.get("token", ""))
     opened_at = opened.session.expires_at - LASTS
-    return has_opened(desk, opened, form) and desk.now() < opened_at + REPEATED_WITHIN
+    return is_extended and desk.now() < opened_at + REPEATED_WITHIN

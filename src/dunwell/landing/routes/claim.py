@@ -7,7 +7,7 @@ from dunwell.landing.end_session import end_session
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method
-from dunwell.landing.staying import find_stayed, has_opened, is_its_form, is_repeated, stay
+from dunwell.landing.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.visit import Form, Visit
 
 
@@ -27,8 +27,7 @@ async def extend(desk: Desk, visit: Visit) -> Answer:
     if desk.is_live(opened):
         if is_repeated(desk, opened, form):
             return desk.redirect(frame, "/claim")
-        if not has_opened(desk, opened, form):
-            desk.check_token(opened.session, form)
+        desk.check_token(opened.session, form)
         return desk.redirect(frame, "/claim", cookie=await stay(desk, opened))
     value = await find_stayed(desk, opened) if is_its_form(desk, opened, form) else None
     if value is None:

@@ -37,7 +37,7 @@ from dunwell.landing.pages import Frame
 from dunwell.landing.receive_files import FileRefusal, Late, discard, receive_files
 from dunwell.landing.send_dispute import send_dispute
 from dunwell.landing.session import Level, render_cookie
-from dunwell.landing.staying import find_opened_by, find_stayed, stay
+from dunwell.landing.staying import find_opened_by, find_stayed, is_repeated, stay
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Visit
 
@@ -131,7 +131,7 @@ async def _take(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
     showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
-    if received.fields.get("do") == _STAY:
+    if received.fields.get("do") == _STAY and not is_repeated(desk, opened, received.fields):
         return await _answer_stay(desk, visit, found, showing, await stay(desk, opened))
     return await _answer_kept(desk, visit, opened, found, showing)
 
