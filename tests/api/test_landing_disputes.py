@@ -11,7 +11,13 @@ import pytest
 from dunwell.disputes.case_number import render_case_number
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.configuration import DisputeReason, Disputes, PartialPayments
+from dunwell.merchants.configuration import (
+    BankAccount,
+    DisputeReason,
+    Disputes,
+    PartialPayments,
+    Payment,
+)
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
 from tests.support.documents import read_text
 from tests.support.files import a_pdf
@@ -308,6 +314,20 @@ async def test_the_undisputed_part_can_be_paid_where_parts_can(
         page = await doorstep.browser.get(f"{path}?lang=en")
 
     assert ('href="/claim/pay?cents=9240&amp;lang=en"' in page.text) is is_offered
+
+
+async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    account = BankAccount(iban="DE02120300000000202051", holder="Nordwind")
+    partial = PartialPayments(min_cents=500)
+    payment = Payment(bank_account=account, partial=partial)
+    configuration = msgspec.structs.replace(PAYING, payment=payment)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        path = await _dispute(doorstep, amount="92.40")
+        page = await doorstep.browser.get(f"{path}?lang=en")
+
+    assert 'href="/claim/pay?cents=9240&amp;lang=en"' in page.text
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])

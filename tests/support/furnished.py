@@ -43,7 +43,7 @@ QUERIES = {
     "/claim/pay/transfer": "?cents=1000",
     "/claim/pay/code.png": "?cents=1000",
     "/claim/pay/sent": "?cents=1000",
-    "/claim/plan": "?show=&offer=3",
+    "/claim/plan": "?offer=3",
     "/claim/plan/check": "?count=3&first=2026-03-16",
     "/claim/later/check": "?until=2026-03-31",
 }

@@ -10,9 +10,10 @@ from dunwell.landing.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.facts import ItemFacts, PaymentFacts
 from dunwell.landing.formats import render_amount, render_bound_day
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.pages import Frame, Pages, Slot
+from dunwell.landing.pages import Frame, Pages
 from dunwell.landing.session import Level
-from dunwell.landing.shown_plans import Described, describe_schedule
+from dunwell.landing.shown_plans import describe_schedule
+from dunwell.landing.slots import Described, Slot
 from dunwell.landing.view import (
     Topic,
     decide_state,
@@ -51,17 +52,18 @@ def render_claim(
         "has_modality": opened.modality is not None, "can_dispute": can_dispute(facts),
         "is_overpaid": overpaid_cents > 0, "document_count": facts.document_count,
         "features": configuration.landing_page.features,
-        "items": tuple([_find_kind(each) for each in items]),
-        "has_receipts": tuple([each.request_id is not None for each in payments]),
+        "items": tuple([_describe_item(each) for each in items]),
+        "payments": tuple([each.request_id is not None for each in payments]),
     }  # fmt: skip
     show = partial(render_amount, currency=facts.currency, language=frame.language)
     slots: dict[str, Slot] = {
         "outstanding": show(facts.total_cents - allocated_cents), "overpaid": show(overpaid_cents),
         "nothing": show(0), "reference": facts.reference_number, "initials": initials,
-        "due_on": render_bound_day(due_on, frame.language), "rate_cents": str(rate_cents),
+        "due_on": render_bound_day(due_on, frame.language), "rate_cents": str(rate_cents or ""),
         "values": [show(each.value_cents) for each in items],
         "paid": [show(each.amount_cents) for each in payments],
-        **_list_words(frame.language, items), **_list_payments(frame.language, opened, payments),
+        **_list_item_texts(frame.language, items),
+        **_list_payments(frame.language, opened, payments),
     }  # fmt: skip
     for more_same, more_slots in _describe_more(frame.language, opened, now, topics):
         same.update(more_same)
@@ -69,13 +71,13 @@ def render_claim(
     return pages.render_slotted("claim.html", frame, same, slots)
 
 
-def _find_kind(item: ItemFacts) -> tuple[str, bool, bool, bool]:
-    """What is said of an item."""
+def _describe_item(item: ItemFacts) -> tuple[str, bool, bool, bool]:
+    """What its line says beside its amount: type, reference, day, day it was due."""
     return item.type, bool(item.reference), item.item_on is not None, item.due_on is not None
 
 
-def _list_words(language: str, items: Sequence[ItemFacts]) -> dict[str, Sequence[str]]:
-    """For the slots, each item in its place."""
+def _list_item_texts(language: str, items: Sequence[ItemFacts]) -> dict[str, Sequence[str]]:
+    """For the slots, each item in its place; "" for what it does not have."""
     return {
         "references": [render_line(each.reference) for each in items],
         "item_days": [render_bound_day(each.item_on, language) for each in items],
@@ -133,11 +135,11 @@ def _describe_disputes(language: str, opened: OpenedClaim, now: datetime) -> Des
     undisputed = [find_undisputed_cents(each, facts, configuration) for each in facts.disputes]
     # What the merchant stopped without a dispute.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
-    return {"disputes": tuple([cents is not None for cents in undisputed])}, {
+    return {"disputes": tuple([bool(cents) for cents in undisputed])}, {
         "disputed_on": [show_day(each.opened_at) for each in facts.disputes],
         "case_numbers": [render_case_number(each.dispute_id) for each in facts.disputes],
         "dispute_ids": [str(each.dispute_id) for each in facts.disputes],
-        "undisputed_cents": [str(cents) for cents in undisputed],
+        "undisputed_cents": [str(cents or "") for cents in undisputed],
         "undisputed": [render_amount(each or 0, facts.currency, language) for each in undisputed],
         "held_since": show_day(hold.since if hold else None),
     }  # fmt: skip

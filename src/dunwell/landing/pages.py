@@ -1,14 +1,14 @@
 """Renders the pages: one set of compiled templates for each language.
 
 What is the same for all claims of a merchant is rendered once per revision of its configuration and
-kept: top, help, who writes; forms that nothing was typed into, with slots for the rest.
+kept: top, help, who writes; and pages that many read alike, with slots for what is one reader's.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from jinja2 import Template
@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from dunwell.landing.creditor import Creditor, describe_creditor, dial
 from dunwell.landing.kept import Kept
+from dunwell.landing.slots import Slot
 from dunwell.landing.templating import build_environment, make_safe
 from dunwell.landing.wording import Language
 from dunwell.merchants.account import Merchant
@@ -76,10 +77,6 @@ class _Parts(dict[str, Markup]):
     def __missing__(self, name: str) -> Markup:
         part = self[name] = self._render(name)
         return part
-
-
-# What fills a slot; several of one name, by their place or by the fields' names.
-Slot: TypeAlias = str | Sequence[str] | dict[str, str]
 
 
 class _Places(dict[str, Markup]):

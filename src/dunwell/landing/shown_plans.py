@@ -1,16 +1,14 @@
 """Plans in the words of their pages: how many rates, of which amounts, when. Pure."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from dunwell.landing.formats import render_amount, render_bound_day
+from dunwell.landing.slots import Described, Slot
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import add_months, share_out
-
-# What many read alike, and what is one claim's (`Pages.render_slotted`).
-Described: TypeAlias = tuple[dict[str, Hashable], dict[str, str | Sequence[str]]]
 
 
 class ShownPlan(NamedTuple):
@@ -50,7 +48,7 @@ def describe_schedule(modality: Modality, language: str) -> Described:
     show = partial(render_amount, currency=modality.currency, language=language)
     schedule = modality.schedule
     rates = tuple([(each.is_paid, each.paid_cents > 0) for each in schedule])
-    slots: dict[str, str | Sequence[str]] = {
+    slots: dict[str, Slot] = {
         "rate_days": [render_bound_day(each.due_on, language) for each in schedule],
         "rate_amounts": [show(each.amount_cents) for each in schedule],
         "rate_paid": [show(each.paid_cents) for each in schedule],

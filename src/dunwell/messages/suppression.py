@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -28,6 +28,7 @@ SUPPRESSED = "suppressed"
 _NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
 # A street, a comma, a town.
 _POSTAL = re.compile(r"[^,]*\w[^,]*,.*\w.*")
+_CHANNELS = ", ".join(f"'{channel}'" for channel in get_args(Channel))
 
 _INSERT = """
 INSERT INTO suppressions
@@ -47,14 +48,15 @@ FROM suppressions
 WHERE merchant_id = $1
 ORDER BY created_at, channel, address_digest
 """
-# By primary key. A debtor's page nests it: $2 are the digests its session knows.
-LOAD_KNOWN = """
+# By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
+# session knows.
+LOAD_KNOWN = f"""
 SELECT $2 AS known,
-       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{}')
+       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{{}}')
         FROM suppressions listed
-        WHERE listed.merchant_id = $1 AND listed.channel IN ('EMAIL', 'SMS', 'LETTER')
+        WHERE listed.merchant_id = $1 AND listed.channel IN ({_CHANNELS})
           AND listed.address_digest = ANY($2)) AS found
-"""
+"""  # noqa: S608 - the channels are ours
 # By primary key.
 _FIND = """
 SELECT s.merchant_id, s.channel, s.address_digest, s.reason

@@ -19,10 +19,11 @@ from dunwell.landing.disputing import ShownReason, can_dispute, find_undisputed_
 from dunwell.landing.formats import render_bound_day
 from dunwell.landing.in_session import in_session_with, takes_form_with
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.pages import Frame, Slot
+from dunwell.landing.pages import Frame
 from dunwell.landing.receive_files import FileRefusal, Late, discard, receive_files
 from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level, Session
+from dunwell.landing.slots import Slot
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import ActorKind
@@ -129,7 +130,7 @@ def _answer_dispute(
     same = {
         "state": dispute.state, "ended_claim": dispute.ended_claim,
         "is_stopped": dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
-        "has_undisputed": undisputed_cents is not None, "shows_content": shows_content,
+        "has_undisputed": bool(undisputed_cents), "shows_content": shows_content,
         "has_resolution": bool(dispute.resolution), "has_message": bool(dispute.message),
         "reason": ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
         "can_withdraw": _can_withdraw(dispute), "is_theirs": _is_theirs(dispute, opened.session),
@@ -140,7 +141,7 @@ def _answer_dispute(
         "dispute_id": str(dispute.dispute_id),
         "case_number": render_case_number(dispute.dispute_id),
         "undisputed": desk.show_amount(undisputed_cents or 0, frame, opened),
-        "undisputed_cents": str(undisputed_cents),
+        "undisputed_cents": str(undisputed_cents or ""),
         "message": dispute.message or "", "resolution": dispute.resolution or "",
         "file_names": [each.name for each in found.files] if shows_content else (),
     }  # fmt: skip

@@ -22,10 +22,11 @@ from dunwell.landing.in_session import (
 )
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.modality_paper import compose_confirmation
-from dunwell.landing.pages import Frame, Slot
+from dunwell.landing.pages import Frame
 from dunwell.landing.routes.paying import can_pay
 from dunwell.landing.session import Level
 from dunwell.landing.shown_plans import describe_schedule
+from dunwell.landing.slots import Slot
 from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address

@@ -22,8 +22,9 @@ from dunwell.landing.formats import render_amount
 from dunwell.landing.in_session import in_session, takes_form
 from dunwell.landing.lookup import OpenedClaim
 from dunwell.landing.methods import has_method, list_methods, takes_transfers
-from dunwell.landing.pages import Frame, Slot
+from dunwell.landing.pages import Frame
 from dunwell.landing.session import Level
+from dunwell.landing.slots import Slot
 from dunwell.landing.view import decide_state, find_next_rate, is_payable
 from dunwell.landing.visit import Form, Visit
 from dunwell.merchants.actor import Actor, ActorKind
@@ -80,6 +81,8 @@ async def hand_off(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) ->
             desk.resources, desk.providers, opened.merchant, actor, opened.facts.claim_id, wanted
         )
     except ProviderAway:
+        if not can_pay(desk, opened):
+            return desk.redirect(frame, "/claim")
         return _answer_check(desk, visit, opened, choice, "AWAY", status=503)
     except InvalidState:
         # Paid, ended, or money under way since the page was shown: the claim page says which.
@@ -196,6 +199,7 @@ def _answer_amount(
         "address_end": frame.query.replace("?", "&"),
     }
     body = desk.pages.render_slotted("pay_amount.html", frame, same, slots)
+    # What has changed is no fault of the reader's.
     return answer_page(body, 422 if refused not in (None, Refused.CHANGED) else 200)
 
 

@@ -17,10 +17,11 @@ from dunwell.landing.asking import (
 from dunwell.landing.desk import Desk
 from dunwell.landing.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.lookup import OpenedClaim
-from dunwell.landing.pages import Frame, Slot
+from dunwell.landing.pages import Frame
 from dunwell.landing.routes.requesting import ask_for, find_elsewhere, load_ground, read_fields
 from dunwell.landing.session import Level
 from dunwell.landing.shown_plans import ShownPlan, describe_plan, list_amounts, list_days
+from dunwell.landing.slots import Slot
 from dunwell.landing.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
 from dunwell.modalities.offers import count_rate, pick_offered
