@@ -1,10 +1,4 @@
 # Python 3.11 to 3.13 and make are all that is needed; everything else goes into .venv.
-#   make setup    install            make demo     the life of a claim, told as it happens (ONCE=1: and end)
-#   make check    lint, types, ...   make test     the tests
-#   make faults   tests that kill    make e2e      the debtor's pages in a browser
-#   make contract the whole API, tried at each limit of what its document says
-#   make bench    figures beside their references
-#   make lock     the lock files anew
 PYTHON ?= python3
 ONCE ?=
 # Rounds of each test that kills processes; make test takes one of each.
@@ -25,25 +19,29 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: setup demo test check check-types check-imports check-style check-size contract bench faults e2e lock clean
+.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults e2e lock clean
 .DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
 
-setup: $(VENV)/installed
+help:  ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/installed
+setup: $(VENV)/installed  ## install into .venv
+
+demo: $(VENV)/installed  ## the life of seven claims, told as it happens (ONCE=1: and end)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
 
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-dev  ## the tests, without the browser
 	$(PYTEST) --ignore tests/browser $(ARGS)
 
 # make -j 2 check asks two of them at a time.
-check: check-types check-imports check-style check-size
+check: check-types check-imports check-style check-size  ## types, imports, style, sizes
 
 check-types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 check-imports: $(VENV)/installed-dev
-	$(BIN)/lint-imports
+	$(BIN)/python tools/check_imports.py
 
 check-style: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
@@ -53,17 +51,17 @@ check-size: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
 # Schemathesis with 20 examples of each operation; make test takes two, and few of the limits.
-contract: $(VENV)/installed-dev
+contract: $(VENV)/installed-dev  ## every operation of the API, tried at each limit of its document
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 
-faults: $(VENV)/installed-dev
+faults: $(VENV)/installed-dev  ## tests that kill processes (ROUNDS=10)
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
 
 # Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
-e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)
+e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)  ## the debtor's pages in Chromium
 	$(PYTEST) tests/browser $(ARGS)
 
-bench: $(VENV)/installed-bench
+bench: $(VENV)/installed-bench  ## figures beside their references
 	$(BIN)/python -m bench
 
 $(VENV)/bin/python:
@@ -103,12 +101,12 @@ $(OPENID_CLIENT):
 # Every version anew, within what the .in files ask for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
-lock: $(VENV)/bin/python
+lock: $(VENV)/bin/python  ## the lock files anew
 	$(PIP) install uv
 	$(LOCK) requirements.in -o requirements.lock
 	$(LOCK) requirements-build.in -o requirements-build.lock
 	$(LOCK) requirements-dev.in -o requirements-dev.lock
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 
-clean:
+clean:  ## remove what was installed and built
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

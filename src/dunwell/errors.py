@@ -19,6 +19,7 @@
 
 The class name is the wire type. A message says what happened and what to do next. A fault of our
 own is no Refusal: it is any other exception, shown to callers as InternalError and nothing else.
+Pure.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Every code a fault of a merchant's request can carry, and what it means. Pure.
+"""Every code a fault of a merchant's request can carry, and what it means.
 
-The reference is made from this table; a test holds it against the codes in use.
+The reference is made from this table; a test holds it against the codes in use. Pure.
 """
 
 FAULT_CODES = {

@@ -1,4 +1,4 @@
-"""Tells clients of legacy endpoints when these will be retired (spec, Versioning 5). Pure.
+"""Tells clients of legacy endpoints when these will be retired (spec, Versioning 5).
 
 `Deprecation` by RFC 9745, `Sunset` by RFC 8594, each once a setting names its day; both begin with
 that day in UTC.

@@ -1,7 +1,7 @@
-"""Everything wrong with assignment rules, at once, each with its place (CONTRACT 8). Pure.
+"""Everything wrong with assignment rules, at once, each with its place (CONTRACT 8).
 
 Shape by the schema of `document`, conditions by the grammar they share with the guards of steps. A
-rule of the wrong shape does not keep the others from being looked at.
+rule of the wrong shape does not keep the others from being looked at. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping

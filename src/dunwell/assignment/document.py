@@ -1,6 +1,6 @@
-"""Assignment rules as people write them (CONTRACT 8): workflows by their names. Pure.
+"""Assignment rules as people write them (CONTRACT 8): workflows by their names.
 
-Used by merchant files and `dunwell rules`; what is stored has ids (`rules`).
+Used by merchant files and `dunwell rules`; what is stored has ids (`rules`). Pure.
 """
 
 from collections.abc import Mapping

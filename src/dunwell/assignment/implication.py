@@ -1,7 +1,7 @@
-"""Whether every claim that meets one condition meets another. Pure.
+"""Whether every claim that meets one condition meets another.
 
 Property by property: certain when it says yes; what follows only from several properties together
-is not seen.
+is not seen. Pure.
 """
 
 from collections.abc import Callable

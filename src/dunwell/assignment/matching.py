@@ -1,7 +1,7 @@
-"""Which workflow the rules give to a claim, and what became of each rule (CONTRACT 8). Pure.
+"""Which workflow the rules give to a claim, and what became of each rule (CONTRACT 8).
 
 The first active rule whose conditions all hold wins. A rule whose target cannot take the claim now
-is skipped and the next is looked at; so is the default, which leaves the claim unassigned.
+is skipped and the next is looked at; so is the default, which leaves the claim unassigned. Pure.
 """
 
 import hashlib

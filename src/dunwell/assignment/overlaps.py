@@ -1,7 +1,7 @@
 """Rules that stand in each other's way: an earlier one takes what a later one would (CONTRACT 8).
 
-Pure. What is said is certain; not everything that is so is said. Deactivated workflows count as if
-they were active, since that passes.
+What is said is certain; not everything that is so is said. Deactivated workflows count as if
+they were active, since that passes. Pure.
 """
 
 from collections.abc import Iterator, Mapping

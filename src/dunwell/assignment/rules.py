@@ -1,7 +1,7 @@
-"""A merchant's assignment rules as stored (CONTRACT 8). Pure.
+"""A merchant's assignment rules as stored (CONTRACT 8).
 
 Workflows are named by their ids here, so that renaming one changes no rule; `document` is the same
-with names, as people write it.
+with names, as people write it. Pure.
 """
 
 from uuid import UUID

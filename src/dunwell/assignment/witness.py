@@ -1,7 +1,7 @@
-"""A claim that meets two conditions at once, made up: the proof that both can match. Pure.
+"""A claim that meets two conditions at once, made up: the proof that both can match.
 
 Each property gets a value that suits both, if there is one; the whole is then put to both
-conditions, so that no claim is named that does not meet them.
+conditions, so that no claim is named that does not meet them. Pure.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""What is owed and which cents paid what (CONTRACT 4). Pure; money in minor units.
+"""What is owed and which cents paid what (CONTRACT 4); money in minor units.
 
 A payment pays items one after another in the merchant's order, those it was made for before the
-rest; what is left of it is overpaid. Outstanding is therefore never below 0.
+rest; what is left of it is overpaid. Outstanding is therefore never below 0. Pure.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,6 +1,7 @@
-"""Whether a claim meets a condition: one grammar for step guards and assignment rules. Pure.
+"""Whether a claim meets a condition: one grammar for step guards and assignment rules.
 
 The answer names every property that fails, so that "why was this step skipped?" has an answer.
+Pure.
 """
 
 from collections.abc import Callable, Collection, Mapping

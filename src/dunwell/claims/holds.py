@@ -1,7 +1,7 @@
-"""When a hold stands and who may open one (CONTRACT 4). Pure.
+"""When a hold stands and who may open one (CONTRACT 4).
 
 A hold stops the process; several may stand at once, and the process goes on when the last falls.
-Holds that a debtor makes always end by themselves, at most one of each kind in 30 days.
+Holds that a debtor makes always end by themselves, at most one of each kind in 30 days. Pure.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""The opaque place in a list of what belongs to one claim, newest first. Pure.
+"""The opaque place in a list of what belongs to one claim, newest first.
 
-A cursor holds which list, merchant and claim it is of, and is refused for any other.
+A cursor holds which list, merchant and claim it is of, and is refused for any other. Pure.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""The life of a claim as a table (CONTRACT 4; spec, States and transitions). Pure.
+"""The life of a claim as a table (CONTRACT 4; spec, States and transitions).
 
 CREATED means that the first step has not run. COLLECTED means that nothing is outstanding; when a
 payment is reversed the claim returns to the state it left. ARCHIVED and WITHDRAWN are final: a
-payment is still recorded there, the state stays. Holds stop the process without being states.
+payment is still recorded there, the state stays. Holds stop the process without being states. Pure.
 """
 
 from enum import StrEnum

@@ -1,7 +1,7 @@
-"""The number a dispute goes by on the phone and in letters. Pure.
+"""The number a dispute goes by on the phone and in letters.
 
 Derived from its id and kept nowhere. It finds nothing by itself: beside a claim it tells one
-dispute from another, and forty bits do that.
+dispute from another, and forty bits do that. Pure.
 """
 
 from base64 import b32encode

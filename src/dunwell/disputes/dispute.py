@@ -1,4 +1,4 @@
-"""What a dispute is, its states, and what may be asked of it. Pure.
+"""What a dispute is, its states, and what may be asked of it.
 
     state  happening          next
     OPEN   resolved ACCEPTED  ACCEPTED
@@ -6,7 +6,7 @@
     OPEN   withdrawn          WITHDRAWN
     any    what ended it      the same: nothing changes
 
-Nothing else moves it.
+Nothing else moves it. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

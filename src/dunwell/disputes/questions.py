@@ -1,8 +1,8 @@
-"""What a debtor is asked about a reason, beside a text of their own. Pure.
+"""What a debtor is asked about a reason, beside a text of their own.
 
 Answers are kept by the question's name: a DAY as 2026-02-14, an AMOUNT as digits in minor units, a
 CHOICE as one of its names, a LINE as it was typed. Nearly all may be left out: whoever cannot
-answer must still be able to object.
+answer must still be able to object. Pure.
 """
 
 from collections.abc import Iterator, Mapping

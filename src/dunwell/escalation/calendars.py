@@ -1,7 +1,7 @@
-"""A process's local time: contact hours, business days, public holidays, waits. Pure.
+"""A process's local time: contact hours, business days, public holidays, waits.
 
 Every function takes and gives aware UTC instants; the process's zone decides what they mean. Local
-times that a clock change skips become the next minute that exists, doubled ones the first.
+times that a clock change skips become the next minute that exists, doubled ones the first. Pure.
 """
 
 from collections.abc import Container

@@ -1,7 +1,8 @@
-"""What a claim's process will do if nothing is paid and each contact is accepted at once. Pure.
+"""What a claim's process will do if nothing is paid and each contact is accepted at once.
 
 The engine's own rule, `schedule.decide`, is played forward from instant to instant: fees raise what
 is owed, ages grow with the days, contact hours and whatever a guard holds back put contacts off.
+Pure.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
-"""What a failure that is reported late (a bounce, a delivery report) means for a claim. Pure.
+"""What a failure that is reported late (a bounce, a delivery report) means for a claim.
 
 The next channel is tried at once, and the claim stands still until that is settled; a WAIT it falls
 into begins anew then (CONTRACT 6). While another contact is under way nothing is begun: that one
-reaches the debtor.
+reaches the debtor. Pure.
 """
 
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What all of a merchant's messages share: who writes, in which language, which facts. Pure."""
+"""What all of a merchant's messages share: who writes, in which language, which facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""When guards would let somebody be contacted, for playing processes forward. Pure.
+"""When guards would let somebody be contacted, for playing processes forward.
 
 Quiet hours and the limits of a person over all claims count; contact hours are the process's own.
+Pure.
 """
 
 from collections.abc import Callable, Mapping

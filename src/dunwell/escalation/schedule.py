@@ -13,6 +13,8 @@ or the end. Facts and the present come in as arguments; outcomes go out as value
                    somebody or need not have
     CHECKPOINT     at any hour                        at once
     (after last)   at any hour: the claim is archived
+
+Pure.
 """
 
 from collections.abc import Collection

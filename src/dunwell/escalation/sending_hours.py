@@ -1,8 +1,8 @@
 """When a contact may be sent: within its process's contact hours, outside the merchant's quiet
-hours. Pure.
+hours.
 
 Contact hours rule steps that wait for them, in the process's zone. Quiet hours rule every e-mail
-and SMS, of steps that are sent at once too, in the merchant's zone; a letter wakes nobody.
+and SMS, of steps that are sent at once too, in the merchant's zone; a letter wakes nobody. Pure.
 """
 
 from dataclasses import dataclass

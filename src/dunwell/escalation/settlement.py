@@ -1,4 +1,4 @@
-"""What a channel's answer means for the contact and the claim (CONTRACT 13). Pure.
+"""What a channel's answer means for the contact and the claim (CONTRACT 13).
 
 answer     contact    the claim
 Accepted   ACCEPTED   goes on at the next step, now
@@ -7,7 +7,7 @@ Permanent  FAILED     tries the next usable channel of the step, or goes on: nob
 
 A contact whose step requires an attachment that did not come in time has failed without a channel
 being asked, and without fallback: the process goes on. So it does behind a contact that a
-standstill of the service has made too late.
+standstill of the service has made too late. Pure.
 """
 
 from collections.abc import Collection

@@ -1,8 +1,9 @@
-"""How many deliveries an endpoint is given at once, from how it has been answering. Pure.
+"""How many deliveries an endpoint is given at once, from how it has been answering.
 
 An endpoint begins with few slots, gains one with each success and loses half with each failure, so
 that those which hang never hold the places of those which answer. A leased set is sized to what the
 endpoint takes in about two seconds, so that no lease runs out while its delivery waits its turn.
+Pure.
 """
 
 from dataclasses import dataclass, replace

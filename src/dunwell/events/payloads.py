@@ -1,7 +1,7 @@
-"""What an event says, to the letter (spec, Events; CONTRACT 9). Pure.
+"""What an event says, to the letter (spec, Events; CONTRACT 9).
 
 Every body is made here, once, as the text that is stored, listed, signed and delivered; nothing
-serialises it again. The wire's names stand in this module alone.
+serialises it again. The wire's names stand in this module alone. Pure.
 """
 
 from datetime import UTC, datetime

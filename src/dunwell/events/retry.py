@@ -1,10 +1,10 @@
-"""When a delivery is tried again, and when an endpoint is switched off and on (CONTRACT 9). Pure.
+"""When a delivery is tried again, and when an endpoint is switched off and on (CONTRACT 9).
 
     tries made     1    2      3       4    5    6     7     8     9     10
     next try in   5 s  5 min  30 min  2 h  5 h  10 h  14 h  20 h  24 h  given up
 
 Each gap is stretched or shortened by up to a fifth. The first try is due at once. An endpoint is
-judged apart from its deliveries: by what it answers to any of them.
+judged apart from its deliveries: by what it answers to any of them. Pure.
 """
 
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
-"""Why a claim's process stands where it stands, in sentences for a person. Pure.
+"""Why a claim's process stands where it stands, in sentences for a person.
 
-Codes stay beside the words: programs read those, people read these.
+Codes stay beside the words: programs read those, people read these. Pure.
 """
 
 from collections.abc import Sequence

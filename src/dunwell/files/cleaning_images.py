@@ -1,5 +1,5 @@
 """Writes images anew from their pixels: metadata, comments and whatever else travels in the file
-stay behind. Pure; it runs in the child process that `inspection` keeps.
+stay behind. It runs in the child process that `inspection` keeps. Pure.
 """
 
 import io

@@ -1,9 +1,9 @@
 """Writes PDFs anew without what acts: scripts, launched programs, embedded files, actions that send
-or fetch. What a page shows stays as it is. Pure; it runs in the child process that `inspection`
+or fetch. What a page shows stays as it is. It runs in the child process that `inspection`
 keeps.
 
 Dictionaries are gone over wherever they hang, so that nothing is missed that a reader would find
-by another way; what only a removed entry led to is not written again.
+by another way; what only a removed entry led to is not written again. Pure.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """What a file is, by its content: its first bytes and a successful parse; and the file written
-anew, without what a debtor's reader would run. Pure.
+anew, without what a debtor's reader would run.
 
 The parsers see bytes from strangers and may crash or eat memory, so this runs in the child process
-that `inspection` keeps; nothing else calls it but tests.
+that `inspection` keeps; nothing else calls it but tests. Pure.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Reads a body of claims: each element becomes a submission, or a rejection with all its faults.
 
-Pure. One claim's faults never touch another's (spec, Errors 2); only a body that is no list of
-claims at all is refused as a whole.
+One claim's faults never touch another's (spec, Errors 2); only a body that is no list of
+claims at all is refused as a whole. Pure.
 """
 
 from collections.abc import Iterator, Sequence

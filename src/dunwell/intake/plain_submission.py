@@ -1,8 +1,8 @@
-"""The submitted claim once more, for bodies that cannot hold a control character. Pure.
+"""The submitted claim once more, for bodies that cannot hold a control character.
 
 In JSON a control character is written with a backslash, but for DEL. A body with neither is read
 by these shapes, which leave out the look for them at every text: a third of the time it takes to
-read a claim. A field left out here is merely looked at as always.
+read a claim. A field left out here is merely looked at as always. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""What is stored of a claim, as the rows that `create_claims.sql` unpacks. Pure.
+"""What is stored of a claim, as the rows that `create_claims.sql` unpacks.
 
 Structs because they are made and written several times as quickly as dictionaries; an attribute
-that is None is left out. `n` numbers the claim within its set.
+that is None is left out. `n` numbers the claim within its set. Pure.
 """
 
 from collections.abc import Iterator

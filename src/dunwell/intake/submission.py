@@ -1,7 +1,7 @@
-"""What a merchant submits as a claim (spec, Claim; CONTRACT 3): its shape and its limits. Pure.
+"""What a merchant submits as a claim (spec, Claim; CONTRACT 3): its shape and its limits.
 
 Attributes are the contract's names in snake case. A text is at most 255 characters, without control
-characters; money is a string of digits in minor units.
+characters; money is a string of digits in minor units. Pure.
 """
 
 from datetime import date

@@ -1,6 +1,6 @@
-"""What rules may ask about a submitted claim, looked up when it is asked. Pure.
+"""What rules may ask about a submitted claim, looked up when it is asked.
 
-A value with all of it would cost a thousand claims more than their rules do.
+A value with all of it would cost a thousand claims more than their rules do. Pure.
 """
 
 from collections.abc import Collection, Mapping

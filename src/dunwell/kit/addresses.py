@@ -1,8 +1,8 @@
-"""Which IP addresses an outgoing request may connect to. Pure.
+"""Which IP addresses an outgoing request may connect to.
 
 The registries of special addresses (RFC 6890 and its successors) are spelled out, because what
 `ipaddress` calls private differs between Python versions. For IPv6 only global unicast space is
-open, so every embedding of an IPv4 address that is routed elsewhere is closed with the rest.
+open, so every embedding of an IPv4 address that is routed elsewhere is closed with the rest. Pure.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network

@@ -1,4 +1,4 @@
-"""Where instants come from. All code takes the time from the Clock it is given."""
+"""Where instants come from. All code takes the time from the Clock it is given. Pure."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol

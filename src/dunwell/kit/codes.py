@@ -1,6 +1,7 @@
-"""Whether a code is one that others gave a meaning: currencies, languages, zones, addresses. Pure.
+"""Whether a code is one that others gave a meaning: currencies, languages, zones, addresses.
 
 The lists are those of the libraries kept by their field: CLDR through Babel, the zone database.
+Pure.
 """
 
 from email.errors import HeaderParseError, MessageDefect

@@ -1,8 +1,8 @@
-"""Opaque places in lists, as handed out and taken back. Pure.
+"""Opaque places in lists, as handed out and taken back.
 
 A cursor bears the mark of its list and its owner, so that one of another list, another merchant or
 nobody's making is told from a good one. It holds no secret: whoever forges one reads on in a list
-of his own.
+of his own. Pure.
 """
 
 import base64

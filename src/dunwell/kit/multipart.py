@@ -1,6 +1,6 @@
 """Reads a multipart form piece by piece (RFC 7578), keeping no more of it than the limits allow.
 
-Where the pieces come from, and how large the whole may be, is the face's own affair.
+Where the pieces come from, and how large the whole may be, is the face's own affair. Pure.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Every fault of a JSON value against a msgspec type, with JSON pointers and words that help.
 
 msgspec itself stops at the first fault; here its own JSON Schema of the type is walked by
-jsonschema. Rules that a schema cannot state belong to the folder that knows them.
+jsonschema. Rules that a schema cannot state belong to the folder that knows them. Pure.
 """
 
 import difflib

@@ -1,7 +1,7 @@
-"""YAML as people mean it: the values JSON has, no key twice; read, written, and found in. Pure.
+"""YAML as people mean it: the values JSON has, no key twice; read, written, and found in.
 
 PyYAML reads YAML 1.1, where `18:00` is 1080, `no` is false and a day is a date object; here a plain
-scalar is a string unless it is null, true, false or a number as JSON writes them.
+scalar is a string unless it is null, true, false or a number as JSON writes them. Pure.
 """
 
 import re

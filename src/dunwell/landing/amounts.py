@@ -1,4 +1,4 @@
-"""Reads an amount as people type it, and writes it so. Pure; integers only.
+"""Reads an amount as people type it, and writes it so, in integers only.
 
 What could be two amounts is none: 1.234 is a thousand and more in German, and nothing in English.
 """

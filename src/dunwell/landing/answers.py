@@ -1,6 +1,6 @@
-"""Reads what a debtor answered to a reason's questions from the fields of a form. Pure.
+"""Reads what a debtor answered to a reason's questions from the fields of a form.
 
-Faults come by the question's name, as the page shows them beside the field.
+Faults come by the question's name, as the page shows them beside the field. Pure.
 """
 
 from collections.abc import Mapping

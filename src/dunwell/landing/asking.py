@@ -1,8 +1,8 @@
-"""Which plan or deferment a debtor asks for, as the pages' addresses and forms say it. Pure.
+"""Which plan or deferment a debtor asks for, as the pages' addresses and forms say it.
 
 A choice is carried in the address, so that looking at it changes nothing: for a plan
 `count=3&first=2026-03-16`, for a deferment `until=2026-03-31`. What can be had is the domain's to
-say.
+say. Pure.
 """
 
 from collections.abc import Mapping, Sequence

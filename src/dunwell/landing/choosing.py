@@ -1,7 +1,7 @@
-"""What a debtor wants to pay, as the pages' addresses and forms say it. Pure.
+"""What a debtor wants to pay, as the pages' addresses and forms say it.
 
 A choice is carried in the address, so that looking at it changes nothing: `cents=5000` for a part,
-`items=3,5` for chosen items, `want=whole` for all of it.
+`items=3,5` for chosen items, `want=whole` for all of it. Pure.
 """
 
 from collections.abc import Mapping, Sequence

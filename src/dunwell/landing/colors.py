@@ -1,7 +1,7 @@
-"""The colours of a merchant's pages: its own where they can be read, else the neutral ones. Pure.
+"""The colours of a merchant's pages: its own where they can be read, else the neutral ones.
 
 The brand's colour carries white text and is itself text and line on the page's grounds, so it is
-held to WCAG's 4.5:1 against each.
+held to WCAG's 4.5:1 against each. Pure.
 """
 
 from dataclasses import dataclass

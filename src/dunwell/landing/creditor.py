@@ -1,4 +1,4 @@
-"""The creditor as the pages show it: names, address, ways to ask, the look of its brand. Pure."""
+"""The creditor as the pages show it: names, address, ways to ask, the look of its brand."""
 
 import re
 from collections.abc import Mapping, Sequence

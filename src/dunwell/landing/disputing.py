@@ -1,4 +1,4 @@
-"""What the pages offer to whoever disputes a claim: the reasons, the undisputed part. Pure."""
+"""What the pages offer to whoever disputes a claim: the reasons, the undisputed part."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""What a debtor typed into a form, and the files that go with it, until it is sent. Pure.
+"""What a debtor typed into a form, and the files that go with it, until it is sent.
 
 A session has one draft of a subject. The form that was sent last is remembered with what it made,
-so that a second click of the same form makes nothing more.
+so that a second click of the same form makes nothing more. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

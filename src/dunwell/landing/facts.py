@@ -1,6 +1,6 @@
-"""What a page can show of one claim, as plain values. Pure.
+"""What a page can show of one claim, as plain values.
 
-Which of it a session may see, and what a state means for a page, stands in `view`.
+Which of it a session may see, and what a state means for a page, stands in `view`. Pure.
 """
 
 from datetime import date, datetime

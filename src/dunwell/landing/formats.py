@@ -1,7 +1,7 @@
-"""How amounts, days and moments read on the pages of one language, as its templates' filters. Pure.
+"""How amounts, days and moments read on the pages of one language, as its templates' filters.
 
 Money is marked so that it never breaks over two lines and keeps its direction in any text. Nor
-does a page part a day's number from its month; in letters and e-mails a line may end there.
+does a page part a day's number from its month; in letters and e-mails a line may end there. Pure.
 """
 
 from collections.abc import Callable

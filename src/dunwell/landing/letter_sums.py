@@ -1,7 +1,7 @@
-"""Whether an amount somebody reads on a letter is one this claim has had. Pure.
+"""Whether an amount somebody reads on a letter is one this claim has had.
 
 A letter is read weeks after it was written: fees may have come since, and payments. So every amount
-counts that stood open after some of the items, in their order, and some of the payments.
+counts that stood open after some of the items, in their order, and some of the payments. Pure.
 """
 
 import unicodedata

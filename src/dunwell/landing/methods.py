@@ -1,4 +1,4 @@
-"""The ways to pay that a claim's page can offer, and what they are called. Pure."""
+"""The ways to pay that a claim's page can offer, and what they are called."""
 
 from dataclasses import dataclass
 

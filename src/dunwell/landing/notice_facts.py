@@ -1,7 +1,7 @@
-"""What a page tells about what it has done, for a message of its own (`notices`). Pure.
+"""What a page tells about what it has done, for a message of its own (`notices`).
 
 Cents, days and instants only: how they read is the templates' business. Each kind of facts names
-its template; of an SMS only those with a `.txt` beside the `.md` can be made.
+its template; of an SMS only those with a `.txt` beside the `.md` can be made. Pure.
 """
 
 from dataclasses import dataclass

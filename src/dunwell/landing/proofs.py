@@ -1,7 +1,7 @@
-"""What a way in asks for before it opens, and how what is typed is compared. Pure.
+"""What a way in asks for before it opens, and how what is typed is compared.
 
 A claim without the fact a merchant asks for is asked for the next one, then for a code to the
-address on file. Nothing here says which of them a claim has, but the question itself.
+address on file. Nothing here says which of them a claim has, but the question itself. Pure.
 """
 
 import hashlib

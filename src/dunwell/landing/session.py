@@ -1,4 +1,4 @@
-"""A debtor's hour on the page: its cookie, what it may see, the token of its forms. Pure.
+"""A debtor's hour on the page: its cookie, what it may see, the token of its forms.
 
 The cookie's value is 256 random bits, of which the database keeps a hash alone.
 """

@@ -1,6 +1,6 @@
-"""How often a known fact may be typed wrong: five times, then not for half an hour. Pure.
+"""How often a known fact may be typed wrong: five times, then not for half an hour.
 
-Counted for a claim over all its links, so that whoever holds several has no more tries.
+Counted for a claim over all its links, so that whoever holds several has no more tries. Pure.
 """
 
 import math

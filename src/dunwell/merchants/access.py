@@ -1,4 +1,4 @@
-"""What a token opens: the credential behind it and, if it is reached, the merchant. Pure."""
+"""What a token opens: the credential behind it and, if it is reached, the merchant."""
 
 from dataclasses import dataclass
 from uuid import UUID

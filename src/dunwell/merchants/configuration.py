@@ -1,6 +1,7 @@
-"""What the operator set up for a merchant (CONTRACT 11), as one value. Pure.
+"""What the operator set up for a merchant (CONTRACT 11), as one value.
 
 Stored as one JSON document; credentials, webhooks, workflows and rules have tables of their own.
+Pure.
 """
 
 from typing import Literal, get_args

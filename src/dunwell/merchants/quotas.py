@@ -1,8 +1,8 @@
-"""How many requests a process draws at once from a credential's minute. Pure.
+"""How many requests a process draws at once from a credential's minute.
 
 A credential may send so many requests a minute over all processes. A process draws a block with
 one statement and spends it alone; blocks shrink as the minute's quota does, so that little is
-stranded in processes that fall idle.
+stranded in processes that fall idle. Pure.
 """
 
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""How client ids, client secrets and access tokens look, and what is stored of them. Pure.
+"""How client ids, client secrets and access tokens look, and what is stored of them.
 
 Randomness is given by the caller: 16 bytes for a client id, 32 (256 bits) for a secret or a token.
 The prefixes let secret scanners recognise a leaked one.

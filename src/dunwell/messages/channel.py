@@ -1,7 +1,7 @@
-"""The port every channel adapter implements: one message in, one outcome out. Pure.
+"""The port every channel adapter implements: one message in, one outcome out.
 
 An adapter is stateless. Quotas, retries, fallbacks and the record of what was sent are not its
-business; the dispatcher's are. Every adapter passes the contract suite in `tests/adapters`.
+business; the dispatcher's are. Every adapter passes the contract suite in `tests/adapters`. Pure.
 """
 
 from dataclasses import dataclass

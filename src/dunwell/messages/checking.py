@@ -1,6 +1,6 @@
-"""What is wrong with a definition's texts: it stops publishing so that nothing stops sending. Pure.
+"""What is wrong with a definition's texts: it stops publishing so that nothing stops sending.
 
-Languages and missing texts are the definition's own business (`workflows.checking`).
+Languages and missing texts are the definition's own business (`workflows.checking`). Pure.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The twelve characters printed on a letter for those who type instead of scanning. Pure.
+"""The twelve characters printed on a letter for those who type instead of scanning.
 
 Derived like a link's token (`links`): none is kept. The database holds a keyed digest to find the
 code by, as sixty bits could be guessed from a plain hash; stored content holds the mask.

@@ -1,4 +1,4 @@
-"""Who a merchant's messages are from: its legal identity, and what they are sent as. Pure."""
+"""Who a merchant's messages are from: its legal identity, and what they are sent as."""
 
 from dunwell.errors import MerchantNotConfigured
 from dunwell.merchants.account import Merchant

@@ -1,7 +1,7 @@
-"""Everything a placeholder can need about one claim, as plain values. Pure.
+"""Everything a placeholder can need about one claim, as plain values.
 
 Cents and dates only: how they read is the rendering's business and differs by language, so the
-same facts serve every language and every channel.
+same facts serve every language and every channel. Pure.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Words that no message to a debtor may use, per language: threats, and what shames people. Pure.
+"""Words that no message to a debtor may use, per language: threats, and what shames people.
 
 A text that uses one is not published. A merchant whose counsel sees it otherwise names its own
-list for a language (`forbiddenWords` of its file), which then stands in place of this one.
+list for a language (`forbiddenWords` of its file), which then stands in place of this one. Pure.
 """
 
 import re

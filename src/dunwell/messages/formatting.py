@@ -1,7 +1,7 @@
-"""How facts read in a language: money and days by CLDR, names, and one text per placeholder. Pure.
+"""How facts read in a language: money and days by CLDR, names, and one text per placeholder.
 
 Money never breaks over two lines: every blank in it is a no-break one. A value can carry neither
-line breaks nor control or direction characters into a message.
+line breaks nor control or direction characters into a message. Pure.
 """
 
 import re

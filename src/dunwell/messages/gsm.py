@@ -1,8 +1,8 @@
-"""How a text goes over the air as an SMS (3GPP TS 23.038, 23.040): its alphabet, its parts. Pure.
+"""How a text goes over the air as an SMS (3GPP TS 23.038, 23.040): its alphabet, its parts.
 
 One character outside the seven-bit alphabet turns the whole text into sixteen-bit characters, of
 which less than half as many fit a part. So the characters that typographers like, and the no-break
-blanks of amounts, are written plainly.
+blanks of amounts, are written plainly. Pure.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""How often a person is contacted at most, over all claims of a merchant (CONTRACT 13). Pure.
+"""How often a person is contacted at most, over all claims of a merchant (CONTRACT 13).
 
 A person is known by several identities: an e-mail address, a number, a customer number. Each has
 the days it was contacted on, in the merchant's zone. A contact passes when every one of its
 identities has room on that day and in each seven days around it; then the day counts for them all.
-What is held back is told the first day on which there is room again.
+What is held back is told the first day on which there is room again. Pure.
 """
 
 from collections import Counter

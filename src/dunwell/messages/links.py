@@ -1,4 +1,4 @@
-"""The token of a communication's link (CONTRACT 10), and its mask in what is stored. Pure.
+"""The token of a communication's link (CONTRACT 10), and its mask in what is stored.
 
 Tokens are derived from the installation's key, so none is kept: the database holds a hash to find
 the link by, stored content holds the mask, and the token is put in when the message is handed over.

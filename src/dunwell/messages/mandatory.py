@@ -1,7 +1,7 @@
-"""The parts every message to a debtor has: creditor, amount, reference, link, contact. Pure.
+"""The parts every message to a debtor has: creditor, amount, reference, link, contact.
 
 What a channel's frame adds by itself counts. Whatever it does not add, only the operator's text can
-give, so a text without it is not published.
+give, so a text without it is not published. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping

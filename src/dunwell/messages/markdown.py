@@ -1,8 +1,8 @@
-"""The Markdown subset of templates, compiled to parts that a message only fills in. Pure.
+"""The Markdown subset of templates, compiled to parts that a message only fills in.
 
 Paragraphs, line breaks (each newline is one), bold, italic, lists, headings, links to https or to
 the landing page; no HTML, no images. Placeholders are cut out before parsing and values are put in
-after it, escaped, so that what a debtor is called can neither mark up nor inject.
+after it, escaped, so that what a debtor is called can neither mark up nor inject. Pure.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Markdown's tokens as blocks of a letter: a structure of texts, never source of a layout. Pure.
+"""Markdown's tokens as blocks of a letter: a structure of texts, never source of a layout.
 
 A block is ("p", runs), ("h", runs), ("ul", entries), ("ol", entries, start) or ("items",), an entry
-a list of blocks; a run is ("t", text, is strong, is emphasised) or ("b",) where a line ends.
+a list of blocks; a run is ("t", text, is strong, is emphasised) or ("b",) where a line ends. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Placeholders while Markdown is parsed: cut out as marks before, turned into slots after. Pure.
+"""Placeholders while Markdown is parsed: cut out as marks before, turned into slots after.
 
 A mark is the placeholder's name between two private-use characters. These are neither punctuation
-nor blank to Markdown, and are taken out of the author's text beforehand.
+nor blank to Markdown, and are taken out of the author's text beforehand. Pure.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""A compiled text: literals and slots, and how a message's values fill them. Pure.
+"""A compiled text: literals and slots, and how a message's values fill them.
 
-Filling is all that is done per message, so it is one pass over a few parts.
+Filling is all that is done per message, so it is one pass over a few parts. Pure.
 """
 
 from collections.abc import Callable, Sequence

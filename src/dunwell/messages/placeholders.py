@@ -1,6 +1,7 @@
-"""The closed list of placeholders a text may use (CONTRACT 6), and how they stand in it. Pure.
+"""The closed list of placeholders a text may use (CONTRACT 6), and how they stand in it.
 
 `{{ debtor.name }}` names a value, `{{ snippet.signature }}` another text of the same definition.
+Pure.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A template and a claim's facts become a message: subject, plain text and HTML, equal in content.
 
 Pure but for the frame's template, which is read once. The footer with the creditor's name, address
-and contact is part of every message; a template can neither move nor drop it.
+and contact is part of every message; a template can neither move nor drop it. Pure.
 """
 
 from collections.abc import Mapping

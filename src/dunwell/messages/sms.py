@@ -1,6 +1,6 @@
-"""A template and a claim's facts become the text of an SMS. Pure.
+"""A template and a claim's facts become the text of an SMS.
 
-No markup and no footer: it says who writes in its own words. Lines are kept, blanks folded.
+No markup and no footer: it says who writes in its own words. Lines are kept, blanks folded. Pure.
 """
 
 from collections.abc import Mapping

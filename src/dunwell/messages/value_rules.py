@@ -1,7 +1,7 @@
-"""Placeholders a merchant's texts use and its configuration has no value for. Pure.
+"""Placeholders a merchant's texts use and its configuration has no value for.
 
 What a claim may lack (a contract number, say) becomes nothing in a message; what no claim of this
-merchant will ever have leaves a hole in every one.
+merchant will ever have leaves a hole in every one. Pure.
 """
 
 from collections.abc import Iterator

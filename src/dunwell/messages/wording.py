@@ -1,6 +1,7 @@
-"""The product's own words in messages, by language. Pure.
+"""The product's own words in messages, by language.
 
 Adding a language is adding an entry; until then its messages carry these few words in English.
+Pure.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Which plans and deferments a merchant takes for a claim, every fault of a request at once. Pure.
+"""Which plans and deferments a merchant takes for a claim, every fault of a request at once.
 
 No payment is due after the claim's `max_deferral_on`: neither a deferred one nor a plan's last
-rate. Amounts are in minor units of the claim's currency.
+rate. Amounts are in minor units of the claim's currency. Pure.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a payment modality is: a plan or a deferment, its states and how it ends. Pure.
+"""What a payment modality is: a plan or a deferment, its states and how it ends.
 
     state      answer    next
     REQUESTED  APPROVED  APPROVED
@@ -6,7 +6,7 @@
     any        the same  the same: nothing changes
 
 Nothing else moves the state (CONTRACT 5). How a modality ended stands beside it: `ended_reason`.
-One that has ended takes no answer any more, but the rejection that ended it.
+One that has ended takes no answer any more, but the rejection that ended it. Pure.
 """
 
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""The plans and deferments to show a debtor, with exact dates and sums. Pure.
+"""The plans and deferments to show a debtor, with exact dates and sums.
 
 Every offer is within the bounds: asked for as it stands, on the same day and while the same is
-owed, it is taken.
+owed, it is taken. Pure.
 """
 
 from calendar import monthrange

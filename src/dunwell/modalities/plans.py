@@ -1,7 +1,7 @@
-"""Shares an amount out in instalments, to the cent and by the month. Pure.
+"""Shares an amount out in instalments, to the cent and by the month.
 
 The first remainder parts get one cent more: 10240 in 3 is 3414, 3413, 3413. Dates keep the first
-one's day of the month; where a month has no such day, its last.
+one's day of the month; where a month has no such day, its last. Pure.
 """
 
 from calendar import monthrange

@@ -1,8 +1,8 @@
-"""How a modality stands on a day: does it go on, and when is it to be looked at again. Pure.
+"""How a modality stands on a day: does it go on, and when is it to be looked at again.
 
 A rate is missed when it is not paid in full at the end of the seventh day after its date; a
 deferment is over at the end of its date. A request nobody has answered by then has no object any
-more and ends as well, so that no claim stands still for ever. Days are the merchant's.
+more and ends as well, so that no claim stands still for ever. Days are the merchant's. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""A message a debtor asked for this minute, and when it may be sent. Pure.
+"""A message a debtor asked for this minute, and when it may be sent.
 
 Codes, requested links, receipts and confirmations are no contacts of a process (CONTRACT 13): no
 event tells of them, no guard counts them, quiet hours and holds do not keep them back. So few of a
 kind go out for one claim, and so few to one address of what anybody may ask for, that nobody's
-mailbox can be flooded from the pages.
+mailbox can be flooded from the pages. Pure.
 """
 
 from collections.abc import Sequence

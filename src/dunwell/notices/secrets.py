@@ -1,4 +1,4 @@
-"""The token and the six digits a notice can bear, and their masks in what is stored. Pure.
+"""The token and the six digits a notice can bear, and their masks in what is stored.
 
 Both are derived from the installation's key and the notice's id, as those of messages are
 (`messages.links`, `messages.codes`): none is kept.

@@ -1,11 +1,11 @@
-"""What becomes of a notice: before its channel is called, and by what the channel answers. Pure.
+"""What becomes of a notice: before its channel is called, and by what the channel answers.
 
 answer       notice
 Accepted     ACCEPTED
 Temporary    PLANNED again after a growing pause, as long as it is worth sending; then FAILED
 Permanent    FAILED
 Unanswered   HANDED_OVER as before, and called again, by a repeatable channel; else UNKNOWN: it may
-             have left, so it is not sent a second time. Its reader asks for another one.
+             have left, so it is not sent a second time. Its reader asks for another one. Pure.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What applying a merchant file would do, one value per change, each with its words. Pure.
+"""What applying a merchant file would do, one value per change, each with its words.
 
 They are performed in the order of this list: rules may point at workflows made before them.
 """

@@ -1,4 +1,4 @@
-"""Everything wrong with a merchant file, at once, with pointers that name the YAML path. Pure.
+"""Everything wrong with a merchant file, at once, with pointers that name the YAML path.
 
 Looks at the file alone; what also depends on the merchant as it stands is in `standing_rules`.
 """

@@ -1,8 +1,8 @@
-"""From a merchant file to the configuration that is stored, and back into the file's words. Pure.
+"""From a merchant file to the configuration that is stored, and back into the file's words.
 
 Absent keys leave what stands: at the top, in `payment` and `landingPage`, and each channel of
 `channels`. The other objects (legal, contact, brand, guards, modalities, disputes, a bank
-account, a channel) are stated whole.
+account, a channel) are stated whole. Pure.
 """
 
 import hashlib

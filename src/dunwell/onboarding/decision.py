@@ -1,4 +1,4 @@
-"""What a merchant file would change about the merchant as it stands. Pure."""
+"""What a merchant file would change about the merchant as it stands."""
 
 from collections.abc import Iterator
 

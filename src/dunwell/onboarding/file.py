@@ -1,6 +1,6 @@
-"""The shape of a merchant file (CONTRACT 11), names on the wire in camelCase. Pure.
+"""The shape of a merchant file (CONTRACT 11), names on the wire in camelCase.
 
-An absent key is UNSET: what it stands for is left as it is. Rules are in `checking`.
+An absent key is UNSET: what it stands for is left as it is. Rules are in `checking`. Pure.
 """
 
 from collections.abc import Mapping, Sequence

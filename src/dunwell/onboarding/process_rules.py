@@ -1,7 +1,7 @@
-"""What the workflows (or scenarios) and rules of a merchant file must keep. Pure.
+"""What the workflows (or scenarios) and rules of a merchant file must keep.
 
 A fault in an inline definition is pointed at in the merchant file; one in a file of its own has the
-pointer of the `file` key, and the place within that file in its words.
+pointer of the `file` key, and the place within that file in its words. Pure.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What becomes of the assignment rules of a merchant file. Pure.
+"""What becomes of the assignment rules of a merchant file.
 
 The first rules are always published. Changed ones, the default included, become the draft, and the
 next version when publishing is asked for. They rule new claims alone: those in process keep theirs.

@@ -1,7 +1,7 @@
-"""Which SVG may stand on a debtor's page and a letter: shapes, gradients and text. Pure.
+"""Which SVG may stand on a debtor's page and a letter: shapes, gradients and text.
 
 An allow-list: whatever could run, load, style or link is refused, with its name. What passes is
-written anew from what was read, so that nothing is kept that was not looked at.
+written anew from what was read, so that nothing is kept that was not looked at. Pure.
 """
 
 import re

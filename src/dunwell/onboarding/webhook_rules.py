@@ -1,4 +1,4 @@
-"""What the webhooks of a merchant file must keep: addresses we may call, known types. Pure."""
+"""What the webhooks of a merchant file must keep: addresses we may call, known types."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

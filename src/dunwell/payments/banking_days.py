@@ -1,8 +1,8 @@
-"""How long a bank transfer may take until the merchant knows of it. Pure.
+"""How long a bank transfer may take until the merchant knows of it.
 
 Banks have a banking day for a transfer in euros, two for one on paper (Directive (EU) 2015/2366,
 article 83), and the merchant one more to record it. Banking days are those of TARGET, the system
-that transfers in euros are settled in.
+that transfers in euros are settled in. Pure.
 """
 
 from collections.abc import Container

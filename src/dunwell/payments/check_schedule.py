@@ -1,6 +1,6 @@
-"""When a provider is asked again about a request that is not settled. Pure; real time.
+"""When a provider is asked again about a request that is not settled, in real time.
 
-A notice usually comes long before; these are for notices that do not.
+A notice usually comes long before; these are for notices that do not. Pure.
 """
 
 from datetime import datetime, timedelta

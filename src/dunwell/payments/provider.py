@@ -1,8 +1,8 @@
-"""The port every payment provider implements: start a hosted checkout, ask what became of it. Pure.
+"""The port every payment provider implements: start a hosted checkout, ask what became of it.
 
 An adapter is stateless towards us: a request out, an answer in. Nothing it says is booked before
 `settle_payment` has asked for it itself; a notice only says which checkout to ask about. Every
-adapter passes the contract suite in `tests/adapters/provider_contract.py`.
+adapter passes the contract suite in `tests/adapters/provider_contract.py`. Pure.
 """
 
 from collections.abc import Mapping

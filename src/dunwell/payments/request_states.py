@@ -1,8 +1,8 @@
-"""The life of a payment request as a table: what a provider's answer makes of it. Pure.
+"""The life of a payment request as a table: what a provider's answer makes of it.
 
 CREATED: the provider may not know of it yet. OPEN: the debtor was handed off. PENDING: the debtor
 is done and the money under way. The rest are ends, but only COMPLETED is one for good: money that
-arrives at a checkout we had given up is booked all the same.
+arrives at a checkout we had given up is booked all the same. Pure.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""How a claim's next contact changes when its process changes: one claim's part of a preview. Pure.
+"""How a claim's next contact changes when its process changes: one claim's part of a preview.
 
 A contact is the next one when nobody pays and nobody is kept back for having been contacted too
-often; contact hours and quiet hours count.
+often; contact hours and quiet hours count. Pure.
 """
 
 from collections.abc import Iterator

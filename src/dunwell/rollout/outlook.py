@@ -1,7 +1,7 @@
-"""What a process would do over a window of days, added up claim by claim. Pure.
+"""What a process would do over a window of days, added up claim by claim.
 
 Whatever the number of claims, an outlook stays small: it counts by day, channel and sum, and keeps
-a few examples.
+a few examples. Pure.
 """
 
 import heapq

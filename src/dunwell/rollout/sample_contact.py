@@ -1,4 +1,4 @@
-"""The claim a message is shown for before it is sent: made up, or one of the merchant's. Pure.
+"""The claim a message is shown for before it is sent: made up, or one of the merchant's.
 
 What is made up is a claim as most are: one invoice, one fee, a person with every kind of address.
 """

@@ -1,4 +1,4 @@
-"""What editing a scenario in place means for the claims that are under way on it. Pure.
+"""What editing a scenario in place means for the claims that are under way on it.
 
 A claim stands before a step: what comes before it in the definition is done, what comes after is
 not. An edit keeps that true for every claim, or is refused:
@@ -10,7 +10,7 @@ not. An edit keeps that true for every claim, or is refused:
     (behind the last)         goes on at what was appended, if anything was
 
 An order in which a step would be run again, or never, is refused. A claim that has not begun is not
-asked about: it begins at the step that is first then.
+asked about: it begins at the step that is first then. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

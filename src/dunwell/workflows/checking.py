@@ -2,6 +2,7 @@
 
 Shape by the schema of `definition`, the rest by the rules beside. A part of the wrong shape does
 not keep the rules from looking at the others. Templates' placeholders are checked by `messages`.
+Pure.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""What a condition must keep beyond its shape: bounds that can be met, codes that exist. Pure.
+"""What a condition must keep beyond its shape: bounds that can be met, codes that exist.
 
-One grammar serves the guards of steps and the assignment rules (CONTRACT 6).
+One grammar serves the guards of steps and the assignment rules (CONTRACT 6). Pure.
 """
 
 import re

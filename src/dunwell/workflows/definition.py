@@ -1,7 +1,7 @@
-"""A process definition as a value (CONTRACT 6). Pure: the shape alone.
+"""A process definition as a value (CONTRACT 6): the shape alone.
 
 `checking` says what is wrong with a definition, `versions` what differs between two. The names on
-the wire are those of the attributes in camelCase.
+the wire are those of the attributes in camelCase. Pure.
 """
 
 from typing import Annotated, Literal

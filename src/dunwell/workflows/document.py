@@ -1,6 +1,6 @@
-"""A definition as a document people read and edit: what it says, without defaults. Pure.
+"""A definition as a document people read and edit: what it says, without defaults.
 
-Reading it again (`checking.read_definition`) gives the same definition.
+Reading it again (`checking.read_definition`) gives the same definition. Pure.
 """
 
 from collections.abc import Iterator, Mapping

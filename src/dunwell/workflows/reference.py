@@ -1,7 +1,7 @@
-"""What each field of a definition means, for the operator's reference and the JSON Schema. Pure.
+"""What each field of a definition means, for the operator's reference and the JSON Schema.
 
 Names, values and defaults are the definition's own; here are the words alone. A test holds them
-against its fields.
+against its fields. Pure.
 """
 
 from collections.abc import Mapping

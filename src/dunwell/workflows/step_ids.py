@@ -1,7 +1,7 @@
-"""Step ids are never reused (CONTRACT 6): an id stands for one kind of step for good. Pure.
+"""Step ids are never reused (CONTRACT 6): an id stands for one kind of step for good.
 
 Events name a step by its id, and a claim under way keeps its place by it. A step may be taken out
-and come back; what does something else is another step and takes an id of its own.
+and come back; what does something else is another step and takes an id of its own. Pure.
 """
 
 from collections.abc import Mapping

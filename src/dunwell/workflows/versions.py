@@ -1,7 +1,7 @@
-"""Versions of a definition, and whether a change of it is minor or major (CONTRACT 6). Pure.
+"""Versions of a definition, and whether a change of it is minor or major (CONTRACT 6).
 
 A minor change touches nothing but what single actions do, so claims that are under way can take
-it. Whatever changes their course (order, kinds, waits, guards, settings) is major.
+it. Whatever changes their course (order, kinds, waits, guards, settings) is major. Pure.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which error types an operation can answer, by status. Pure."""
+"""Which error types an operation can answer, by status."""
 
 from dunwell.api.failures import INTERNAL_ERROR, FailureKind, kind_of
 from dunwell.api.operation import Operation

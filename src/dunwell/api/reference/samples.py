@@ -1,4 +1,4 @@
-"""Commands and answers a reader can copy. Pure."""
+"""Commands and answers a reader can copy."""
 
 import json
 from typing import Any

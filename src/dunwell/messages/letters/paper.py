@@ -1,7 +1,7 @@
-"""What a paper says that a debtor takes from the pages, as data for its layout (`paper.typ`). Pure.
+"""What a paper says that a debtor takes from the pages, as data for its layout (`paper.typ`).
 
 A receipt or a confirmation: a title, sentences, facts in rows, a table, sentences. Texts, never
-source, each on one line.
+source, each on one line. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""A template and a claim's facts become a letter: its subject, its plain text and its sheet. Pure.
+"""A template and a claim's facts become a letter: its subject, its plain text and its sheet.
 
 The window's address, the way to the debtor's page, how to pay by transfer and the creditor's footer
-are part of every letter; a template can neither move nor drop them.
+are part of every letter; a template can neither move nor drop them. Pure.
 """
 
 from collections.abc import Mapping, Sequence

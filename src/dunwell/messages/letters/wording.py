@@ -1,4 +1,4 @@
-"""The product's own words on letters, by language. Pure. See `messages.wording`."""
+"""The product's own words on letters, by language. See `messages.wording`. Pure."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""How the outbox can be told to behave badly, for rehearsals: by the recipient's address. Pure.
+"""How the outbox can be told to behave badly, for rehearsals: by the recipient's address.
 
 An e-mail address whose local part ends in `+fail` fails for good, a mobile number that ends in
-000002 does, and so does a letter with an address line that ends in `+fail`.
+000002 does, and so does a letter with an address line that ends in `+fail`. Pure.
 """
 
 from enum import StrEnum

@@ -1,0 +1,66 @@
+"""Fails when an import goes against the house: a folder above or beside, or what is not pure.
+
+The direction of folders stands in pyproject.toml. Which modules are pure they say themselves: their
+docstring ends with "Pure.", and from these the second contract is made. Both are import-linter's.
+"""
+
+import ast
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from importlinter.application.use_cases import lint_imports
+from importlinter.configuration import configure
+
+ROOT = Path(__file__).resolve().parent.parent
+# Database, network, file store, log and randomness, through however many modules.
+FORBIDDEN = (
+    "dunwell.kit.db",
+    "dunwell.kit.http",
+    "aiohttp",
+    "asyncpg",
+    "litestar",
+    "obstore",
+    "random",
+    "secrets",
+    "socket",
+    "structlog",
+)
+
+
+def find_pure_modules(source: Path) -> Iterator[str]:
+    """The dotted names of the modules below `source` whose docstring ends with "Pure."."""
+    for path in sorted(source.rglob("*.py")):
+        introduction = ast.get_docstring(ast.parse(path.read_text()))
+        if introduction is not None and introduction.endswith("Pure."):
+            yield ".".join(path.relative_to(source).with_suffix("").parts)
+
+
+def render_configuration(layers: str, pure_modules: Sequence[str]) -> str:
+    """layers: pyproject.toml as it stands; the contract on pure modules is put behind it."""
+    return f"""{layers}
+[[tool.importlinter.contracts]]
+name = "Pure modules reach no database, network, file store, log or randomness"
+type = "forbidden"
+source_modules = {list(pure_modules)!r}
+forbidden_modules = {list(FORBIDDEN)!r}
+"""
+
+
+def main() -> int:
+    pure_modules = list(find_pure_modules(ROOT / "src"))
+    text = render_configuration((ROOT / "pyproject.toml").read_text(), pure_modules)
+    tomllib.loads(text)
+    configure()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pyproject.toml"
+        path.write_text(text)
+        is_kept = lint_imports(str(path), no_logo=True)
+    print(f"{len(pure_modules)} modules say that they are pure.")
+    return 0 if is_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
