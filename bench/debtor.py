@@ -5,7 +5,7 @@ What is done here is not measured; it brings claims into the states whose pages 
 
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import aiohttp
@@ -51,10 +51,10 @@ async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
     now = datetime.now(UTC)
     opening = Opening(
         claim_id, None, None, level, bench.resources.ids.new(now), secrets.token_bytes(VALUE_BYTES),
-        now,
     )  # fmt: skip
     async with bench.resources.database.transaction() as tx:
-        value = await open_session(bench.work(tx), bench.resources.keys, opening)
+        work = replace(bench.work(tx), real_now=now)
+        value = await open_session(work, bench.resources.keys, opening)
     return f"{name_cookie(is_secure=False)}={value}"
 
 

@@ -45,8 +45,7 @@ class BenchMerchant:
         return Actor(ActorKind.CREDENTIAL, self.credential.client_id)
 
     def work(self, tx: Any) -> Work:
-        now = self.merchant.now(self.resources.clock)
-        return Work(tx, self.merchant, self.actor, now, self.resources.ids)
+        return Work.open(self.resources, tx, self.merchant, self.actor)
 
 
 async def make_merchant(

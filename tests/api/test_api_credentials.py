@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import httpx
@@ -19,10 +19,9 @@ from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.allow_credential import allow_credential
 from dunwell.merchants.create_credential import create_credential
 from dunwell.merchants.disallow_credential import disallow_credential
-from dunwell.merchants.end_old_secret import end_old_secret
 from dunwell.merchants.revoke_credential import revoke_credential
 from dunwell.merchants.revoke_token import revoke_token
-from dunwell.merchants.rotate_credential import rotate_credential
+from dunwell.merchants.rotate_credential import end_old_secret, rotate_credential
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
@@ -43,12 +42,12 @@ class Office:
     @asynccontextmanager
     async def work(self, house: House | None = None) -> AsyncIterator[Work]:
         async with (house or self.nordwind).work(SYSTEM) as work:
-            yield work
+            yield replace(work, real_now=datetime.now(UTC))
 
     async def create(self, name: str = "erp", per_minute: int = 600) -> NewCredential:
         async with self.work() as work:
             return await create_credential(
-                work, name, now=datetime.now(UTC),
+                work, name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
                 requests_per_minute=per_minute,
             )  # fmt: skip
@@ -74,7 +73,7 @@ async def test_a_revoked_credential_and_its_tokens_end_on_both_at_once(office: O
     assert office.ask(token) == [200, 200]
 
     async with office.work() as work:
-        await revoke_credential(work, credential.client_id, now=datetime.now(UTC))
+        await revoke_credential(work, credential.client_id)
 
     assert office.ask(token) == [401, 401]
     assert office.obtain(credential) == [401, 401]
@@ -90,14 +89,14 @@ async def test_a_revoked_token_ends_on_both_at_once_and_leaves_its_credential(
     assert office.ask(token) == [200, 200]
 
     async with office.work() as work:
-        assert await revoke_token(work, token, now=datetime.now(UTC)) == credential.client_id
+        assert await revoke_token(work, token) == credential.client_id
 
     assert office.ask(token) == [401, 401]
     assert office.ask(kept) == [200, 200]
     for house, given in ((office.nordwind, token), (office.hansen, kept)):
         with pytest.raises(NotFound):
             async with office.work(house) as work:
-                await revoke_token(work, given, now=datetime.now(UTC))
+                await revoke_token(work, given)
     assert office.ask(kept) == [200, 200]
 
 
@@ -105,18 +104,16 @@ async def test_both_secrets_live_while_rotating_until_the_old_one_is_ended(offic
     old = await office.create()
     async with office.work() as work:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
-        new = await rotate_credential(
-            work, old.client_id, now=datetime.now(UTC), randomness=randomness
-        )
+        new = await rotate_credential(work, old.client_id, randomness=randomness)
     assert (office.obtain(old), office.obtain(new)) == ([200, 200], [200, 200])
 
     async with office.work() as work:
-        await end_old_secret(work, old.client_id, now=datetime.now(UTC))
+        await end_old_secret(work, old.client_id)
 
     assert (office.obtain(old), office.obtain(new)) == ([401, 401], [200, 200])
     with pytest.raises(NotFound):
         async with office.work() as work:
-            await end_old_secret(work, old.client_id, now=datetime.now(UTC))
+            await end_old_secret(work, old.client_id)
     assert office.obtain(new) == [200, 200]
 
 
@@ -128,7 +125,7 @@ async def test_a_shared_credential_reaches_the_other_merchant_while_it_is_allowe
     assert office.ask(token, office.hansen) == [404, 404]
 
     async with office.work(office.hansen) as work:
-        assert await allow_credential(work, credential.client_id, now=datetime.now(UTC))
+        assert await allow_credential(work, credential.client_id)
     assert office.ask(token, office.hansen) == [200, 200]
 
     async with office.work(office.hansen) as work:
@@ -154,7 +151,7 @@ async def test_a_limit_is_one_credentials_over_both_processes_and_all_its_mercha
 ) -> None:
     small, large = await office.create("small", per_minute=8), await office.create("large")
     async with office.work(office.hansen) as work:
-        await allow_credential(work, small.client_id, now=datetime.now(UTC))
+        await allow_credential(work, small.client_id)
     spent, free = office.webs[0].token_of(small), office.webs[0].token_of(large)
 
     answers, refused = _spend_within_a_minute(office, spent)

@@ -163,7 +163,7 @@ async def test_events_of_a_payment_are_listed_as_the_document_says(api: Api) -> 
             lambda head: payment_in_progress(head, request, "INV-1001"),
             lambda head: payment_completed(head, request, "psp-1"),
         ):
-            await raise_event(work, claim_id, compose, work.now)
+            await raise_event(work, claim_id, compose)
 
     listed = (await api.nordwind.get("/events")).json()["result"]["items"]
 

@@ -42,7 +42,7 @@ async def _bounce(doorstep: Doorstep) -> None:
     await doorstep.till.house.rows(f"{_SETTLE} WHERE merchant_id = $1 AND settled_at IS NULL")
     newest = (await list_notices(doorstep))[-1]["notice_id"]
     async with doorstep.till.house.work() as work:
-        await report_notice_failure(work, newest, "550 no such user", doorstep.till.now)
+        await report_notice_failure(work, newest, "550 no such user")
 
 
 @pytest.mark.parametrize(

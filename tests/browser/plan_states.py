@@ -61,7 +61,7 @@ async def _reject(visit: Visit) -> None:
     async with house.work() as work:
         await reject_modality(
             work, visit.site.claim_id, asked["modality_id"],
-            reason="Zwölf Raten sind uns zu lang. Sechs wären möglich.", real_now=house.clock.now(),
+            reason="Zwölf Raten sind uns zu lang. Sechs wären möglich.",
         )  # fmt: skip
     await visit.page.reload()
 

@@ -135,7 +135,7 @@ async def test_while_a_secret_is_rotated_both_libraries_take_either(
     async with a_receiver(answers(204)) as receiver:
         old = await outbox.add_endpoint(receiver.url)
         async with today.database.transaction() as tx:
-            new = await rotate_secret(outbox.work(tx), today.keys, old.endpoint_id, outbox.now)
+            new = await rotate_secret(outbox.work(tx), today.keys, old.endpoint_id)
         await raise_every_type(outbox)
         await WebhookDispatcher(today, sender).run_once()
     shown = [show(key, each) for key in (old.secret, new.secret) for each in receiver.received]

@@ -95,7 +95,7 @@ async def test_while_a_secret_is_rotated_both_verify(
         await outbox.raise_events()
         await dispatcher.run_once()
         async with today.database.transaction() as tx:
-            new = await rotate_secret(outbox.work(tx), today.keys, old.endpoint_id, outbox.now)
+            new = await rotate_secret(outbox.work(tx), today.keys, old.endpoint_id)
         await outbox.raise_events()
         await dispatcher.run_once()
     before, after = receiver.received
@@ -110,7 +110,7 @@ async def test_after_a_day_only_the_new_secret_signs(
     async with a_receiver(answers(204)) as receiver:
         old = await outbox.add_endpoint(receiver.url)
         async with resources.database.transaction() as tx:
-            await rotate_secret(outbox.work(tx), resources.keys, old.endpoint_id, outbox.now)
+            await rotate_secret(outbox.work(tx), resources.keys, old.endpoint_id)
         for pause in (timedelta(hours=24, seconds=-1), timedelta(seconds=1)):
             clock.advance(pause)
             await outbox.raise_events()

@@ -75,7 +75,7 @@ async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
     house = await a_house(resources, clock, a_definition())
     [claim_id] = await house.create()
     async with house.work() as work:
-        await open_dispute(work, claim_id, NewDispute("DEFECTIVE"), real_now=work.now)
+        await open_dispute(work, claim_id, NewDispute("DEFECTIVE"))
         paying = asyncio.create_task(house.pay(claim_id, 10240))
         await asyncio.wait([paying], timeout=0.3)
         assert not paying.done()

@@ -83,7 +83,7 @@ async def test_a_payment_that_is_being_booked_is_waited_for_by_the_sweep(
     clock.move_to(FIRST_GRACE_OVER)
     async with arrangement.house.work() as work:
         new = NewPayment(3414, "EUR", "tx-1")
-        await record_payment(work, arrangement.claim_id, new, real_now=clock.now())
+        await record_payment(work, arrangement.claim_id, new)
         assert await sweep_modalities(arrangement.house.resources) == 0
     assert await sweep_modalities(arrangement.house.resources) == 1
     found = await arrangement.look(plan.modality_id)

@@ -79,7 +79,7 @@ async def test_one_of_which_nobody_knew_whether_it_left_is_known_then(
 
     for reason in ("550 no such user", "451 try again"):
         async with asker.house.work() as work:
-            await report_notice_failure(work, notice_id, reason, clock.now())
+            await report_notice_failure(work, notice_id, reason)
 
     assert await asker.states() == [("FAILED", "550 no such user")]
 
@@ -111,7 +111,7 @@ async def test_what_is_not_there_or_not_sent_yet_or_another_merchants_is_refused
     ):
         async with asked.house.work() as work:
             with pytest.raises(refusal):
-                await report_notice_failure(work, named, "late", clock.now())
+                await report_notice_failure(work, named, "late")
 
     assert await asker.states() == [("PLANNED", None)]
 

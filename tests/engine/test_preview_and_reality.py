@@ -70,9 +70,9 @@ _ITEM = {"reference": "D-1", "type": "PRIMARY", "dueDate": "2026-03-09"}
 async def foresee(house: House, workflow_id: Any) -> Outlook:
     resources = house.resources
     async with house.work() as work:
-        now, merchant = work.now, work.merchant
+        merchant = work.merchant
     async with resources.database.connection() as connection, snapshot(connection):
-        reading = Work(connection, merchant, ERP, now, resources.ids)
+        reading = Work.open(resources, connection, merchant, ERP)
         seen = await preview_draft(reading, resources.keys, workflow_id, Asked(days=DAYS))
     assert seen.effects.outlook is not None
     return seen.effects.outlook

@@ -34,7 +34,7 @@ async def replay(outbox: Outbox, wanted: Replay | None = None) -> int:
     """What is wanted, or all."""
     async with outbox.resources.database.transaction() as tx:
         given = wanted or Replay(outbox.now - timedelta(days=30))
-        return await replay_events(outbox.work(tx), given, real_now=outbox.now)
+        return await replay_events(outbox.work(tx), given)
 
 
 async def test_what_was_delivered_comes_again_with_its_id_and_bytes(

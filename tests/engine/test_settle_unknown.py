@@ -39,9 +39,7 @@ async def a_house_in_doubt(resources: Resources, clock: MovableClock, **given: A
 
 async def settle(house: House, *, was_sent: bool) -> str:
     async with house.work() as work:
-        return await settle_unknown(
-            work, reference(house), was_sent=was_sent, real_now=house.clock.now()
-        )
+        return await settle_unknown(work, reference(house), was_sent=was_sent)
 
 
 def reference(house: House) -> UUID:
@@ -201,5 +199,5 @@ async def test_another_merchants_communication_is_not_found(
     other = await a_house(resources, clock, key="hansen")
     async with other.work() as work:
         with pytest.raises(NotFound):
-            await settle_unknown(work, reference(house), was_sent=True, real_now=clock.now())
+            await settle_unknown(work, reference(house), was_sent=True)
     assert await contacts(house) == [("UNKNOWN", 1, True)]

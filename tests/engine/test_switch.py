@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,7 @@ from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.house import House, a_house
 
 DAY = timedelta(days=1)
 CLAIMS = 40
@@ -137,8 +138,7 @@ async def test_an_assignment_that_began_before_the_switch_leads_to_the_copy(
 
     async def assign(stale: Work) -> AssignmentOutcome:
         async with resources.database.transaction() as tx:
-            late = Work(tx, stale.merchant, ERP, stale.now, resources.ids)
-            return await assign_to_scenario(late, saved.scenario_id, [claim_id])
+            return await assign_to_scenario(replace(stale, tx=tx), saved.scenario_id, [claim_id])
 
     async with house.work() as work:
         await switch_to_workflows(work)

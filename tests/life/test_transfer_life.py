@@ -24,7 +24,7 @@ async def at_day(till: Till, day: int) -> list[str]:
 async def send(till: Till, sent_on: date) -> None:
     async with till.house.work(DEBTOR) as work:
         sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10240), sent_on)
-        await announce_transfer(work, till.claim_id, sent, till.now)
+        await announce_transfer(work, till.claim_id, sent)
 
 
 async def test_a_transfer_that_never_comes_delays_the_fee_by_the_banking_days(

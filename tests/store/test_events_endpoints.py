@@ -89,7 +89,7 @@ async def test_a_rotated_secret_leaves_the_old_one_a_day(resources: Resources) -
     outbox = await an_outbox(resources)
     new = await outbox.add_endpoint(URL)
     async with resources.database.transaction() as tx:
-        rotated = await rotate_secret(outbox.work(tx), resources.keys, new.endpoint_id, outbox.now)
+        rotated = await rotate_secret(outbox.work(tx), resources.keys, new.endpoint_id)
     row = await outbox.endpoint(new.endpoint_id)
     owner = (outbox.merchant.merchant_id, new.endpoint_id)
     assert rotated.secret != new.secret
@@ -119,7 +119,7 @@ async def test_another_merchants_endpoint_is_not_found(resources: Resources) -> 
         with pytest.raises(NotFound):
             await remove_endpoint(work, new.endpoint_id)
         with pytest.raises(NotFound):
-            await rotate_secret(work, resources.keys, new.endpoint_id, hansen.now)
+            await rotate_secret(work, resources.keys, new.endpoint_id)
         with pytest.raises(NotFound):
             await change_endpoint(work, resources.keys, new.endpoint_id, ("*",), None)
     assert (await nordwind.endpoint(new.endpoint_id))["removed_at"] is None

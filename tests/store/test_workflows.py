@@ -30,8 +30,8 @@ MAJOR = a_definition(steps=a_document()["steps"][:2])
 
 
 async def begin(tx: Connection, resources: Resources, key: str = "nordwind") -> Work:
-    now = resources.clock.now()
-    return Work(tx, await a_merchant(tx, key, now=now), SYSTEM, now, resources.ids)
+    merchant = await a_merchant(tx, key, now=resources.clock.now())
+    return Work.open(resources, tx, merchant, SYSTEM)
 
 
 async def publish(work: Work, *definitions: Definition) -> list[Version]:

@@ -134,9 +134,8 @@ async def a_credential(
     randomness = resources.ids.new(resources.clock.now()).bytes * (CREDENTIAL_RANDOM_BYTES // 16)
     async with house.work(SYSTEM) as work:
         return await create_credential(
-            work, name, now=resources.clock.now(), randomness=randomness,
-            requests_per_minute=requests_per_minute,
-        )  # fmt: skip
+            work, name, randomness=randomness, requests_per_minute=requests_per_minute
+        )
 
 
 def form_of(credential: NewCredential) -> dict[str, str]:

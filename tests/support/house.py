@@ -69,8 +69,7 @@ class House:
         async with self.resources.database.transaction() as tx:
             merchant = await load_merchant(tx, self.merchant.merchant_id)
             assert merchant is not None
-            now = merchant.now(self.resources.clock)
-            yield Work(tx, merchant, actor, now, self.resources.ids)
+            yield Work.open(self.resources, tx, merchant, actor)
 
     async def publish(self, definition: Definition, name: str = "Standard") -> Version:
         """The current version, now the default; of a merchant on scenarios, a scenario's."""
@@ -125,9 +124,7 @@ class House:
     async def pay(self, claim_id: int, cents: int, transaction_id: str = "tx-1") -> RecordedPayment:
         async with self.work() as work:
             payment = NewPayment(cents, "EUR", transaction_id)
-            return await record_payment(
-                work, claim_id, payment, real_now=self.resources.clock.now()
-            )
+            return await record_payment(work, claim_id, payment)
 
     async def events(self, claim_id: int) -> list[dict[str, Any]]:
         """The claim's event bodies by sequence."""

@@ -56,18 +56,14 @@ async def reject(doorstep: Doorstep, reason: str | None = None) -> None:
     house = doorstep.till.house
     [asked] = await modalities(doorstep)
     async with house.work() as work:
-        await reject_modality(
-            work, doorstep.claim_id, asked["modality_id"], reason=reason, real_now=house.clock.now()
-        )
+        await reject_modality(work, doorstep.claim_id, asked["modality_id"], reason=reason)
 
 
 async def approve(doorstep: Doorstep) -> None:
     house = doorstep.till.house
     [asked] = await modalities(doorstep)
     async with house.work() as work:
-        await approve_modality(
-            work, doorstep.claim_id, asked["modality_id"], real_now=house.clock.now()
-        )
+        await approve_modality(work, doorstep.claim_id, asked["modality_id"])
 
 
 def read_text(page: str) -> str:

@@ -46,21 +46,15 @@ class Arrangement:
 
     async def ask(self, terms: Terms = PLAN, actor: Actor = DEBTOR) -> Modality:
         async with self.house.work(actor) as work:
-            return await request_modality(
-                work, self.claim_id, terms, real_now=self.house.clock.now()
-            )
+            return await request_modality(work, self.claim_id, terms)
 
     async def approve(self, modality_id: UUID) -> Modality:
         async with self.house.work() as work:
-            return await approve_modality(
-                work, self.claim_id, modality_id, real_now=self.house.clock.now()
-            )
+            return await approve_modality(work, self.claim_id, modality_id)
 
     async def reject(self, modality_id: UUID, reason: str | None = None) -> Modality:
         async with self.house.work() as work:
-            return await reject_modality(
-                work, self.claim_id, modality_id, reason=reason, real_now=self.house.clock.now()
-            )
+            return await reject_modality(work, self.claim_id, modality_id, reason=reason)
 
     async def withdraw(self, modality_id: UUID) -> Modality:
         async with self.house.work(DEBTOR) as work:

@@ -49,7 +49,7 @@ class Asker:
         notice = self.writer.write(self.house.merchant, addressee, facts or CodeFacts())
         resources = self.house.resources
         async with self.house.work(DEBTOR) as work:
-            return await send_notice(work, resources.keys, notice, resources.clock.now())
+            return await send_notice(work, resources.keys, notice)
 
     async def planned(self, facts: Facts | None = None, **given: Any) -> UUID:
         """The id of what was asked for."""

@@ -167,7 +167,7 @@ class World:
             if not was_sent:
                 self.post.left.discard(key)
             async with self.house.work() as work:
-                await settle_unknown(work, key, was_sent=was_sent, real_now=self.house.clock.now())
+                await settle_unknown(work, key, was_sent=was_sent)
 
     async def list_contacts(self, state: str) -> list[UUID]:
         rows = await self.house.rows(

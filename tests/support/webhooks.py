@@ -35,7 +35,7 @@ class Outbox:
         return self.resources.clock.now()
 
     def work(self, tx: Connection) -> Work:
-        return Work(tx, self.merchant, SYSTEM, self.now, self.resources.ids)
+        return Work.open(self.resources, tx, self.merchant, SYSTEM)
 
     def build(self, count: int = 1) -> list[Event]:
         events = []

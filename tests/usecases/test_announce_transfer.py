@@ -32,7 +32,7 @@ async def till(resources: Resources, clock: MovableClock) -> Till:
 async def announce(till: Till, sent_on: date = MONDAY, choice: Choice = WHOLE) -> UUID:
     async with till.house.work(DEBTOR) as work:
         sent = SentTransfer(choice, sent_on)
-        return await announce_transfer(work, till.claim_id, sent, till.now)
+        return await announce_transfer(work, till.claim_id, sent)
 
 
 async def holds(till: Till) -> list[tuple[Any, ...]]:

@@ -28,8 +28,7 @@ async def attach(house: House, claim_id: int, ticket_id: UUID) -> UUID:
 
 async def detach(house: House, claim_id: int, attachment_id: UUID) -> None:
     async with house.work() as work:
-        now = house.clock.now()
-        await detach_file(work, claim_id, attachment_id, real_now=now)
+        await detach_file(work, claim_id, attachment_id)
 
 
 async def a_waiting_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
@@ -73,7 +72,7 @@ async def test_every_change_has_what_was_rendered_rendered_anew(
     seen.add((await house.rows(_TOUCHED))[0][0])
     other = await upload(house, "B", an_image("PNG"))
     async with house.work() as work:
-        await replace_attachment(work, claim_id, attachment_id, other, real_now=clock.now())
+        await replace_attachment(work, claim_id, attachment_id, other)
     seen.add((await house.rows(_TOUCHED))[0][0])
     await detach(house, claim_id, attachment_id)
     seen.add((await house.rows(_TOUCHED))[0][0])

@@ -27,9 +27,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 async def create(house: House, seed: int = 1, name: str = "erp") -> NewCredential:
     async with house.work(SYSTEM) as work:
-        return await create_credential(
-            work, name, now=house.clock.now(), randomness=bytes([seed]) * 48
-        )
+        return await create_credential(work, name, randomness=bytes([seed]) * 48)
 
 
 async def issue(house: House, credential: NewCredential, seed: int = 7) -> str:
@@ -43,9 +41,7 @@ async def issue(house: House, credential: NewCredential, seed: int = 7) -> str:
 
 async def rotate(house: House, credential: NewCredential, seed: int) -> NewCredential:
     async with house.work(SYSTEM) as work:
-        return await rotate_credential(
-            work, credential.client_id, now=house.clock.now(), randomness=bytes([seed]) * 32
-        )
+        return await rotate_credential(work, credential.client_id, randomness=bytes([seed]) * 32)
 
 
 async def find(house: House, token: str) -> Access | None:
@@ -81,7 +77,7 @@ async def test_each_change_writes_its_audit_row(house: House) -> None:
     credential = await create(house)
     await rotate(house, credential, 2)
     async with house.work(SYSTEM) as work:
-        await revoke_credential(work, credential.client_id, now=house.clock.now())
+        await revoke_credential(work, credential.client_id)
 
     rows = await house.rows("SELECT action FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id")
 
@@ -135,7 +131,7 @@ async def test_revoking_ends_the_credential_and_its_tokens_at_once(house: House)
     token = await issue(house, credential)
 
     async with house.work(SYSTEM) as work:
-        await revoke_credential(work, credential.client_id, now=house.clock.now())
+        await revoke_credential(work, credential.client_id)
 
     assert await find(house, token) is None
     with pytest.raises(AuthenticationError):
@@ -152,7 +148,7 @@ async def test_another_merchants_credential_cannot_be_revoked_or_rotated(
 
     async with other.work(SYSTEM) as work:
         with pytest.raises(NotFound):
-            await revoke_credential(work, credential.client_id, now=clock.now())
+            await revoke_credential(work, credential.client_id)
     with pytest.raises(NotFound):
         await rotate(other, credential, 2)
 

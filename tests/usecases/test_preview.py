@@ -66,7 +66,7 @@ async def save(house: House, **changes: Any) -> None:
 async def preview(house: House, asked: Asked | None = None) -> Preview:
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
-        work = Work(connection, house.merchant, ERP, resources.clock.now(), resources.ids)
+        work = Work.open(resources, connection, house.merchant, ERP)
         workflow = await find_workflow(connection, work.merchant_id, "Standard")
         return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
 

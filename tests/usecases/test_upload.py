@@ -41,8 +41,8 @@ def storage(resources: Resources) -> Storage:
 
 
 async def _work(resources: Resources, tx: Connection, key: str = "nordwind") -> Work:
-    now = resources.clock.now()
-    return Work(tx, await a_merchant(tx, key, now=now), SYSTEM, now, resources.ids)
+    merchant = await a_merchant(tx, key, now=resources.clock.now())
+    return Work.open(resources, tx, merchant, SYSTEM)
 
 
 def _prepared(work: Work, ticket_id: UUID = _TICKET) -> PreparedUpload:

@@ -47,12 +47,5 @@ class Call:
 
     @property
     def work(self) -> Work:
-        resources = self.tools.resources
         assert self.tx is not None
-        return Work(
-            self.tx,
-            self.merchant,
-            self.actor,
-            self.merchant.now(resources.clock),
-            resources.ids,
-        )
+        return Work.open(self.tools.resources, self.tx, self.merchant, self.actor)

@@ -38,7 +38,7 @@ async def _expire_for(resources: Resources, merchant_id: int, claim_ids: Sequenc
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return 0
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        work = Work.open(resources, tx, merchant, SYSTEM)
         count = await lift_ended_holds(tx, merchant_id, claim_ids, work.now)
         await save_audit(work, "hold.expire", f"merchant:{merchant_id}", claims=count)
         return count

@@ -5,7 +5,6 @@ in sets, by itself.
 """
 
 from collections.abc import Callable
-from datetime import datetime
 
 from dunwell.errors import NotFound
 from dunwell.events.payloads import Event, EventHead
@@ -22,10 +21,8 @@ RETURNING c.event_sequence, c.reference_number, d.customer_number
 """
 
 
-async def raise_event(
-    work: Work, claim_id: int, compose: Callable[[EventHead], Event], real_now: datetime
-) -> Event:
-    """`compose` makes the event; deliveries may begin at `real_now`. Raises NotFound."""
+async def raise_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
+    """`compose` makes the event; deliveries may begin at `work.real_now`. Raises NotFound."""
     row = await work.tx.fetchrow(_NEXT, work.merchant_id, claim_id)
     if row is None:
         raise NotFound(f"There is no claim {claim_id}.")
@@ -34,5 +31,5 @@ async def raise_event(
         row["reference_number"], row["customer_number"],
     )  # fmt: skip
     event = compose(head)
-    await save_events(work.tx, work.merchant_id, [event], real_now)
+    await save_events(work.tx, work.merchant_id, [event], work.real_now)
     return event

@@ -78,10 +78,8 @@ def settle(data_dir: str | None, merchant: str, reference: UUID, outcome: str) -
     Sent: its claim goes on. Not sent: it is sent again, unless its claim has ended meanwhile.
     """
 
-    async def change(work: Work, resources: Resources) -> str:
-        return await settle_unknown(
-            work, reference, was_sent=outcome == "sent", real_now=resources.clock.now()
-        )
+    async def change(work: Work, _: Resources) -> str:
+        return await settle_unknown(work, reference, was_sent=outcome == "sent")
 
     state = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
     words = {

@@ -14,11 +14,10 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.allow_credential import allow_credential
 from dunwell.merchants.create_credential import REQUESTS_PER_MINUTE, create_credential
 from dunwell.merchants.disallow_credential import disallow_credential
-from dunwell.merchants.end_old_secret import end_old_secret
 from dunwell.merchants.lookup import find_credential, find_token_owner
 from dunwell.merchants.revoke_credential import revoke_credential
 from dunwell.merchants.revoke_token import revoke_token
-from dunwell.merchants.rotate_credential import rotate_credential
+from dunwell.merchants.rotate_credential import end_old_secret, rotate_credential
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
@@ -40,12 +39,11 @@ def command() -> None:
 def create(data_dir: str | None, merchant: str, name: str, requests_per_minute: int) -> None:
     """Create a credential called NAME for MERCHANT (its key)."""
 
-    async def change(work: Work, resources: Resources) -> NewCredential:
+    async def change(work: Work, _: Resources) -> NewCredential:
         randomness = secrets.token_bytes(CREDENTIAL_RANDOM_BYTES)
         return await create_credential(
-            work, name, now=resources.clock.now(), randomness=randomness,
-            requests_per_minute=requests_per_minute,
-        )  # fmt: skip
+            work, name, randomness=randomness, requests_per_minute=requests_per_minute
+        )
 
     _show(run_change(data_dir, "credential", merchant_of_key(merchant), change))
 
@@ -56,8 +54,8 @@ def create(data_dir: str | None, merchant: str, name: str, requests_per_minute: 
 def revoke(data_dir: str | None, client_id: str) -> None:
     """Revoke the credential CLIENT_ID: it and its tokens stop working at once."""
 
-    async def change(work: Work, resources: Resources) -> None:
-        await revoke_credential(work, client_id, now=resources.clock.now())
+    async def change(work: Work, _: Resources) -> None:
+        await revoke_credential(work, client_id)
 
     run_change(data_dir, "credential", _owner_of_credential(client_id), change)
     click.echo(f"revoked {client_id}")
@@ -69,11 +67,9 @@ def revoke(data_dir: str | None, client_id: str) -> None:
 def rotate(data_dir: str | None, client_id: str) -> None:
     """Give the credential CLIENT_ID a new secret; the old one works for 24 hours more."""
 
-    async def change(work: Work, resources: Resources) -> NewCredential:
+    async def change(work: Work, _: Resources) -> NewCredential:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
-        return await rotate_credential(
-            work, client_id, now=resources.clock.now(), randomness=randomness
-        )
+        return await rotate_credential(work, client_id, randomness=randomness)
 
     _show(run_change(data_dir, "credential", _owner_of_credential(client_id), change))
 
@@ -84,8 +80,8 @@ def rotate(data_dir: str | None, client_id: str) -> None:
 def end_old(data_dir: str | None, client_id: str) -> None:
     """End the secret that rotating CLIENT_ID left alive, before its 24 hours are over."""
 
-    async def change(work: Work, resources: Resources) -> None:
-        await end_old_secret(work, client_id, now=resources.clock.now())
+    async def change(work: Work, _: Resources) -> None:
+        await end_old_secret(work, client_id)
 
     run_change(data_dir, "credential", _owner_of_credential(client_id), change)
     click.echo(f"only the newest secret of {client_id} works")
@@ -97,8 +93,8 @@ def revoke_one_token(data_dir: str | None) -> None:
     """Revoke the access token read from standard input; its credential stays."""
     token = sys.stdin.readline().strip()
 
-    async def change(work: Work, resources: Resources) -> str:
-        return await revoke_token(work, token, now=resources.clock.now())
+    async def change(work: Work, _: Resources) -> str:
+        return await revoke_token(work, token)
 
     client_id = run_change(data_dir, "credential", _owner_of_token(token), change)
     click.echo(f"revoked a token of {client_id}")
@@ -111,8 +107,8 @@ def revoke_one_token(data_dir: str | None) -> None:
 def allow(data_dir: str | None, client_id: str, merchant: str) -> None:
     """Let the credential CLIENT_ID reach MERCHANT (its key) too."""
 
-    async def change(work: Work, resources: Resources) -> bool:
-        return await allow_credential(work, client_id, now=resources.clock.now())
+    async def change(work: Work, _: Resources) -> bool:
+        return await allow_credential(work, client_id)
 
     is_new = run_change(data_dir, "credential", merchant_of_key(merchant), change)
     click.echo(f"{client_id} {'now reaches' if is_new else 'reaches already'} {merchant}")
@@ -125,7 +121,7 @@ def allow(data_dir: str | None, client_id: str, merchant: str) -> None:
 def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
     """Let the credential CLIENT_ID reach MERCHANT (its key) no more, at once."""
 
-    async def change(work: Work, _resources: Resources) -> bool:
+    async def change(work: Work, _: Resources) -> bool:
         return await disallow_credential(work, client_id)
 
     was_reached = run_change(data_dir, "credential", merchant_of_key(merchant), change)

@@ -56,8 +56,7 @@ def rotate(data_dir: str | None, merchant: str, url: str) -> None:
 
     async def change(work: Work, resources: Resources) -> NewSecret:
         found = await find_endpoint(work.tx, work.merchant_id, url)
-        real_now = resources.clock.now()
-        return await rotate_secret(work, resources.keys, found.endpoint_id, real_now)
+        return await rotate_secret(work, resources.keys, found.endpoint_id)
 
     new = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
     click.echo(f"secret  {new.secret}")
@@ -117,8 +116,8 @@ def replay(
         endpoint_id=endpoint_id,
     )
 
-    async def change(work: Work, resources: Resources) -> int:
-        return await replay_events(work, wanted, real_now=resources.clock.now())
+    async def change(work: Work, _: Resources) -> int:
+        return await replay_events(work, wanted)
 
     count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
     click.echo(f"{count} deliveries are due again")

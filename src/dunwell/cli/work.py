@@ -72,4 +72,4 @@ async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> 
     merchant = await load_merchant(tx, merchant_id)
     assert merchant is not None, "found in this transaction"
     actor = Actor(ActorKind.OPERATOR, "command line")
-    return Work(tx, merchant, actor, merchant.now(resources.clock), resources.ids)
+    return Work.open(resources, tx, merchant, actor)

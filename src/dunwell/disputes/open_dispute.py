@@ -4,7 +4,6 @@ Disputes stand side by side, each with a hold of its own; the process goes on wh
 falls, with what came due meanwhile, in order.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.holds import HoldKind
@@ -22,9 +21,7 @@ from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 
 
-async def open_dispute(
-    work: Work, claim_id: int, new: NewDispute, *, real_now: datetime
-) -> Dispute:
+async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended; a
     debtor's stands already, or there were too many).
     """
@@ -48,7 +45,6 @@ async def open_dispute(
         work,
         claim_id,
         lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),
-        real_now,
     )
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",

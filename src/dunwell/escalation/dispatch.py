@@ -173,8 +173,7 @@ class MessageDispatcher:
     ) -> int:
         resources = self._resources
         async with resources.database.transaction() as tx:
-            now = merchant.now(resources.clock)
-            work = Work(tx, merchant, SYSTEM, now, resources.ids)
+            work = Work.open(resources, tx, merchant, SYSTEM)
             keys = {contact.process_key for contact, _ in answers}
             if not merchant.switched_to_workflows:
                 # A scenario is edited in place: not between here and where its claims go on.
@@ -189,9 +188,9 @@ class MessageDispatcher:
                 step = process.find_contact_step(contact.step_id)
                 usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
                 attempt = Attempt(step, contact.tries + 1, usable, tried)
-                settlement = decide_settlement(attempt, answer, now)
+                settlement = decide_settlement(attempt, answer, work.now)
                 settled.append(AnsweredContact(contact, settlement, process, version.version_id))
-            return await settle_contacts(work, settled, lease.lease_id, self._now())
+            return await settle_contacts(work, settled, lease.lease_id)
 
     async def _load_attempts(
         self, tx: Connection, merchant: Merchant, refused: Sequence[Contact]

@@ -86,16 +86,17 @@ class Engine:
             merchant = await load_merchant(tx, merchant_id)
             if merchant is None:
                 return 0
-            now = merchant.now(resources.clock)
-            work = Work(tx, merchant, SYSTEM, now, resources.ids)
-            claims = await load_due_claims(tx, resources.keys, merchant, now, SET_SIZE, claim_id)
+            work = Work.open(resources, tx, merchant, SYSTEM)
+            claims = await load_due_claims(
+                tx, resources.keys, merchant, work.now, SET_SIZE, claim_id
+            )
             if not claims:
                 return 0
             versions = await load_newest(tx, merchant_id, {claim.process_key for claim in claims})
-            decided, undecidable = _decide_all(merchant, claims, versions, now)
-            await record_decisions(work, decided, resources.clock.now())
+            decided, undecidable = _decide_all(merchant, claims, versions, work.now)
+            await record_decisions(work, decided)
             if undecidable:
-                await postpone(tx, merchant_id, undecidable, resources.clock.now())
+                await postpone(tx, merchant_id, undecidable, work.real_now)
             steps = sum(len(each.decision.outcomes) for each in decided)
             await save_audit(
                 work, "escalation.run", f"merchant:{merchant_id}", claims=len(claims), steps=steps

@@ -62,8 +62,8 @@ class DecidedClaim:
     today: date
 
 
-async def record_decisions(work: Work, decided: Sequence[DecidedClaim], real_now: datetime) -> None:
-    """real_now is when deliveries of the events may begin; work.now rules all else."""
+async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
+    """`work.real_now` is when deliveries of the events may begin; `work.now` rules all else."""
     fee_ids = await _add_fees(work, decided)
     events = {
         each.claim.claim_id: list(
@@ -72,9 +72,8 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim], real_now
         for each in decided
     }
     await _write(work, decided, events)
-    await save_events(
-        work.tx, work.merchant_id, [event for some in events.values() for event in some], real_now
-    )
+    raised = [event for some in events.values() for event in some]
+    await save_events(work.tx, work.merchant_id, raised, work.real_now)
 
 
 async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:

@@ -1,6 +1,5 @@
 """Puts another uploaded file in the place of a claim's attachment, which keeps its id."""
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.states import Status
@@ -13,7 +12,7 @@ from dunwell.merchants.audit import save_audit
 
 
 async def replace_attachment(
-    work: Work, claim_id: int, attachment_id: UUID, ticket_id: UUID, *, real_now: datetime
+    work: Work, claim_id: int, attachment_id: UUID, ticket_id: UUID
 ) -> AttachedFile:
     """The same file again changes nothing. No contact waits for one where there is one already.
 
@@ -30,7 +29,9 @@ async def replace_attachment(
     if present.ticket_id == ticket_id:
         return present
     await check_ticket(work, ticket_id)
-    await save_replacement(work.tx, key, attachment_id, ticket_id, now=work.now, real_now=real_now)
+    await save_replacement(
+        work.tx, key, attachment_id, ticket_id, now=work.now, real_now=work.real_now
+    )
     await save_audit(
         work, "attachment.replace", f"claim:{claim_id}", attachmentId=str(attachment_id),
         ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),

@@ -67,13 +67,11 @@ class AnsweredContact:
 SettledPair = tuple[AnsweredContact, Row]
 
 
-async def settle_contacts(
-    work: Work, answered: Sequence[AnsweredContact], lease_id: UUID, real_now: datetime
-) -> int:
+async def settle_contacts(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     """How many were settled; those whose lease somebody else took over are left to them."""
     settled = 0
     for wave in _one_of_each_claim(answered):
-        settled += await _settle(work, wave, lease_id, real_now)
+        settled += await _settle(work, wave, lease_id)
     await save_audit(work, "contacts.settle", f"merchant:{work.merchant_id}", contacts=settled)
     return settled
 
@@ -91,9 +89,7 @@ def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[Answere
     return [list(wave.values()) for wave in waves]
 
 
-async def _settle(
-    work: Work, answered: Sequence[AnsweredContact], lease_id: UUID, real_now: datetime
-) -> int:
+async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     ids = [each.contact.communication_id for each in answered]
     rows = await work.tx.fetch(_LOCK, work.merchant_id, ids, lease_id)
     claims = {row["communication_id"]: row for row in rows}
@@ -103,13 +99,13 @@ async def _settle(
         if each.contact.communication_id in claims
     ]
     if pairs:
-        await record_answers(work, pairs, real_now)
+        await record_answers(work, pairs)
     return len(pairs)
 
 
-async def record_answers(work: Work, pairs: Sequence[SettledPair], real_now: datetime) -> None:
+async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
     """Write what has been settled; claims and contacts are locked, no claim comes twice."""
-    contacts = [_contact_row(work, *pair, real_now) for pair in pairs]
+    contacts = [_contact_row(work, *pair) for pair in pairs]
     await work.tx.execute(
         _SETTLE, work.merchant_id, work.now,
         *columns(contacts, 8),
@@ -120,14 +116,12 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair], real_now: dat
     not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
     await give_back(work.tx, work.merchant_id, not_made)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
-    await save_events(work.tx, work.merchant_id, events, real_now)
+    await save_events(work.tx, work.merchant_id, events, work.real_now)
 
 
-def _contact_row(
-    work: Work, each: AnsweredContact, claim: Row, real_now: datetime
-) -> tuple[Any, ...]:
+def _contact_row(work: Work, each: AnsweredContact, claim: Row) -> tuple[Any, ...]:
     """Its id, what it becomes, and its row in the ledger."""
-    state, *rest = _following_state(each, claim, real_now)
+    state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     return (each.contact.communication_id, state, *rest, work.ids.new(work.now), outcome)
 

@@ -5,7 +5,6 @@ its claim still waits for it; else nobody is contacted by it any more. Of two wh
 second is told what the first said.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.errors import InvalidState, NotFound
@@ -39,9 +38,7 @@ FOR NO KEY UPDATE OF c, m
 _READ_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
 
 
-async def settle_unknown(
-    work: Work, communication_id: UUID, *, was_sent: bool, real_now: datetime
-) -> str:
+async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
     """The state the contact has now. Raises NotFound, and InvalidState if it is not UNKNOWN."""
     row = await work.tx.fetchrow(_LOCK, work.merchant_id, communication_id)
     if row is None:
@@ -53,7 +50,7 @@ async def settle_unknown(
             state=row["state"],
         )
     answered = await _describe(work, row, was_sent=was_sent)
-    await record_answers(work, [(answered, row)], real_now)
+    await record_answers(work, [(answered, row)])
     outcome = "SENT" if was_sent else "NOT_SENT"
     await save_audit(
         work, "contact.settle", f"claim:{row['claim_id']}",

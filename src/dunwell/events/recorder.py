@@ -135,7 +135,8 @@ async def _give_notice(
     """Tell the operator, in the audit log and in the log, that it went off, or on again."""
     merchant = await load_merchant(tx, endpoint.merchant_id)
     assert merchant is not None
-    work = Work(tx, merchant, SYSTEM, resources.clock.now(), resources.ids)
+    now = resources.clock.now()
+    work = Work(tx=tx, merchant=merchant, actor=SYSTEM, now=now, real_now=now, ids=resources.ids)
     action = "endpoint.switch_on" if health.disabled_at is None else "endpoint.switch_off"
     reason = health.disabled_reason
     await save_audit(work, action, f"endpoint:{endpoint.endpoint_id}", reason=reason)

@@ -66,7 +66,7 @@ class Replay:
     endpoint_id: UUID | None = None
 
 
-async def replay_events(work: Work, wanted: Replay, *, real_now: datetime) -> int:
+async def replay_events(work: Work, wanted: Replay) -> int:
     """How many deliveries were made due again. Raises ValidationError, for more than
     MOST_DELIVERIES too: then nothing is sent."""
     faults = [*_find_time_faults(wanted), *await _find_endpoint_faults(work, wanted)]
@@ -74,7 +74,7 @@ async def replay_events(work: Work, wanted: Replay, *, real_now: datetime) -> in
         raise ValidationError(faults)
     values = (
         work.merchant_id, wanted.since, wanted.until,
-        None if wanted.types is None else list(wanted.types), wanted.endpoint_id, real_now,
+        None if wanted.types is None else list(wanted.types), wanted.endpoint_id, work.real_now,
     )  # fmt: skip
     await _check_size(work.tx, values)
     status = await work.tx.execute(_REPLAY, *values, MOST_DELIVERIES)

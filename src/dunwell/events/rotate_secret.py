@@ -1,6 +1,6 @@
 """Give an endpoint a new secret without refusing a single delivery."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.errors import NotFound
@@ -14,9 +14,7 @@ from dunwell.merchants.audit import save_audit
 OVERLAP = timedelta(hours=24)
 
 
-async def rotate_secret(
-    work: Work, keys: KeyRing, endpoint_id: UUID, real_now: datetime
-) -> NewSecret:
+async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecret:
     """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
     them drops the oldest at once. Raises NotFound."""
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
@@ -24,6 +22,6 @@ async def rotate_secret(
         raise NotFound("There is no such endpoint.")
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
-    await save_secret(work.tx, work.merchant_id, endpoint_id, sealed, real_now + OVERLAP)
+    await save_secret(work.tx, work.merchant_id, endpoint_id, sealed, work.real_now + OVERLAP)
     await save_audit(work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}")
     return NewSecret(endpoint_id, endpoint.url, secret)

@@ -3,7 +3,6 @@
 The file itself stays while another claim uses it; after its last use housekeeping removes it.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
@@ -13,9 +12,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
 
-async def detach_file(
-    work: Work, claim_id: int, attachment_id: UUID, *, real_now: datetime
-) -> AttachedFile:
+async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """The attachment as it was. Raises NotFound."""
     key = (work.merchant_id, claim_id)
     if await lock_claim(work.tx, *key) is None:
@@ -23,7 +20,7 @@ async def detach_file(
     attached = await load_attached(work.tx, *key, attachment_id)
     if attached is None:
         raise no_attachment(attachment_id)
-    await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=real_now)
+    await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)
     await save_audit(
         work, "attachment.delete", f"claim:{claim_id}",
         attachmentId=str(attachment_id), ticketId=str(attached.ticket_id),

@@ -69,5 +69,5 @@ async def _remove_rows(
         if merchant is None:
             return
         await remove_uploads(tx, merchant_id, ticket_ids)
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        work = Work.open(resources, tx, merchant, SYSTEM)
         await save_audit(work, "upload.expire", f"merchant:{merchant_id}", uploads=len(ticket_ids))

@@ -6,7 +6,7 @@ and language preferences).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
@@ -41,19 +41,17 @@ class Typed:
     visitor: bytes
 
 
-async def ask_change(
-    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
-) -> UUID | TooMany | Unreachable:
+async def ask_change(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
     is given up for it; a second click sends no second code, unless that one was tried already.
     Raises NotFound."""
-    repeated = await find_repeated(work, notice, real_now)
+    repeated = await find_repeated(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
-    sent = await send_notice(work, keys, notice, real_now)
+    sent = await send_notice(work, keys, notice)
     if isinstance(sent, UUID):
         to = notice.addressee
-        change = PendingChange(to.channel, to.recipient, sent, real_now + LASTS)
+        change = PendingChange(to.channel, to.recipient, sent, work.real_now + LASTS)
         await save_change(work.tx, work.merchant_id, to.claim_id, change)
     return sent
 
@@ -65,27 +63,28 @@ async def _is_untried(work: Work, notice: Notice, notice_id: UUID) -> bool:
 
 async def confirm_change(
     work: Work, keys: KeyRing, typed: Typed, tell: Callable[[PendingChange, str], Notice],
-    real_now: datetime,
 ) -> PendingChange | Wrong | Locked:  # fmt: skip
     """The address is changed. `tell` composes what the old one, its second argument, is told.
 
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.
     What it wrote is to be committed, whatever it answers. Raises NotFound.
     """
-    visits = await admit_visitor(work.tx, typed.visitor, real_now)
+    visits = await admit_visitor(work.tx, typed.visitor, work.real_now)
     if isinstance(visits, Locked):
         return visits
     if await lock_claim(work.tx, work.merchant_id, typed.claim_id) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")
     change = await load_change(work.tx, work.merchant_id, typed.claim_id)
-    is_live = change is not None and change.failures < MOST_WRONG and real_now < change.expires_at
+    is_live = (
+        change is not None and change.failures < MOST_WRONG and work.real_now < change.expires_at
+    )
     if change is None or not is_live or not is_notice_code(keys, change.notice_id, typed.text):
         await save_wrong(work.tx, work.merchant_id, typed.claim_id)
-        return await count_visitors_wrong(work.tx, typed.visitor, real_now)
+        return await count_visitors_wrong(work.tx, typed.visitor, work.real_now)
     before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
     old = before.email if change.channel == "EMAIL" else before.mobile_number
     await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})
     await remove_change(work.tx, work.merchant_id, typed.claim_id)
     if old:
-        await send_notice(work, keys, tell(change, old), real_now)
+        await send_notice(work, keys, tell(change, old))
     return change

@@ -63,8 +63,7 @@ class Desk:
 
     def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
         actor = Actor(ActorKind.DEBTOR, str(session_id))
-        now = merchant.now(self.resources.clock)
-        return Work(tx, merchant, actor, now, self.resources.ids)
+        return Work.open(self.resources, tx, merchant, actor)
 
     def draw_randomness(self) -> bytes:
         return secrets.token_bytes(VALUE_BYTES)

@@ -23,19 +23,19 @@ _PURPOSE = "landing-extended-session"
 
 
 async def extend_session(
-    work: Work, keys: KeyRing, session: Session, session_id: UUID, real_now: datetime
+    work: Work, keys: KeyRing, session: Session, session_id: UUID
 ) -> str | None:
     """The new cookie's value; what was typed and not sent goes along. A form sent at the same time
     may have extended it: then nothing is done, and the value is that form's. None: it has ended.
     """
-    if not await end_session(work, session, real_now):
-        return await find_extended_value(work.tx, keys, session.session_hash, real_now)
+    if not await end_session(work, session):
+        return await find_extended_value(work.tx, keys, session.session_hash, work.real_now)
     opening = Opening(
         session.claim_id, session.communication_id, session.channel, session.level,
-        session_id, _derive(keys, derive_form_token(keys, session.session_hash)), real_now,
+        session_id, _derive(keys, derive_form_token(keys, session.session_hash)),
     )  # fmt: skip
     value = await open_session(work, keys, opening)
-    await move_drafts(work.tx, session, session_id, real_now + LASTS)
+    await move_drafts(work.tx, session, session_id, work.real_now + LASTS)
     return value
 
 

@@ -4,7 +4,6 @@ Only a POST comes here: what scanners and previews fetch raises nothing.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.raise_event import raise_event
@@ -29,8 +28,6 @@ class Opening:
     level: Level
     session_id: UUID
     randomness: bytes
-    # Real time; `work.now` is the merchant's.
-    opened_at: datetime
 
 
 async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
@@ -44,7 +41,7 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
         communication_id=opening.communication_id,
         channel=opening.channel,
         level=opening.level,
-        expires_at=opening.opened_at + LASTS,
+        expires_at=work.real_now + LASTS,
         ended_at=None,
     )
     # First, as it locks the claim.
@@ -52,10 +49,9 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
         work,
         session.claim_id,
         lambda head: details_accessed(head, session.session_id, session.channel),
-        opening.opened_at,
     )
     on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
     digests = digest_addresses(keys, work.merchant, on_file)
-    await save_session(work.tx, session, opening.opened_at, list(digests.values()))
+    await save_session(work.tx, session, work.real_now, list(digests.values()))
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
     return value

@@ -104,4 +104,4 @@ async def _raise(tx: Connection, brought: Brought, level: Level, tried: Right) -
         return await find_raised_value(tx, keys, brought.session_hash, level, desk.now())
     session = msgspec.structs.replace(brought.opened.session, session_hash=brought.session_hash)
     work = desk.work(tx, brought.opened.merchant, session.session_id)
-    return await raise_session(work, keys, session, level, desk.now())
+    return await raise_session(work, keys, session, level)

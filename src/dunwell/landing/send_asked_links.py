@@ -96,10 +96,9 @@ async def _find(tx: Connection, asked: AskedLink) -> list[_Found]:
 async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
     """Unless one is on its way, there were enough for this claim, or the merchant has no such
     channel. The claim is locked: of two workers the second sees the first one's."""
-    now = resources.clock.now()
-    since = now - ONE_WITHIN
+    since = resources.clock.now() - ONE_WITHIN
     if await has_recent(tx, found.merchant.merchant_id, found.addressee, Kind.LINK, since):
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
-    work = Work(tx, found.merchant, _ASKER, found.merchant.now(resources.clock), resources.ids)
-    await send_notice(work, resources.keys, notice, now)
+    work = Work.open(resources, tx, found.merchant, _ASKER)
+    await send_notice(work, resources.keys, notice)

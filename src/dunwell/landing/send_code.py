@@ -1,6 +1,6 @@
 """Sends six digits to the address on file; the claim's code from before works no more."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing
@@ -12,18 +12,16 @@ from dunwell.notices.send_notice import find_repeated, send_notice
 LASTS = timedelta(minutes=10)
 
 
-async def send_code(
-    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
-) -> UUID | TooMany | Unreachable:
+async def send_code(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
     sends none, unless that code was tried already. Raises NotFound."""
-    repeated = await find_repeated(work, notice, real_now)
+    repeated = await find_repeated(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
-    sent = await send_notice(work, keys, notice, real_now)
+    sent = await send_notice(work, keys, notice)
     if isinstance(sent, UUID):
         claim_id = notice.addressee.claim_id
-        await save_sent_code(work.tx, work.merchant_id, claim_id, sent, real_now + LASTS)
+        await save_sent_code(work.tx, work.merchant_id, claim_id, sent, work.real_now + LASTS)
     return sent
 
 

@@ -1,7 +1,6 @@
 """Sends a dispute that was drafted on the page: it is opened with its files, once for each form."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
@@ -14,9 +13,7 @@ from dunwell.landing.session import Session
 from dunwell.merchants.account import Work
 
 
-async def send_dispute(
-    work: Work, session: Session, typed: Typed, new: NewDispute, real_now: datetime
-) -> Kept:
+async def send_dispute(work: Work, session: Session, typed: Typed, new: NewDispute) -> Kept:
     """With the dispute's id as what was made; a form that was sent before opens nothing.
 
     Raises what `open_dispute` does.
@@ -26,7 +23,7 @@ async def send_dispute(
     kept = await keep_draft(work, session, typed)
     if kept.made_id is not None:
         return kept
-    dispute = await open_dispute(work, session.claim_id, new, real_now=real_now)
+    dispute = await open_dispute(work, session.claim_id, new)
     if kept.ticket_ids:
         await add_evidence(work, session.claim_id, dispute.dispute_id, kept.ticket_ids)
     await save_sent(work.tx, session, typed.subject, typed.form_id, dispute.dispute_id)

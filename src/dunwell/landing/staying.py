@@ -19,11 +19,10 @@ from dunwell.landing.visit import Form
 
 async def stay(desk: Desk, opened: OpenedClaim) -> str | None:
     """The new session's cookie. None: it has ended meanwhile."""
-    now, keys = desk.now(), desk.resources.keys
-    session_id = desk.resources.ids.new(now)
+    keys, session_id = desk.resources.keys, desk.resources.ids.new(desk.now())
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        return await extend_session(work, keys, opened.session, session_id, now)
+        return await extend_session(work, keys, opened.session, session_id)
 
 
 async def find_stayed(desk: Desk, opened: OpenedClaim) -> str | None:

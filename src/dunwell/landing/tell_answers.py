@@ -59,5 +59,5 @@ async def _tell(resources: Resources, writer: NoticeWriter, untold: Untold) -> N
         told = tell_answer(modality, claim["reference_number"])
         addressee = Addressee(claim_id, "EMAIL", debtor.email, language)
         notice = writer.write(merchant, addressee, told)
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
-        await send_notice(work, resources.keys, notice, resources.clock.now())
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        await send_notice(work, resources.keys, notice)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 import msgspec
 
 from dunwell.kit.clock import Clock
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
+from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import Configuration
 
@@ -41,7 +43,18 @@ class Work:
     actor: Actor
     # The merchant's time.
     now: datetime
+    # The world's, which rules sessions, deliveries and limits.
+    real_now: datetime
     ids: Ids
+
+    @classmethod
+    def open(cls, resources: Resources, tx: Connection, merchant: Merchant, actor: Actor) -> Self:
+        """At the present instant."""
+        real_now = resources.clock.now()
+        now = merchant.sandbox_now or real_now
+        return cls(
+            tx=tx, merchant=merchant, actor=actor, now=now, real_now=real_now, ids=resources.ids
+        )
 
     @property
     def merchant_id(self) -> int:

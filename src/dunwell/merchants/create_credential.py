@@ -1,7 +1,5 @@
 """Make a credential of a merchant; its secret is answered once and stored as a hash."""
 
-from datetime import datetime
-
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -12,22 +10,19 @@ REQUESTS_PER_MINUTE = 600
 
 
 async def create_credential(
-    work: Work,
-    name: str,
-    *,
-    now: datetime,
-    randomness: bytes,
-    requests_per_minute: int = REQUESTS_PER_MINUTE,
+    work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE
 ) -> NewCredential:
-    """`now` is real time, `randomness` CREDENTIAL_RANDOM_BYTES long.
+    """`randomness` is CREDENTIAL_RANDOM_BYTES long.
 
     Raises ValidationError (name, limit) and InvalidState (the merchant has one of this name).
     """
     check_credential(name, requests_per_minute)
     new = render_credential(randomness)
-    credential = Credential(work.ids.new(now), name, new.client_id, requests_per_minute, None)
+    credential = Credential(
+        work.ids.new(work.real_now), name, new.client_id, requests_per_minute, None
+    )
     if not await save_credential(
-        work.tx, work.merchant_id, credential, hash_secret(new.client_secret), now
+        work.tx, work.merchant_id, credential, hash_secret(new.client_secret), work.real_now
     ):
         raise InvalidState(
             f'The merchant has a credential named "{name}" already. Use another name or rotate it.',

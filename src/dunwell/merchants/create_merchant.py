@@ -32,6 +32,6 @@ async def create_merchant(
         configuration=new.configuration,
         sandbox_now=sandbox_now,
     )
-    work = Work(tx, merchant, actor, now, ids)
+    work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "merchant.create", f"merchant:{merchant_id}", sandbox=new.is_sandbox)
     return work

@@ -39,7 +39,6 @@ async def issue_token(
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
     actor = Actor(ActorKind.CREDENTIAL, given.client_id)
-    await save_audit(
-        Work(tx, merchant, actor, now, ids), "token.issue", f"credential:{given.client_id}"
-    )
+    work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
+    await save_audit(work, "token.issue", f"credential:{given.client_id}")
     return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))

@@ -1,6 +1,5 @@
 """The merchant takes a requested plan or deferment: the process stands still while it is kept."""
 
-from datetime import datetime
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -16,9 +15,7 @@ from dunwell.modalities.request_modality import open_modality_hold
 from dunwell.modalities.store import save_approval
 
 
-async def approve_modality(
-    work: Work, claim_id: int, modality_id: UUID, *, real_now: datetime
-) -> Modality:
+async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
     requested, is_new = await lock_request(work, claim_id, modality_id, ModalityState.APPROVED)
     if not is_new:
@@ -28,6 +25,6 @@ async def approve_modality(
     # The new hold first: at no time is the claim free.
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await announce(work, approved, real_now)
+    await announce(work, approved)
     await save_audit(work, "modality.approve", f"claim:{claim_id}", modalityId=str(modality_id))
     return approved

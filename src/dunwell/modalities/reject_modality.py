@@ -1,6 +1,5 @@
 """The merchant does not take a requested plan or deferment: the process goes on."""
 
-from datetime import datetime
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from dunwell.modalities.store import save_rejection
 
 
 async def reject_modality(
-    work: Work, claim_id: int, modality_id: UUID, *, reason: str | None = None, real_now: datetime
+    work: Work, claim_id: int, modality_id: UUID, *, reason: str | None = None
 ) -> Modality:
     """`reason` is for the debtor. Rejecting again changes nothing, another reason included.
 
@@ -35,6 +34,6 @@ async def reject_modality(
     )
     await save_rejection(work.tx, work.merchant_id, modality_id, work.now, reason)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await announce(work, rejected, real_now)
+    await announce(work, rejected)
     await save_audit(work, "modality.reject", f"claim:{claim_id}", modalityId=str(modality_id))
     return rejected

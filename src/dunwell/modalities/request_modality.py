@@ -5,8 +5,6 @@ approved in the same breath, with both events. What is outstanding now is shared
 to the claim later is no part of it.
 """
 
-from datetime import datetime
-
 from msgspec.structs import replace
 
 from dunwell.claims.holds import HoldKind
@@ -32,12 +30,7 @@ _EARLIER = 200
 
 
 async def request_modality(
-    work: Work,
-    claim_id: int,
-    terms: Terms,
-    *,
-    real_now: datetime,
-    shown_cents: int | None = None,
+    work: Work, claim_id: int, terms: Terms, *, shown_cents: int | None = None
 ) -> Modality:
     """shown_cents: what was outstanding when the terms were looked at; None: they were not.
 
@@ -63,9 +56,9 @@ async def request_modality(
         modality = replace(modality, state=ModalityState.APPROVED, answered_at=work.now)
     await _save(work, modality, status)
     await open_modality_hold(work, modality)
-    await announce(work, replace(modality, state=ModalityState.REQUESTED), real_now)
+    await announce(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
-        await announce(work, modality, real_now)
+        await announce(work, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
         modalityId=str(modality.modality_id), type=modality.type, state=modality.state,

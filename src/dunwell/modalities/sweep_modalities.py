@@ -56,7 +56,7 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return 0
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        work = Work.open(resources, tx, merchant, SYSTEM)
         claim_ids = await lock_claims_to_check(tx, merchant_id, work.now, _SET_SIZE)
         # A statement of its own: it sees what was committed while the locks were waited for.
         found = await load_live_modalities(tx, merchant_id, claim_ids)

@@ -3,7 +3,6 @@
 Nothing is sent instead. The page that waits for it says so, and what to do.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.errors import InvalidState, NotFound
@@ -13,9 +12,7 @@ from dunwell.notices.figures import count_unsent
 from dunwell.notices.store import lock_notice, save_failed
 
 
-async def report_notice_failure(
-    work: Work, notice_id: UUID, reason: str, real_now: datetime
-) -> None:
+async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> None:
     """One that has failed already stays as it is: reports may come twice, and late.
 
     Raises NotFound, and InvalidState for one that is still to be settled: the report is to come
@@ -28,7 +25,7 @@ async def report_notice_failure(
         raise InvalidState("The channel's own answer is not recorded yet.", state=notice.state)
     if notice.state == "FAILED":
         return
-    await save_failed(work.tx, work.merchant_id, notice_id, reason, real_now)
+    await save_failed(work.tx, work.merchant_id, notice_id, reason, work.real_now)
     await save_audit(
         work, "notice.fail", f"claim:{notice.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=notice.channel,

@@ -3,7 +3,6 @@
 `NoticeSender` does the sending. A page shows what comes of asking: the id, or why nothing is sent.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
@@ -38,25 +37,23 @@ from dunwell.notices.store import (
 )
 
 
-async def send_notice(
-    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
-) -> UUID | TooMany | Unreachable:
+async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
     """The notice's id, which its code and its link's token are derived from. Locks the claim:
     limits count those of others too. Raises NotFound."""
     addressee = notice.addressee
     if await lock_claim(work.tx, work.merchant_id, addressee.claim_id) is None:
         raise NotFound("The claim is gone.")
-    refusal = await _find_refusal(work, keys, notice, real_now)
+    refusal = await _find_refusal(work, keys, notice)
     if refusal is not None:
         return refusal
-    notice_id = work.ids.new(real_now)
-    times = NoticeTimes(work.now, real_now, decide_expiry(notice.kind, real_now))
+    notice_id = work.ids.new(work.real_now)
+    times = NoticeTimes(work.now, work.real_now, decide_expiry(notice.kind, work.real_now))
     digest = _digest_recipient(keys, notice)
     await save_notice(work.tx, work.merchant_id, notice_id, notice, times, digest)
     if bears_token(notice.kind):
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
-            work.tx, work.merchant_id, notice_id, addressee.claim_id, token_hash, real_now
+            work.tx, work.merchant_id, notice_id, addressee.claim_id, token_hash, work.real_now
         )
     await save_audit(
         work, "notice.send", f"claim:{addressee.claim_id}",
@@ -65,17 +62,15 @@ async def send_notice(
     return notice_id
 
 
-async def find_repeated(work: Work, notice: Notice, real_now: datetime) -> UUID | None:
+async def find_repeated(work: Work, notice: Notice) -> UUID | None:
     """The notice that a second click on the same form asks for once more: it is on its way already.
     Locks the claim, so that clicks take turns. Raises NotFound."""
     if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
         raise NotFound("The claim is gone.")
-    return await find_same(work.tx, work.merchant_id, notice, real_now - REPEATED_WITHIN)
+    return await find_same(work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN)
 
 
-async def _find_refusal(
-    work: Work, keys: KeyRing, notice: Notice, real_now: datetime
-) -> TooMany | Unreachable | None:
+async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | Unreachable | None:
     addressee = notice.addressee
     if addressee.channel not in work.merchant.configuration.channels:
         return Unreachable("NO_CHANNEL")
@@ -84,12 +79,14 @@ async def _find_refusal(
     if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
         return Unreachable("SUPPRESSED")
     asked = await load_asked(
-        work.tx, work.merchant_id, addressee.claim_id, notice.kind, real_now - HOUR
+        work.tx, work.merchant_id, addressee.claim_id, notice.kind, work.real_now - HOUR
     )
-    digest, refusal = _digest_recipient(keys, notice), decide_limit(asked, real_now)
+    digest, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
     if refusal or digest is None:
         return refusal
-    return decide_limit_to_one(await load_asked_to_one(work.tx, digest, real_now - DAY), real_now)
+    return decide_limit_to_one(
+        await load_asked_to_one(work.tx, digest, work.real_now - DAY), work.real_now
+    )
 
 
 def _digest_recipient(keys: KeyRing, notice: Notice) -> bytes | None:

@@ -85,7 +85,7 @@ async def _begin(
     resources: Resources, tx: Connection, merchant: Merchant | None, changes: Sequence[Change]
 ) -> Work:
     if merchant is not None:
-        return Work(tx, merchant, ACTOR, merchant.now(resources.clock), resources.ids)
+        return Work.open(resources, tx, merchant, ACTOR)
     creation = changes[0]
     assert isinstance(creation, CreateMerchant)
     return await create_merchant(tx, ACTOR, creation.new, resources.clock.now(), resources.ids)
@@ -100,7 +100,7 @@ async def _perform_access(
     match change:
         case AddCredential():
             credential = await create_credential(
-                work, change.name, now=resources.clock.now(),
+                work, change.name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
                 requests_per_minute=change.requests_per_minute,
             )  # fmt: skip

@@ -34,8 +34,7 @@ async def plan_file(
         merchant = standing.merchant
         if merchant is None:
             return ApplyReport(None, checked.file.key, words, previews=[])
-        now = merchant.now(resources.clock)
-        work = Work(connection, merchant, ACTOR, now, resources.ids)
+        work = Work.open(resources, connection, merchant, ACTOR)
         previews = await preview_workflows(work, resources.keys, checked, standing, progress)
     words += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]

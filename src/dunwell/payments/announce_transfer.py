@@ -33,9 +33,7 @@ class SentTransfer:
     sent_on: date
 
 
-async def announce_transfer(
-    work: Work, claim_id: int, sent: SentTransfer, real_now: datetime
-) -> UUID:
+async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UUID:
     """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
     payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
     AMOUNT_CHANGED)."""
@@ -43,7 +41,7 @@ async def announce_transfer(
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")
     _check_claim(work, claim)
-    live = await load_awaited_requests(work, claim_id, real_now)
+    live = await load_awaited_requests(work, claim_id)
     for request in live:
         if request.provider == BANK_TRANSFER:
             return request.request_id
@@ -51,15 +49,12 @@ async def announce_transfer(
         raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
     await check_choice(work, claim_id, sent.choice)
     until = _find_end(work, sent.sent_on)
-    request = _compose(work, claim, sent, real_now)
+    request = _compose(work, claim, sent)
     await open_request_hold(work, request, until)
     await save_request(work.tx, work.merchant_id, request, next_check_at=None)
     payment = Payment(BANK_TRANSFER, request.amount_cents, request.currency, request.request_id)
     await raise_event(
-        work,
-        claim_id,
-        lambda head: payment_in_progress(head, payment, request.reference),
-        real_now,
+        work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
     await audit_request(work, "announce", request)
     return request.request_id
@@ -86,9 +81,9 @@ def _find_end(work: Work, sent_on: date) -> datetime:
     return until
 
 
-def _compose(work: Work, claim: Row, sent: SentTransfer, real_now: datetime) -> PaymentRequest:
+def _compose(work: Work, claim: Row, sent: SentTransfer) -> PaymentRequest:
     return PaymentRequest(
-        request_id=work.ids.new(real_now),
+        request_id=work.ids.new(work.real_now),
         claim_id=claim["claim_id"],
         provider=BANK_TRANSFER,
         amount_cents=sent.choice.cents,
@@ -97,7 +92,7 @@ def _compose(work: Work, claim: Row, sent: SentTransfer, real_now: datetime) -> 
         state=RequestState.PENDING,
         provider_reference=None,
         checkout_url=None,
-        created_at=real_now,
+        created_at=work.real_now,
         settled_at=None,
         checks=0,
         item_ids=sent.choice.item_ids,

@@ -5,7 +5,7 @@ success of another amount or currency leaves an audit row and an error in the lo
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
@@ -37,13 +37,12 @@ class Settling:
     work: Work
     claim: Row
     request: PaymentRequest
-    real_now: datetime
 
 
 async def book_answer(settling: Settling, answer: CheckoutState) -> RequestState:
     """The request's state after the answer."""
     request = settling.request
-    decision = decide_request(request.state, answer, request.asked, settling.real_now)
+    decision = decide_request(request.state, answer, request.asked, settling.work.real_now)
     known = await _find_known(settling, answer)
     if decision.is_mismatch or (known is not None and not _is_the_same(known, request)):
         await _report_mismatch(settling)
@@ -77,10 +76,7 @@ async def _complete(settling: Settling, paid: Succeeded, known: StoredPayment | 
         await link_payment(work.tx, work.merchant_id, known.payment_id, request.request_id)
     payment = Payment(request.provider, request.amount_cents, request.currency, request.request_id)
     await raise_event(
-        work,
-        request.claim_id,
-        lambda head: payment_completed(head, payment, paid.transaction_id),
-        settling.real_now,
+        work, request.claim_id, lambda head: payment_completed(head, payment, paid.transaction_id)
     )
 
 
@@ -115,7 +111,7 @@ async def _move(settling: Settling, decision: Decision) -> None:
     work, request = settling.work, settling.request
     await move_request(
         work.tx, work.merchant_id, request.request_id, decision.state,
-        now=settling.real_now, keeps_checking=decision.keeps_checking,
+        now=work.real_now, keeps_checking=decision.keeps_checking,
     )  # fmt: skip
     if decision.state is not request.state:
         await save_audit(

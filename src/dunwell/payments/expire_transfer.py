@@ -6,7 +6,6 @@ arrives later is recorded all the same.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.store import load_holds
@@ -17,39 +16,38 @@ from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_requests import PaymentRequest, load_live_requests, move_request
 
 
-async def load_awaited_requests(
-    work: Work, claim_id: int, real_now: datetime
-) -> Sequence[PaymentRequest]:
+async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[PaymentRequest]:
     """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
     live = await load_live_requests(work.tx, work.merchant_id, claim_id)
     transfers = [request for request in live if request.provider == BANK_TRANSFER]
     if not transfers or await _is_waited_for(work, claim_id):
         return live
     for request in transfers:
-        await _end(work, request, RequestState.EXPIRED, real_now)
+        await _end(work, request, RequestState.EXPIRED)
     return [request for request in live if request.provider != BANK_TRANSFER]
 
 
-async def find_arrived(
-    work: Work, claim_id: int, amount_cents: int, real_now: datetime
-) -> PaymentRequest | None:
+async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> PaymentRequest | None:
     """The announced transfer that a payment of this amount is, or covers; None: there is none."""
-    live = await load_awaited_requests(work, claim_id, real_now)
+    live = await load_awaited_requests(work, claim_id)
     fits = (each for each in live if each.provider == BANK_TRANSFER)
     return next((each for each in fits if each.amount_cents <= amount_cents), None)
 
 
-async def complete_transfer(work: Work, request: PaymentRequest, real_now: datetime) -> None:
+async def complete_transfer(work: Work, request: PaymentRequest) -> None:
     """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
     await lift_request_hold(work, request)
-    await _end(work, request, RequestState.COMPLETED, real_now)
+    await _end(work, request, RequestState.COMPLETED)
 
 
-async def _end(
-    work: Work, request: PaymentRequest, state: RequestState, real_now: datetime
-) -> None:
+async def _end(work: Work, request: PaymentRequest, state: RequestState) -> None:
     await move_request(
-        work.tx, work.merchant_id, request.request_id, state, now=real_now, keeps_checking=False
+        work.tx,
+        work.merchant_id,
+        request.request_id,
+        state,
+        now=work.real_now,
+        keeps_checking=False,
     )
 
 

@@ -46,9 +46,7 @@ class RecordedPayment:
     is_new: bool
 
 
-async def record_payment(
-    work: Work, claim_id: int, new: NewPayment, *, real_now: datetime
-) -> RecordedPayment:
+async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
     """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
     with another amount)."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
@@ -57,7 +55,7 @@ async def record_payment(
     _check_payment(work, claim, new)
     known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
     if known is None:
-        return await _enter_elsewhere(work, claim, new, real_now)
+        return await _enter_elsewhere(work, claim, new)
     _check_same(known, new)
     balance = await load_balance(work, claim_id)
     return RecordedPayment(known, Status(claim["status"]), balance, is_new=False)
@@ -68,14 +66,12 @@ async def load_balance(work: Work, claim_id: int) -> Balance:
     return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
 
 
-async def _enter_elsewhere(
-    work: Work, claim: Row, new: NewPayment, real_now: datetime
-) -> RecordedPayment:
-    arrived = await find_arrived(work, claim["claim_id"], new.amount_cents, real_now)
+async def _enter_elsewhere(work: Work, claim: Row, new: NewPayment) -> RecordedPayment:
+    arrived = await find_arrived(work, claim["claim_id"], new.amount_cents)
     if arrived is None:
         return await enter_payment(work, claim, new)
     recorded = await enter_payment(work, claim, new, arrived.request_id)
-    await complete_transfer(work, arrived, real_now)
+    await complete_transfer(work, arrived)
     return recorded
 
 

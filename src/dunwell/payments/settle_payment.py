@@ -89,8 +89,8 @@ async def _settle(
         is_stale = request.state is not asked.state and not isinstance(answer, Succeeded)
         if is_stale or request.state is RequestState.COMPLETED:
             return request.state
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
-        settling = Settling(work, claim, request, resources.clock.now())
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        settling = Settling(work, claim, request)
         if answer is None:
             return await _expire(settling)
         return await book_answer(settling, answer)
@@ -100,7 +100,7 @@ async def _expire(settling: Settling) -> RequestState:
     """Nobody was handed off within the time a request lives."""
     await move_request(
         settling.work.tx, settling.work.merchant_id, settling.request.request_id,
-        RequestState.EXPIRED, now=settling.real_now, keeps_checking=False,
+        RequestState.EXPIRED, now=settling.work.real_now, keeps_checking=False,
     )  # fmt: skip
     return RequestState.EXPIRED
 

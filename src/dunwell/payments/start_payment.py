@@ -140,20 +140,17 @@ async def _hand_off(
         place = (checkout.provider_reference, checkout.url)
         is_first = await save_checkout(work.tx, work.merchant_id, request.request_id, state, place)
         if is_first and is_payable:
-            await _announce(work, start, request)
+            await _announce(work, request)
         stored = await load_request(work.tx, work.merchant_id, request.request_id)
     if stored is None or stored.state is not RequestState.OPEN or stored.checkout_url is None:
         return None
     return StartedPayment(stored.request_id, stored.checkout_url)
 
 
-async def _announce(work: Work, start: Start, request: PaymentRequest) -> None:
+async def _announce(work: Work, request: PaymentRequest) -> None:
     payment = Payment(request.provider, request.amount_cents, request.currency, request.request_id)
     await raise_event(
-        work,
-        request.claim_id,
-        lambda head: payment_in_progress(head, payment, request.reference),
-        start.resources.clock.now(),
+        work, request.claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
     await audit_request(work, "handOff", request)
 

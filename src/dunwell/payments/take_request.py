@@ -66,8 +66,7 @@ class Start:
             merchant = await load_merchant(tx, self.merchant_id)
             if merchant is None:
                 raise NotFound(f"There is no claim {self.claim_id}.")
-            now = merchant.now(self.resources.clock)
-            yield Work(tx, merchant, self.actor, now, self.resources.ids)
+            yield Work.open(self.resources, tx, merchant, self.actor)
 
 
 async def take_request(start: Start) -> PaymentRequest:
@@ -80,7 +79,7 @@ async def take_request(start: Start) -> PaymentRequest:
         if Status(claim["status"]) not in ACTIVE:
             message = "There is nothing to pay on this claim any more."
             raise InvalidState(message, state=claim["status"])
-        live = await load_awaited_requests(work, start.claim_id, start.resources.clock.now())
+        live = await load_awaited_requests(work, start.claim_id)
         if any(request.state is RequestState.PENDING for request in live):
             raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
         await check_choice(work, start.claim_id, start.wanted.choice)
@@ -89,7 +88,7 @@ async def take_request(start: Start) -> PaymentRequest:
                 continue
             if request.state is RequestState.OPEN or is_for_amount(request, start):
                 return request
-            await _end(work, start, request)
+            await _end(work, request)
         return await _write(work, start, claim)
 
 
@@ -105,7 +104,7 @@ async def give_up_request(start: Start, request: PaymentRequest) -> None:
         await lock_claim(work.tx, work.merchant_id, start.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
         if stored is not None and stored.state is RequestState.OPEN:
-            await _end(work, start, stored)
+            await _end(work, stored)
 
 
 async def audit_request(work: Work, action: str, request: PaymentRequest) -> None:
@@ -115,17 +114,17 @@ async def audit_request(work: Work, action: str, request: PaymentRequest) -> Non
     )
 
 
-async def _end(work: Work, start: Start, request: PaymentRequest) -> None:
+async def _end(work: Work, request: PaymentRequest) -> None:
     """The provider is still asked about a checkout it knows, as that can still be paid."""
     await move_request(
         work.tx, work.merchant_id, request.request_id, RequestState.CANCELLED,
-        now=start.resources.clock.now(), keeps_checking=request.state is RequestState.OPEN,
+        now=work.real_now, keeps_checking=request.state is RequestState.OPEN,
     )  # fmt: skip
     await audit_request(work, "giveUp", request)
 
 
 async def _write(work: Work, start: Start, claim: Row) -> PaymentRequest:
-    now = start.resources.clock.now()
+    now = work.real_now
     request = PaymentRequest(
         request_id=work.ids.new(now),
         claim_id=start.claim_id,

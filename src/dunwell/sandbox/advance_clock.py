@@ -54,7 +54,7 @@ async def advance_clock(
         message = f"The clock stands at {started_at.isoformat()} and only moves forwards."
         raise ValidationError([Fault("/advanceTo", message, "BACKWARDS")])
     async with resources.database.transaction() as tx:
-        work = Work(tx, merchant, actor, started_at, resources.ids)
+        work = Work.open(resources, tx, merchant, actor)
         await save_audit(
             work, "clock.advance", f"merchant:{merchant.merchant_id}", to=advance_to.isoformat()
         )

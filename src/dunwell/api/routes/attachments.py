@@ -152,17 +152,14 @@ async def _read(call: Call) -> Attachment:
 async def _replace(call: Call) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    ticket_id, real_now = _read_ticket(call), call.tools.resources.clock.now()
-    return show_attachment(
-        await replace_attachment(call.work, claim_id, attachment_id, ticket_id, real_now=real_now)
-    )
+    ticket_id = _read_ticket(call)
+    return show_attachment(await replace_attachment(call.work, claim_id, attachment_id, ticket_id))
 
 
 async def _delete(call: Call) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    real_now = call.tools.resources.clock.now()
-    return show_attachment(await detach_file(call.work, claim_id, attachment_id, real_now=real_now))
+    return show_attachment(await detach_file(call.work, claim_id, attachment_id))
 
 
 def _read_ids(call: Call) -> tuple[int, UUID]:

@@ -144,8 +144,7 @@ async def _open(call: Call) -> Dispute:
     call.query.check()
     given = read_shape(call.body, DisputeRequest)
     new = NewDispute(given.type, given.message)
-    real_now = call.tools.resources.clock.now()
-    return _show(await open_dispute(call.work, claim_id, new, real_now=real_now))
+    return _show(await open_dispute(call.work, claim_id, new))
 
 
 async def _resolve(call: Call) -> Dispute:

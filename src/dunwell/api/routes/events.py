@@ -135,8 +135,7 @@ async def _replay(call: Call) -> Replayed:
         types=None if given.types is None else tuple(given.types),
         endpoint_id=None if given.endpoint_id is None else UUID(given.endpoint_id),
     )
-    real_now = call.tools.resources.clock.now()
-    return Replayed(await replay_events(call.work, wanted, real_now=real_now))
+    return Replayed(await replay_events(call.work, wanted))
 
 
 ENDPOINTS = (

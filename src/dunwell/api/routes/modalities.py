@@ -129,8 +129,7 @@ async def _approve(call: Call) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
-    real_now = call.tools.resources.clock.now()
-    return _show(await approve_modality(call.work, claim_id, modality_id, real_now=real_now))
+    return _show(await approve_modality(call.work, claim_id, modality_id))
 
 
 async def _reject(call: Call) -> PaymentModality:
@@ -138,10 +137,7 @@ async def _reject(call: Call) -> PaymentModality:
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
     given = read_shape(call.body, Rejection)
-    real_now = call.tools.resources.clock.now()
-    rejected = await reject_modality(
-        call.work, claim_id, modality_id, reason=given.reason, real_now=real_now
-    )
+    rejected = await reject_modality(call.work, claim_id, modality_id, reason=given.reason)
     return _show(rejected)
 
 

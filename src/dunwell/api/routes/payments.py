@@ -92,8 +92,7 @@ async def _record(call: Call) -> Payment:
         provider_name=given.provider_name,
         paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
     )
-    real_now = call.tools.resources.clock.now()
-    return _show(await record_payment(call.work, claim_id, new, real_now=real_now))
+    return _show(await record_payment(call.work, claim_id, new))
 
 
 async def _reverse(call: Call) -> Payment:

@@ -73,7 +73,7 @@ async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) 
 
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        tried = await confirm_change(work, keys, typed, tell, desk.now())
+        tried = await confirm_change(work, keys, typed, tell)
     if isinstance(tried, Locked):
         problem = too_many(tried.retry_after_seconds, "LOCKED")
         return answer_problem(desk.pages, frame, problem)
@@ -105,12 +105,12 @@ async def go_to_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 async def _send(
     desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
 ) -> Answer:
-    frame, now = desk.frame_opened(visit, opened), desk.now()
+    frame = desk.frame_opened(visit, opened)
     addressee = Addressee(opened.facts.claim_id, channel, address, frame.language)
     notice = desk.notices.write(opened.merchant, addressee, ChangeCodeFacts())
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        sent = await ask_change(work, desk.resources.keys, notice, now)
+        sent = await ask_change(work, desk.resources.keys, notice)
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, TooMany):

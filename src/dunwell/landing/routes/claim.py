@@ -39,7 +39,7 @@ async def extend(desk: Desk, visit: Visit) -> Answer:
 async def end(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        await end_session(work, opened.session, desk.now())
+        await end_session(work, opened.session)
     return desk.redirect(desk.frame_opened(visit, opened), "/claim/ended", cookie="")
 
 

@@ -174,7 +174,7 @@ async def _answer_kept(
 async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        return await send_dispute(work, opened.session, typed, new, desk.now())
+        return await send_dispute(work, opened.session, typed, new)
 
 
 async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:

@@ -186,10 +186,9 @@ async def _try_sent(desk: Desk, tx: Connection, way: WayIn, typed: Typed) -> str
 
 async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level, randomness: bytes) -> str:
     """The cookie's value."""
-    now = desk.now()
-    session_id = desk.resources.ids.new(now)
+    session_id = desk.resources.ids.new(desk.now())
     opening = Opening(
-        way.claim_id, way.communication_id, way.channel, level, session_id, randomness, now
+        way.claim_id, way.communication_id, way.channel, level, session_id, randomness
     )
     work = desk.work(tx, way.merchant, session_id)
     return await open_session(work, desk.resources.keys, opening)

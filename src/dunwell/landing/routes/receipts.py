@@ -109,8 +109,8 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
     notice = desk.notices.write(opened.merchant, addressee, told)
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        sent = await find_repeated(work, notice, desk.now()) or await send_notice(
-            work, desk.resources.keys, notice, desk.now()
+        sent = await find_repeated(work, notice) or await send_notice(
+            work, desk.resources.keys, notice
         )
     outcome = "sent" if isinstance(sent, UUID) else "refused"
     return desk.redirect(frame, f"/claim/receipt/{receipt.request_id}?copy={outcome}")

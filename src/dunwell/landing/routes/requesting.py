@@ -84,9 +84,7 @@ async def _load_earlier(desk: Desk, opened: OpenedClaim) -> Sequence[Modality]:
 async def _request(desk: Desk, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
-        return await request_modality(
-            work, opened.facts.claim_id, terms, real_now=desk.now(), shown_cents=shown_cents
-        )
+        return await request_modality(work, opened.facts.claim_id, terms, shown_cents=shown_cents)
 
 
 def _read_shown(form: Form) -> int:

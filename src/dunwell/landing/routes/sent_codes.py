@@ -44,12 +44,12 @@ class CodeField:
 
 async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: str) -> Answer:
     """Sends a code, then on to the field for it. `address`: as of `CodeField`."""
-    resources, now = desk.resources, desk.now()
+    resources = desk.resources
     addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
     notice = desk.notices.write(recipient.merchant, addressee, CodeFacts())
     async with resources.database.transaction() as tx:
         work = desk.work(tx, recipient.merchant, recipient.asked_by)
-        sent = await send_code(work, resources.keys, notice, now)
+        sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, TooMany):
         return answer_sent_often(desk, frame, CodeField(recipient.channel, address), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"

@@ -109,7 +109,7 @@ async def _announce(desk: Desk, opened: OpenedClaim, sent: SentTransfer) -> str 
     try:
         async with desk.resources.database.transaction() as tx:
             work = desk.work(tx, opened.merchant, opened.session.session_id)
-            await announce_transfer(work, opened.facts.claim_id, sent, desk.now())
+            await announce_transfer(work, opened.facts.claim_id, sent)
     except ValidationError as refusal:
         return refusal.faults[0].code
     except InvalidState as refusal:

@@ -3,7 +3,6 @@ or the post plays elsewhere.
 """
 
 import asyncio
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.adapters.channels.outbox.folder import list_marks
@@ -36,19 +35,19 @@ async def _report(resources: Resources, merchant_id: int, communication_id: UUID
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return True
-        work = Work(tx, merchant, SYSTEM, merchant.now(resources.clock), resources.ids)
+        work = Work.open(resources, tx, merchant, SYSTEM)
         state = await tx.fetchval(_STATE, merchant_id, communication_id)
         if state is None:
-            return await _report_notice(work, communication_id, resources.clock.now())
+            return await _report_notice(work, communication_id)
         if state in ("PLANNED", "HANDED_OVER"):
             return False
         await report_failure(work, resources.keys, communication_id, _REASON)
     return True
 
 
-async def _report_notice(work: Work, notice_id: UUID, real_now: datetime) -> bool:
+async def _report_notice(work: Work, notice_id: UUID) -> bool:
     try:
-        await report_notice_failure(work, notice_id, _REASON, real_now)
+        await report_notice_failure(work, notice_id, _REASON)
     except InvalidState:
         return False
     except NotFound:
