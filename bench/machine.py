@@ -11,7 +11,7 @@ import psutil
 
 from bench.ground import Ground
 
-_PACKAGES = ("litestar", "uvicorn", "uvloop", "msgspec", "asyncpg", "aiohttp")
+_PACKAGES = ("starlette", "uvicorn", "uvloop", "msgspec", "asyncpg", "aiohttp")
 _REFERENCES = ("pgqueuer", "procrastinate", "psycopg")
 _SETTINGS = (
     "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "shared_buffers",

@@ -21,7 +21,7 @@ FORBIDDEN = (
     "dunwell.kit.http",
     "aiohttp",
     "asyncpg",
-    "litestar",
+    "starlette",
     "obstore",
     "random",
     "secrets",

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
@@ -86,20 +86,26 @@ def list_providers(_settings: Settings) -> Collection[str]:
     return {SANDBOX_PROVIDER}
 
 
-def build_web(resources: Resources) -> Litestar:
-    """The application one web process serves."""
+@asynccontextmanager
+async def open_web(resources: Resources) -> AsyncIterator[Starlette]:
+    """The application one web process serves, and the child processes it hands files to."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, press = Inspector(), Press(1)
-    routes = [
-        *outbox_routes(resources),
-        *callback_routes(resources, providers),
-        *sandbox_provider_routes(resources),
-        *build_landing_routes(resources, providers, inspector=inspector, press=press),
-    ]
-    app = build_app(resources, channels, routes, inspector)
-    app.on_shutdown.append(press.close)
-    return app
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(inspector.close)
+        closing.push_async_callback(press.close)
+        yield build_app(
+            resources,
+            channels,
+            inspector,
+            [
+                *outbox_routes(resources),
+                *callback_routes(resources, providers),
+                *sandbox_provider_routes(resources),
+                *build_landing_routes(resources, providers, inspector=inspector, press=press),
+            ],
+        )
 
 
 @asynccontextmanager

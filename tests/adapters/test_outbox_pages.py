@@ -6,8 +6,9 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from litestar import Litestar
-from litestar.testing import AsyncTestClient
+from httpx import ASGITransport
+from httpx import AsyncClient as Client
+from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
@@ -16,13 +17,12 @@ from dunwell.messages.channel import MessageFile
 from tests.support.messages import a_message
 
 _ID = "01900000-0000-7000-8000-000000000001"
-Client = AsyncTestClient[Litestar]
 
 
 @pytest.fixture
 async def client(resources: Resources) -> AsyncIterator[Client]:
-    app = Litestar(list(outbox_routes(resources)), openapi_config=None, logging_config=None)
-    async with AsyncTestClient(app) as client:
+    app = Starlette(routes=outbox_routes(resources))
+    async with Client(transport=ASGITransport(app), base_url="http://127.0.0.1:8000") as client:
         yield client
 
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
 
 import httpx
 import pytest
@@ -18,6 +17,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Providers
 from dunwell.payments.start_payment import StartPayment, start_payment
+from tests.support.children import INSPECTOR
 from tests.support.payments import DEBTOR, Till, a_till
 from tests.support.sandbox_provider import a_notice, decide
 
@@ -55,12 +55,10 @@ async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Co
     wanted = StartPayment("sandbox", 10240, "http://127.0.0.1:8000/claim")
     await start_payment(resources, providers, till.house.merchant, DEBTOR, till.claim_id, wanted)
     [row] = await till.house.rows(_REFERENCE)
-    app = build_app(resources, [], callback_routes(resources, providers))
-    transport = httpx.ASGITransport(cast(Any, app))
+    app = build_app(resources, [], INSPECTOR, callback_routes(resources, providers))
+    transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
         yield Counter(till, http, row["provider_reference"])
-    for close in app.on_shutdown:
-        await cast(Any, close)()
 
 
 async def test_a_notice_of_a_payment_books_it(counter: Counter) -> None:

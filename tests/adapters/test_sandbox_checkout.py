@@ -4,11 +4,10 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any, cast
 
 import httpx
 import pytest
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
@@ -23,10 +22,8 @@ _ROW = "SELECT state, notices_due, notice_at, decided_at FROM sandbox_checkouts"
 
 @pytest.fixture
 async def client(resources: Resources) -> AsyncIterator[Client]:
-    app = Litestar(
-        list(sandbox_provider_routes(resources)), openapi_config=None, logging_config=None
-    )
-    transport = httpx.ASGITransport(cast(Any, app))
+    app = Starlette(routes=sandbox_provider_routes(resources))
+    transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
         yield client
 

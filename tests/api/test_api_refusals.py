@@ -5,7 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from litestar import get
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -57,11 +59,10 @@ async def test_unknown_addresses_and_wrong_methods_answer_in_the_envelope(api: A
 async def test_a_crash_tells_the_request_id_and_nothing_else(
     resources: Resources, clock: MovableClock
 ) -> None:
-    @get("/crash")
-    async def crash() -> None:
+    async def crash(_request: Request) -> Response:
         raise RuntimeError("the debtor's name is Mustermann")
 
-    async with an_api(resources, clock, [crash]) as api:
+    async with an_api(resources, clock, [Route("/crash", crash)]) as api:
         answer = await api.nordwind.http.get("/crash")
 
     error = answer.json()["error"]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -78,7 +78,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
         agreed = await ask(doorstep)
         press = cast("Press", BrokenPress())
         routes = build_landing_routes(resources, doorstep.till.providers, press=press)
-        app: Any = Litestar(list(routes), openapi_config=None, logging_config=None)
+        app = Starlette(routes=routes)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(
             transport=transport, base_url=ORIGIN, cookies=doorstep.browser.http.cookies

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from litestar import Litestar
 from playwright.async_api import Browser
+from starlette.applications import Starlette
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -103,11 +103,8 @@ async def test_right_to_left_does_not_break(
     (tmp_path / "he.po").write_text(_HEBREW)
     both = msgspec.structs.replace(BY_TRANSFER, landing_page=LandingPage(("he", "en")))
     till = await a_till(resources, clock, configuration=both, definition=None)
-    app = Litestar(
-        list(build_landing_routes(resources, till.providers, catalogues=tmp_path)),
-        openapi_config=None,
-        logging_config=None,
-    )
+    routes = build_landing_routes(resources, till.providers, catalogues=tmp_path)
+    app = Starlette(routes=routes)
     doorstep: Any = Doorstep(till, app, None)  # type: ignore[arg-type]
     async with a_server(app) as origin:
         page = await chromium.new_page(viewport={"width": 390, "height": 844})

@@ -42,7 +42,7 @@ def test_what_is_put_into_a_librarys_message_is_left_out() -> None:
 
 
 def test_a_librarys_exception_is_told_by_class() -> None:
-    record = a_record("litestar", "failed")
+    record = a_record("starlette", "failed")
     with pytest.raises(ValueError) as caught:
         int(CANARY)
     record.exc_info = (ValueError, caught.value, caught.tb)

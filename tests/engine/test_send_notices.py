@@ -7,9 +7,9 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
 
+import httpx
 import msgspec
-from litestar import Litestar
-from litestar.testing import AsyncTestClient
+from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
@@ -96,8 +96,10 @@ async def test_the_outbox_page_shows_it_as_any_message(
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned()
     await asker.run(OutboxEmail(resources.settings.data_dir))
-    app = Litestar(list(outbox_routes(resources)), openapi_config=None, logging_config=None)
-    async with AsyncTestClient(app) as client:
+    app = Starlette(routes=outbox_routes(resources))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
+    ) as client:
         listed = (await client.get("/outbox")).text
         [address] = re.findall(f'href="([^"]*{notice_id})"', listed)
         shown = (await client.get(address)).text

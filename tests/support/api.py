@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import jsonschema
 import msgspec
-from litestar import Litestar
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
 from dunwell.api.app import build_app
 from dunwell.api.reference.document import build_document
@@ -89,7 +90,7 @@ class Client:
 class Api:
     """The application, the fixed cast as its clients, and the houses behind them."""
 
-    app: Litestar
+    app: Starlette
     resources: Resources
     nordwind: Client
     hansen: Client
@@ -104,20 +105,18 @@ class Api:
 
 @asynccontextmanager
 async def an_api(
-    resources: Resources, clock: MovableClock, extra_routes: Sequence[Any] = (), **given: Any
+    resources: Resources, clock: MovableClock, routes: Sequence[BaseRoute] = (), **given: Any
 ) -> AsyncIterator[Api]:
     """Nordwind and Hansen with a published process each. given: what a_house takes."""
     channels = [ScriptedChannel()]
-    app = build_app(resources, channels, extra_routes, INSPECTOR)
+    app = build_app(resources, channels, INSPECTOR, routes)
     nordwind = await a_house(resources, clock, channels=channels, **given)
     hansen = await a_house(resources, clock, a_definition(), key="hansen")
     version = await nordwind.publish(a_definition())
-    transport = httpx.ASGITransport(cast(Any, app))
+    transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
         clients = [await a_client(http, house) for house in (nordwind, hansen)]
         yield Api(app, resources, clients[0], clients[1], nordwind, version)
-    for close in app.on_shutdown:
-        await cast(Any, close)()
 
 
 async def a_client(http: httpx.AsyncClient, house: House, requests_per_minute: int = 600) -> Client:

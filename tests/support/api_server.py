@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import uvicorn
-from litestar import Litestar
+from starlette.applications import Starlette
 
 
 @asynccontextmanager
-async def a_server(app: Litestar) -> AsyncIterator[str]:
+async def a_server(app: Starlette) -> AsyncIterator[str]:
     """Serves until the block ends; yields the origin."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import httpx
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
@@ -31,7 +31,7 @@ class BrokenDatabase:
 async def pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
     """error: what it fails with."""
     broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
-    app = Litestar(list(build_landing_routes(broken, {})), openapi_config=None, logging_config=None)
-    transport = httpx.ASGITransport(cast("Any", app))
+    app = Starlette(routes=build_landing_routes(broken, {}))
+    transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
         yield http

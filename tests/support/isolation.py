@@ -6,11 +6,11 @@ What a position holds is said here, for every position of every route: a new one
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import msgspec
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.api.app import build_app
 from dunwell.api.catalogue import ENDPOINTS
@@ -126,7 +126,7 @@ class Side:
 
 @dataclass
 class World:
-    app: Litestar
+    app: Starlette
     own: Side
     twin: Side
     theirs: Side
@@ -153,10 +153,8 @@ async def a_world(
 ) -> World:
     """Sandbox merchants with scenarios, which became workflows if they are switched."""
     channels = [ScriptedChannel()]
-    app = build_app(resources, channels, inspector=INSPECTOR)
-    for close in app.on_shutdown:
-        closing.push_async_callback(cast(Any, close))
-    transport = httpx.ASGITransport(cast(Any, app))
+    app = build_app(resources, channels, INSPECTOR)
+    transport = httpx.ASGITransport(app)
     http = await closing.enter_async_context(
         httpx.AsyncClient(transport=transport, base_url=ORIGIN)
     )

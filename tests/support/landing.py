@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import httpx
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.api.app import build_app
 from dunwell.kit.clock import MovableClock
@@ -113,7 +113,7 @@ class Doorstep:
     """A till, its debtor's pages, and visitors."""
 
     till: Till
-    app: Litestar
+    app: Starlette
     browser: Browser
 
     @property
@@ -122,7 +122,7 @@ class Doorstep:
 
     def visitor(self, address: str = "198.51.100.7") -> Browser:
         """Another browser."""
-        transport = httpx.ASGITransport(cast("Any", self.app), client=(address, 40000))
+        transport = httpx.ASGITransport(self.app, client=(address, 40000))
         return Browser(httpx.AsyncClient(transport=transport, base_url=ORIGIN))
 
     def copy_browser(self) -> Browser:
@@ -172,12 +172,10 @@ async def a_doorstep(
     routes = build_landing_routes(
         resources, till.providers, origins, inspector=INSPECTOR, press=PRESS
     )
-    app = build_app(resources, [], routes, INSPECTOR)
+    app = build_app(resources, [], INSPECTOR, routes)
     doorstep = Doorstep(till, app, cast("Browser", None))
     doorstep.browser = doorstep.visitor("192.0.2.1")
     yield doorstep
-    for close in app.on_shutdown:
-        await cast("Any", close)()
 
 
 def read_hidden(page: str, path: str) -> dict[str, str]:

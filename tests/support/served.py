@@ -5,13 +5,12 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 import uvicorn
-from litestar import Litestar
+from starlette.applications import Starlette
 
 from dunwell.kit.resources import Resources
-from dunwell.wiring import build_web
+from dunwell.wiring import open_web
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Served:
     """`resources` as the application has them: their settings name its origin."""
 
     resources: Resources
-    app: Litestar
+    app: Starlette
 
     @property
     def origin(self) -> str:
@@ -35,15 +34,12 @@ async def serve(resources: Resources) -> AsyncIterator[Served]:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")
         resources = replace(resources, settings=settings)
-        served = Served(resources, build_web(resources))
-        config = uvicorn.Config(
-            served.app, http="httptools", ws="none", lifespan="off", log_config=None,
-            access_log=False,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        yield served
-        server.should_exit = True
-        await serving
-        for close in served.app.on_shutdown:
-            await cast("Any", close)()
+        async with open_web(resources) as app:
+            config = uvicorn.Config(
+                app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
+            )
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            yield Served(resources, app)
+            server.should_exit = True
+            await serving

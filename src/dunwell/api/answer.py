@@ -1,53 +1,41 @@
-"""What goes back over HTTP: a status, finished bytes and headers, sent without further layers."""
+"""What goes back over HTTP: results and refusals in the envelope (spec, Errors 1), `error` and
+`result`, one of them null."""
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
-from litestar.types import Receive, Scope, Send
+import msgspec
+import structlog
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-Headers = tuple[tuple[bytes, bytes], ...]
+from dunwell.api.failures import INTERNAL_ERROR, kind_of
+from dunwell.api.schemas.failures import Failure
+from dunwell.errors import AuthenticationError, MethodNotAllowed, Refusal
+from dunwell.kit.bodies import BodyTooLarge
 
-JSON = b"application/json"
+JSON = "application/json"
 # How much of a refused body is taken in, and for how long, so that its sender can read why.
 _DRAIN_SECONDS = 2.0
 _DRAIN_BYTES = 64 * 1024 * 1024
+_encoder = msgspec.json.Encoder()
+_log = structlog.get_logger("dunwell.api")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An ASGI application that sends one response."""
-
-    status: int
-    body: bytes
-    headers: Headers = ()
-    content_type: bytes = JSON
-    # The request's body was not read to its end: close behind the response, but let it arrive.
-    is_last: bool = False
+class LastResponse(Response):
+    """Closes the connection behind itself, as the request was not read to its end; but lets it
+    arrive: closing on unread bytes would reset the connection, and the response with it."""
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [
-            (b"content-type", self.content_type),
-            (b"content-length", b"%d" % len(self.body)),
-            (b"cache-control", b"no-store"),
-            *self.headers,
-        ]
-        if self.is_last:
-            headers.append((b"connection", b"close"))
-        start: Any = {"type": "http.response.start", "status": self.status, "headers": headers}
-        await send(start)
-        if self.is_last:
-            await send({"type": "http.response.body", "body": self.body, "more_body": True})
-            await _drain(receive)
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-            return
-        await send({"type": "http.response.body", "body": self.body, "more_body": False})
+        headers = [*self.raw_headers, (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        await _drain(receive)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _drain(receive: Receive) -> None:
-    """Take in the rest of the request: closing on unread bytes would reset the connection, and
-    the response with it."""
     left = _DRAIN_BYTES
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
@@ -56,3 +44,51 @@ async def _drain(receive: Receive) -> None:
                 if message["type"] != "http.request" or not message["more_body"]:
                     return
                 left -= len(message["body"])
+
+
+def answer_result(result: Any) -> Response:
+    return Response(b'{"error":null,"result":' + _encoder.encode(result) + b"}", media_type=JSON)
+
+
+def answer_refusal(refusal: Refusal) -> Response:
+    kind = LastResponse if isinstance(refusal, BodyTooLarge) else Response
+    return kind(
+        _encode_failure(describe(refusal)),
+        kind_of(type(refusal)).status,
+        _headers_of(refusal),
+        media_type=JSON,
+    )
+
+
+def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
+    """Log where it happened, without the words of the exception, which may quote what was sent."""
+    _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
+    failure = Failure(
+        type=INTERNAL_ERROR.name,
+        message="Something went wrong on our side. Send the request again; if it fails again, "
+        "tell the operator details.requestId.",
+        details={"requestId": request_id},
+    )
+    return Response(_encode_failure(failure), INTERNAL_ERROR.status, media_type=JSON)
+
+
+def describe(refusal: Refusal) -> Failure:
+    """The refusal as it goes over the wire, in an envelope or in a claim's creation result."""
+    return Failure(
+        type=kind_of(type(refusal)).name, message=refusal.message, details=refusal.details
+    )
+
+
+def _encode_failure(failure: Failure) -> bytes:
+    return b'{"error":' + _encoder.encode(failure) + b',"result":null}'
+
+
+def _headers_of(refusal: Refusal) -> dict[str, str]:
+    retry_after: int | None = getattr(refusal, "retry_after", None)
+    if retry_after is not None:
+        return {"Retry-After": str(retry_after)}
+    if isinstance(refusal, AuthenticationError):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(refusal, MethodNotAllowed):
+        return {"Allow": ", ".join(refusal.details["allowed"])}
+    return {}

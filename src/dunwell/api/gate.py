@@ -5,9 +5,10 @@ Nothing of the body is read before the token is found good.
 
 import re
 
+from starlette.requests import Request
+
 from dunwell.api.call import Tools
 from dunwell.api.paths import read_merchant_id
-from dunwell.api.reading import AnyRequest, read_header
 from dunwell.errors import AuthenticationError, NotFound
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Merchant
@@ -26,7 +27,7 @@ class Gate:
         self._resources = tools.resources
         self._allowance = RequestAllowance()
 
-    async def admit(self, request: AnyRequest) -> tuple[Access, Merchant]:
+    async def admit(self, request: Request) -> tuple[Access, Merchant]:
         """The credential behind the request and the merchant in its path.
 
         One statement, and one more a block of requests. Raises AuthenticationError, RateLimited,
@@ -51,8 +52,8 @@ class Gate:
         return access, access.merchant
 
 
-def _read_token(request: AnyRequest) -> str:
-    found = _BEARER.fullmatch((read_header(request, b"authorization") or "").strip())
+def _read_token(request: Request) -> str:
+    found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
     if found is None:
         raise AuthenticationError(
             "Send Authorization: Bearer <ACCESS_TOKEN>; get a token from POST /api/token."

@@ -1,14 +1,12 @@
 """The addresses for operators and their machines: is it alive, is it ready, how is it doing."""
 
-from litestar import get
-from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from dunwell.api.answer import Answer
-from dunwell.api.envelope import encode_result
+from dunwell.api.answer import answer_refusal, answer_result
 from dunwell.api.figures import Figures
-from dunwell.api.refusing import answer_refusal
 from dunwell.api.schemas.operating import Health
 from dunwell.errors import Unavailable
 from dunwell.kit.resources import Resources
@@ -16,27 +14,28 @@ from dunwell.kit.resources import Resources
 _PROBE = "SELECT to_regclass('merchants') IS NOT NULL"
 
 
-def build_operating_routes(resources: Resources, figures: Figures) -> list[HTTPRouteHandler]:
-    alive = Answer(200, encode_result(Health("ok")))
-    unmigrated = answer_refusal(Unavailable("The database has no tables yet. Run dunwell migrate."))
+def build_operating_routes(resources: Resources, figures: Figures) -> list[Route]:
+    # This process answers; nothing else is asked.
+    alive = answer_result(Health("ok"))
 
-    @get("/healthz", name="healthz")
-    async def tell_alive() -> ASGIApp:
-        """This process answers; nothing else is asked."""
-        return alive
-
-    @get("/readyz", name="readyz")
-    async def tell_ready() -> ASGIApp:
+    async def tell_ready(_request: Request) -> Response:
         """The database answers too, and has its tables."""
         try:
             async with resources.database.connection() as connection:
                 has_tables = await connection.fetchval(_PROBE)
         except Unavailable as refusal:
             return answer_refusal(refusal)
-        return alive if has_tables else unmigrated
+        if not has_tables:
+            return answer_refusal(
+                Unavailable("The database has no tables yet. Run dunwell migrate.")
+            )
+        return alive
 
-    @get("/metrics", name="metrics")
-    async def show_figures() -> ASGIApp:
-        return Answer(200, figures.render(), content_type=CONTENT_TYPE_LATEST.encode())
+    async def show_figures(_request: Request) -> Response:
+        return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
 
-    return [tell_alive, tell_ready, show_figures]
+    return [
+        Route("/healthz", alive, methods=["GET"]),
+        Route("/readyz", tell_ready),
+        Route("/metrics", show_figures),
+    ]

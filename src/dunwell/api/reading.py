@@ -1,70 +1,61 @@
-"""Reads a request's body as it streams in, and refuses it as soon as it is too large."""
+"""Reads what a request brings: JSON strictly, forms with files part by part."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from litestar import Request
+from starlette.requests import Request
 
-from dunwell.errors import (
-    Fault,
-    InvalidRequest,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-    ValidationError,
-)
+from dunwell.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
+from dunwell.files.upload import MAX_FILE_BYTES
+from dunwell.kit.bodies import BodyTooLarge, read_body, stream_body
+from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.shape import find_faults
 from dunwell.kit.texts import find_unprintable
 
 Shape = TypeVar("Shape")
-AnyRequest = Request[Any, Any, Any]
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
+# A form that holds a file of the greatest size, with room for its texts and boundaries.
+_MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 
 
-def read_header(request: AnyRequest, name: bytes) -> str | None:
-    """The first header of this lower-case name, straight from the scope: parsing all of them into
-    a mapping costs as much as the routing."""
-    for given, value in request.scope["headers"]:
-        if given == name:
-            return value.decode("latin-1")
-    return None
-
-
-async def stream_body(request: AnyRequest, limit: int) -> AsyncIterator[bytes]:
-    """The body's chunks. Raises PayloadTooLarge past `limit` bytes, at once when they are
-    announced, and InvalidRequest when the sender goes away."""
-    announced = read_header(request, b"content-length") or ""
-    if announced.isdecimal() and int(announced) > limit:
-        raise too_large("body", limit)
-    taken, has_more = 0, True
-    while has_more:
-        message: Any = await request.receive()
-        if message["type"] != "http.request":
-            raise InvalidRequest("The connection ended before the body did. Send it again.")
-        chunk, has_more = message.get("body", b""), message.get("more_body", False)
-        taken += len(chunk)
-        if taken > limit:
-            raise too_large("body", limit)
-        if chunk:
-            yield chunk
-
-
-def has_body(request: AnyRequest) -> bool:
+def has_body(request: Request) -> bool:
     """Whether the request announces one."""
-    if read_header(request, b"transfer-encoding") is not None:
+    if "transfer-encoding" in request.headers:
         return True
-    return (read_header(request, b"content-length") or "0") != "0"
+    return request.headers.get("content-length", "0") != "0"
 
 
-async def read_json_bytes(request: AnyRequest, further_media_types: Sequence[str] = ()) -> bytes:
+async def read_json_bytes(request: Request, further_media_types: Sequence[str] = ()) -> bytes:
     """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge."""
-    check_media_type(request, "application/json", *further_media_types)
-    return b"".join([chunk async for chunk in stream_body(request, MAX_JSON_BYTES)])
+    _check_media_type(request, "application/json", *further_media_types)
+    return await read_body(request, MAX_JSON_BYTES)
 
 
-def check_media_type(request: AnyRequest, *wanted: str) -> None:
-    given = read_header(request, b"content-type") or ""
+async def read_parts(request: Request) -> list[Part]:
+    """A form's parts in order. Raises UnsupportedMediaType, InvalidRequest (a broken form) and,
+    as soon as it shows, PayloadTooLarge."""
+    _check_media_type(request, MEDIA_TYPE)
+    reader = FormReader(request.headers["content-type"], _FORM_LIMITS)
+    parts: list[Part] = []
+    async for chunk in stream_body(request, _MAX_FORM_BYTES):
+        parts += reader.take(chunk)
+    reader.close()
+    return parts
+
+
+def _refuse_part(part: Part, limit: int) -> None:
+    raise BodyTooLarge(f"part {part.name}" if part.file_name is None else "file", limit)
+
+
+_FORM_LIMITS = FormLimits(
+    parts=8, text_bytes=4 * 1024, file_bytes=MAX_FILE_BYTES, overflow=_refuse_part
+)
+
+
+def _check_media_type(request: Request, *wanted: str) -> None:
+    given = request.headers.get("content-type", "")
     if given.partition(";")[0].strip().lower() not in wanted:
         raise UnsupportedMediaType(
             f"The body must be sent as {' or '.join(wanted)}; set the Content-Type header.",
@@ -87,9 +78,3 @@ def read_shape(body: bytes, shape: type[Shape]) -> Shape:
     if faults:
         raise ValidationError(faults)
     return msgspec.convert(value, shape)
-
-
-def too_large(what: str, limit: int) -> PayloadTooLarge:
-    return PayloadTooLarge(
-        f"The {what} is larger than {limit} bytes, the most that is taken. Send less.", limit=limit
-    )

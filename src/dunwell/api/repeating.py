@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from dunwell.api.answer import Answer
-from dunwell.api.reading import AnyRequest, read_header
-from dunwell.api.refusing import answer_refusal
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dunwell.api.answer import JSON, answer_refusal
 from dunwell.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.kit.db import Connection, savepoint
 from dunwell.kit.multipart import Part
@@ -28,9 +29,9 @@ _KEPT_STATUSES = frozenset({200, 409, 422})
 _LONGEST_KEY = 255
 
 
-def read_key(request: AnyRequest) -> str | None:
+def read_key(request: Request) -> str | None:
     """The request's key. Raises InvalidRequest when it is malformed."""
-    key = read_header(request, b"idempotency-key")
+    key = request.headers.get("idempotency-key")
     if key is None:
         return None
     if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():
@@ -40,7 +41,7 @@ def read_key(request: AnyRequest) -> str | None:
     return key
 
 
-def hash_request(request: AnyRequest, body: bytes, parts: list[Part]) -> bytes:
+def hash_request(request: Request, body: bytes, parts: list[Part]) -> bytes:
     """Over method, path and body; of a form over the names and contents of its parts."""
     pieces = [request.method.encode(), request.scope["path"].encode(), body]
     for part in parts:
@@ -59,8 +60,8 @@ async def answer_once(
     *,
     request_hash: bytes,
     now: datetime,
-    run: Callable[[], Awaitable[Answer]],
-) -> Answer:
+    run: Callable[[], Awaitable[Response]],
+) -> Response:
     """The kept answer, or what `run` answers, kept. `now` is real time, `tx` a transaction.
 
     Raises IdempotencyConflict, and refusals that are not kept.
@@ -76,14 +77,14 @@ async def answer_once(
         return kept
     answer = await _run_behind_savepoint(tx, run)
     await save_kept_answer(
-        tx, merchant_id, key, KeptAnswer(request_hash, answer.status, answer.body), now
+        tx, merchant_id, key, KeptAnswer(request_hash, answer.status_code, bytes(answer.body)), now
     )
     return answer
 
 
 async def find_kept_answer(
     tx: Connection, merchant_id: int, key: str, request_hash: bytes, now: datetime
-) -> Answer | None:
+) -> Response | None:
     """The answer the same request got. Raises IdempotencyConflict when it was another request."""
     kept = await load_kept_answer(tx, merchant_id, key, now)
     if kept is None:
@@ -92,15 +93,15 @@ async def find_kept_answer(
         raise IdempotencyConflict(
             "This Idempotency-Key was used for another request. Use a new key for a new request."
         )
-    return Answer(kept.status, kept.body)
+    return Response(kept.body, kept.status, media_type=JSON)
 
 
-async def _run_behind_savepoint(tx: Connection, run: Callable[[], Awaitable[Answer]]) -> Answer:
+async def _run_behind_savepoint(tx: Connection, run: Callable[[], Awaitable[Response]]) -> Response:
     try:
         async with savepoint(tx):
             return await run()
     except Refusal as refusal:
         answer = answer_refusal(refusal)
-        if answer.status not in _KEPT_STATUSES:
+        if answer.status_code not in _KEPT_STATUSES:
             raise
         return answer

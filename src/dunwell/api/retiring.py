@@ -7,20 +7,18 @@ that day in UTC.
 from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
 
-from dunwell.api.answer import Headers
 from dunwell.config import Settings
 
 
-def list_retirement_headers(settings: Settings) -> Headers:
+def list_retirement_headers(settings: Settings) -> dict[str, str]:
     """What goes with every answer of a legacy endpoint; none: no date is announced."""
-    headers: list[tuple[bytes, bytes]] = []
+    headers: dict[str, str] = {}
     if settings.scenarios_deprecated_on is not None:
         at = _begin(settings.scenarios_deprecated_on)
-        headers.append((b"deprecation", b"@%d" % int(at.timestamp())))
+        headers["Deprecation"] = f"@{int(at.timestamp())}"
     if settings.scenarios_retired_on is not None:
-        at = _begin(settings.scenarios_retired_on)
-        headers.append((b"sunset", format_datetime(at, usegmt=True).encode()))
-    return tuple(headers)
+        headers["Sunset"] = format_datetime(_begin(settings.scenarios_retired_on), usegmt=True)
+    return headers
 
 
 def _begin(day: date) -> datetime:

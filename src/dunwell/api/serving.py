@@ -7,26 +7,23 @@
 """
 
 import time
-from dataclasses import replace
 from typing import Any
 
-from litestar.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import Response
 
-from dunwell.api.answer import Answer
+from dunwell.api.answer import answer_crash, answer_refusal, answer_result
 from dunwell.api.call import Call, Tools
-from dunwell.api.envelope import encode_result
 from dunwell.api.figures import Figures
 from dunwell.api.gate import Gate
-from dunwell.api.multipart import read_parts
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
-from dunwell.api.reading import AnyRequest, has_body, read_json_bytes
-from dunwell.api.refusing import answer_crash, answer_refusal
+from dunwell.api.reading import has_body, read_json_bytes, read_parts
 from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, read_key
-from dunwell.api.request_id import request_id_of
 from dunwell.api.retiring import list_retirement_headers
-from dunwell.errors import PayloadTooLarge, Refusal
+from dunwell.errors import Refusal
 from dunwell.kit.multipart import MEDIA_TYPE
+from dunwell.kit.request_id import request_id_of
 
 
 class Server:
@@ -39,32 +36,23 @@ class Server:
         self._figures = figures
         self._retirement = list_retirement_headers(tools.resources.settings)
 
-    async def serve(self, endpoint: Endpoint, request: AnyRequest) -> ASGIApp:
+    async def serve(self, endpoint: Endpoint, request: Request) -> Response:
         """Answer one request; never raises but when it is cancelled."""
         started = time.perf_counter()
-        answer = await self._answer(endpoint, request)
-        self._figures.count(endpoint.operation, answer.status, time.perf_counter() - started)
-        if endpoint.operation.is_legacy and self._retirement:
-            return replace(answer, headers=answer.headers + self._retirement)
+        operation = endpoint.operation
+        try:
+            answer = await self._perform(endpoint, request, await self._receive(endpoint, request))
+        except Refusal as refusal:
+            answer = answer_refusal(refusal)
+        except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
+            request_id = request_id_of(request.scope, self._tools.resources)
+            answer = answer_crash(error, request_id, operation.path)
+        self._figures.count(operation, answer.status_code, time.perf_counter() - started)
+        if operation.is_legacy:
+            answer.headers.update(self._retirement)
         return answer
 
-    async def _answer(self, endpoint: Endpoint, request: AnyRequest) -> Answer:
-        try:
-            call = await self._receive(endpoint, request)
-        except PayloadTooLarge as refusal:
-            return answer_refusal(refusal, is_last=True)
-        except Refusal as refusal:
-            return answer_refusal(refusal)
-        except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
-            return self._crash(endpoint, request, error)
-        try:
-            return await self._perform(endpoint, request, call)
-        except Refusal as refusal:
-            return answer_refusal(refusal)
-        except Exception as error:  # noqa: BLE001 - the same
-            return self._crash(endpoint, request, error)
-
-    async def _receive(self, endpoint: Endpoint, request: AnyRequest) -> Call:
+    async def _receive(self, endpoint: Endpoint, request: Request) -> Call:
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
         call = Call(self._tools, access, merchant, request.path_params, query)
@@ -79,7 +67,7 @@ class Server:
             call.body = await read_json_bytes(request, body.further_media_types)
         return call
 
-    async def _perform(self, endpoint: Endpoint, request: AnyRequest, call: Call) -> Answer:
+    async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
         key = read_key(request) if endpoint.operation.takes_key else None
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
@@ -93,8 +81,8 @@ class Server:
             return await _run(endpoint, call)
 
     async def _perform_once(
-        self, endpoint: Endpoint, request: AnyRequest, call: Call, key: str
-    ) -> Answer:
+        self, endpoint: Endpoint, request: Request, call: Call, key: str
+    ) -> Response:
         request_hash = hash_request(request, call.body, call.parts)
         merchant_id, now = call.merchant.merchant_id, self._tools.resources.clock.now()
         if endpoint.prepare is not None:
@@ -111,10 +99,6 @@ class Server:
                 request_hash=request_hash, now=now, run=lambda: _run(endpoint, call),
             )  # fmt: skip
 
-    def _crash(self, endpoint: Endpoint, request: AnyRequest, error: Exception) -> Answer:
-        request_id = request_id_of(request.scope, self._tools.resources)
-        return answer_crash(error, request_id, endpoint.operation.path)
-
 
 async def _prepare(endpoint: Endpoint, call: Call) -> None:
     """A refusal is held until `_run`, which raises it where it can be kept as the key's answer."""
@@ -126,12 +110,12 @@ async def _prepare(endpoint: Endpoint, call: Call) -> None:
         call.prepared = refusal
 
 
-async def _run(endpoint: Endpoint, call: Call) -> Answer:
+async def _run(endpoint: Endpoint, call: Call) -> Response:
     if isinstance(call.prepared, Refusal):
         raise call.prepared
     result: Any = await endpoint.run(call)
     if isinstance(result, Refusal):
         return answer_refusal(result)
-    if isinstance(result, Answer):
+    if isinstance(result, Response):
         return result
-    return Answer(200, encode_result(result))
+    return answer_result(result)

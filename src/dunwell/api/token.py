@@ -8,94 +8,91 @@ import base64
 import binascii
 import secrets
 import time
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
-from dunwell.api.answer import Answer, Headers
+from dunwell.api.answer import JSON, LastResponse, answer_crash
 from dunwell.api.call import Tools
 from dunwell.api.figures import Figures
-from dunwell.api.reading import AnyRequest, read_header, stream_body
-from dunwell.api.refusing import answer_crash
-from dunwell.api.request_id import request_id_of
 from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.schemas.token import Token
 from dunwell.errors import (
     AuthenticationError,
     InvalidRequest,
     MethodNotAllowed,
-    PayloadTooLarge,
     Refusal,
     Unavailable,
 )
+from dunwell.kit.bodies import BodyTooLarge, read_body
+from dunwell.kit.request_id import request_id_of
 from dunwell.merchants.issue_token import issue_token
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_BYTES = 64 * 1024
-_CHALLENGE: Headers = ((b"www-authenticate", b'Basic realm="dunwell", charset="UTF-8"'),)
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="dunwell", charset="UTF-8"'}
 
 
-class _OAuthError(Exception):
-    """An error of RFC 6749, 5.2, on its way out."""
-
-    def __init__(self, status: int, error: str, description: str, headers: Headers = ()) -> None:
-        super().__init__(error)
-        self.answer = answer_oauth_error(status, error, description, headers)
+class _UnsupportedGrant(InvalidRequest):
+    """Has an error code of its own in RFC 6749, 5.2."""
 
 
-def answer_oauth_error(
-    status: int, error: str, description: str, headers: Headers = (), *, is_last: bool = False
-) -> Answer:
-    body = msgspec.json.encode({"error": error, "error_description": description})
-    return Answer(status, body, (*headers, (b"pragma", b"no-cache")), is_last=is_last)
-
-
-def answer_oauth_refusal(refusal: Refusal) -> Answer:
-    """A refusal in RFC 6749's words, where it has any."""
-    if isinstance(refusal, AuthenticationError):
-        return answer_oauth_error(401, "invalid_client", refusal.message, _CHALLENGE)
-    if isinstance(refusal, Unavailable):
-        headers = ((b"retry-after", b"%d" % refusal.retry_after),)
-        return answer_oauth_error(503, "temporarily_unavailable", refusal.message, headers)
-    if isinstance(refusal, MethodNotAllowed):
-        allow = ", ".join(refusal.details["allowed"]).encode()
-        return answer_oauth_error(405, "invalid_request", refusal.message, ((b"allow", allow),))
-    return answer_oauth_error(400, "invalid_request", refusal.message)
-
-
-async def serve_token(tools: Tools, figures: Figures, request: AnyRequest) -> Answer:
+async def serve_token(tools: Tools, figures: Figures, request: Request) -> Response:
     started = time.perf_counter()
-    answer = await _answer(tools, request)
-    figures.count(OBTAIN_TOKEN, answer.status, time.perf_counter() - started)
-    return answer
-
-
-async def _answer(tools: Tools, request: AnyRequest) -> Answer:
     try:
-        return await _issue(tools, request)
-    except _OAuthError as error:
-        return error.answer
-    except PayloadTooLarge as refusal:
-        return answer_oauth_error(413, "invalid_request", refusal.message, is_last=True)
+        answer = await _issue(tools, request)
     except Refusal as refusal:
-        return answer_oauth_refusal(refusal)
+        answer = answer_oauth_refusal(refusal)
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
         request_id = request_id_of(request.scope, tools.resources)
         answer_crash(error, request_id, OBTAIN_TOKEN.path)
-        return answer_oauth_error(500, "server_error", "Try again; if it fails, tell the operator.")
+        answer = _answer_error(500, "server_error", "Try again; if it fails, tell the operator.")
+    figures.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
+    return answer
 
 
-async def _issue(tools: Tools, request: AnyRequest) -> Answer:
+def answer_oauth_refusal(refusal: Refusal) -> Response:
+    """A refusal in RFC 6749's words, where it has any."""
+    message = refusal.message
+    match refusal:
+        case AuthenticationError():
+            return _answer_error(401, "invalid_client", message, _CHALLENGE)
+        case Unavailable():
+            headers = {"Retry-After": str(refusal.retry_after)}
+            return _answer_error(503, "temporarily_unavailable", message, headers)
+        case MethodNotAllowed():
+            headers = {"Allow": ", ".join(refusal.details["allowed"])}
+            return _answer_error(405, "invalid_request", message, headers)
+        case BodyTooLarge():
+            return _answer_error(413, "invalid_request", message, kind=LastResponse)
+        case _UnsupportedGrant():
+            return _answer_error(400, "unsupported_grant_type", message)
+        case _:
+            return _answer_error(400, "invalid_request", message)
+
+
+def _answer_error(
+    status: int, error: str, description: str, headers: Mapping[str, str] | None = None,
+    kind: type[Response] = Response,
+) -> Response:  # fmt: skip
+    body = msgspec.json.encode({"error": error, "error_description": description})
+    return kind(body, status, {**(headers or {}), "Pragma": "no-cache"}, media_type=JSON)
+
+
+async def _issue(tools: Tools, request: Request) -> Response:
     form = await _read_form(request)
-    given = _read_credential(read_header(request, b"authorization"), form)
+    given = _read_credential(request.headers.get("authorization"), form)
     if not given.client_id.isprintable():
         raise AuthenticationError("The client id is none of ours; it is printable.")
     grant_type = form.get("grant_type")
     if grant_type is None:
         raise InvalidRequest("grant_type is missing; send client_credentials.")
     if grant_type != "client_credentials":
-        raise _OAuthError(400, "unsupported_grant_type", "Send grant_type client_credentials.")
+        raise _UnsupportedGrant("Send grant_type client_credentials.")
     resources = tools.resources
     async with resources.database.transaction() as tx:
         issued = await issue_token(
@@ -103,12 +100,12 @@ async def _issue(tools: Tools, request: AnyRequest) -> Answer:
             randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip
     token = Token(issued.access_token, "bearer", issued.expires_in)
-    return Answer(200, msgspec.json.encode(token), ((b"pragma", b"no-cache"),))
+    return Response(msgspec.json.encode(token), headers={"Pragma": "no-cache"}, media_type=JSON)
 
 
-async def _read_form(request: AnyRequest) -> dict[str, str]:
-    media_type = (read_header(request, b"content-type") or "").partition(";")[0].strip().lower()
-    body = b"".join([chunk async for chunk in stream_body(request, _MAX_BYTES)])
+async def _read_form(request: Request) -> dict[str, str]:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await read_body(request, _MAX_BYTES)
     if media_type != _FORM and body:
         raise InvalidRequest(f"Send the fields as {_FORM}.")
     try:

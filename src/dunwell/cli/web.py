@@ -13,7 +13,7 @@ from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.kit.garbage import relax_collector
 from dunwell.kit.parent import end_with_parent
-from dunwell.wiring import build_web, open_resources
+from dunwell.wiring import open_resources, open_web
 
 _GRACE_SECONDS = 20
 
@@ -41,12 +41,12 @@ def command(
 
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
-    async with open_resources(settings, "web") as resources:
+    async with open_resources(settings, "web") as resources, open_web(resources) as app:
         config = uvicorn.Config(
-            build_web(resources),
+            app,
             http="httptools",
             ws="none",
-            lifespan="on",
+            lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,

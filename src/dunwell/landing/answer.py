@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from litestar.types import Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from dunwell.files.names import render_disposition
 

@@ -4,14 +4,13 @@ Every address answers every method with a page: a HEAD is answered as its GET, a
 does not take gets a page that leads on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from litestar import HttpMethod
-from litestar.handlers import ASGIRouteHandler, BaseRouteHandler, HTTPRouteHandler
-from litestar.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from dunwell.errors import NotFound, Unavailable
 from dunwell.files.inspection import Inspector
@@ -61,7 +60,7 @@ async def _refuse_unknown(_desk: Desk, _visit: Visit) -> Answer:
 
 
 # Address -> method -> what it does.
-ROUTES: Mapping[str, Mapping[str, Run]] = {
+ROUTES: dict[str, Mapping[str, Run]] = {
     "/q": {"GET": entry.show_code_entry, "POST": entry.enter_code},
     "/q/new-link": {"GET": new_link.show_form, "POST": new_link.ask},
     "/q/new-link/sent": {"GET": new_link.show_sent},
@@ -152,7 +151,9 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {
     "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}": {"GET": assets.send_brand},
 }
 _UNKNOWN: Mapping[str, Run] = {"GET": _refuse_unknown, "POST": _refuse_unknown}
-_METHODS = [HttpMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")]
+# The addresses between and below ours, which would otherwise be the whole application's to refuse,
+# in the words of its interface for programs.
+_GAPS = dict.fromkeys(("/q/{rest:path}", "/real/{rest:path}", "/claim/{rest:path}"), _UNKNOWN)
 
 
 def build_landing_routes(
@@ -162,7 +163,7 @@ def build_landing_routes(
     catalogues: Path = CATALOGUES,
     inspector: Inspector | None = None,
     press: Press | None = None,
-) -> Sequence[BaseRouteHandler]:
+) -> Sequence[Route]:
     """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
     folder of the languages there are beside English. inspector: looks into debtors' files. press:
     prints their papers. Whoever gives one of these closes it."""
@@ -178,43 +179,23 @@ def build_landing_routes(
         resources, providers, pages, hand_off_origins or {}, notices, storage,
         inspector or Inspector(), press or Press(1),
     )  # fmt: skip
-    routes = {**dict.fromkeys(_list_gaps(), _UNKNOWN), **ROUTES}
-    return [_build_handler(desk, path, runs) for path, runs in routes.items()]
+    return [Route(path, _Page(desk, path, runs)) for path, runs in (ROUTES | _GAPS).items()]
 
 
-def _list_gaps() -> Iterator[str]:
-    """The addresses between and below ours, which would otherwise be the whole application's to
-    refuse, in the words of its interface for programs."""
-    for path in ROUTES:
-        if not any(other.startswith(f"{path}/{{") for other in ROUTES):
-            yield f"{path}/{{rest:path}}"
-        parts = path.split("/")
-        yield from ("/".join(parts[:count]) for count in range(2, len(parts)))
+class _Page:
+    """One address as an ASGI application, which takes every method."""
 
+    def __init__(self, desk: Desk, path: str, runs: Mapping[str, Run]) -> None:
+        self._desk = desk
+        self._path = path
+        self._runs = runs
 
-def _build_handler(desk: Desk, path: str, runs: Mapping[str, Run]) -> BaseRouteHandler:
-    """All is done from the request as the server handed it on: Litestar's reading of a request for
-    its handlers would cost every page, and nothing of it is used. What has a parameter in its path
-    goes there by a response, as Litestar finds no application behind such a path."""
-    origin = desk.resources.settings.public_url
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        visit = Visit(scope, receive, origin)
-        answer = await _answer(desk, visit, path, runs)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit = Visit(scope, receive, self._desk.resources.settings.public_url)
+        answer = await _answer(self._desk, visit, self._path, self._runs)
         if len(answer.body) > LIGHT and visit.takes_gzip and not visit.carried:
             answer = answer.compress()
         await answer(scope, receive, send)
-
-    name = f"landing {path}"
-    if "{" not in path:
-        return ASGIRouteHandler(path, name=name, copy_scope=False)(serve)
-
-    async def handle() -> ASGIApp:
-        return serve
-
-    return HTTPRouteHandler(
-        path, http_method=_METHODS, name=name, status_code=200, include_in_schema=False
-    )(handle)
 
 
 async def _answer(desk: Desk, visit: Visit, path: str, runs: Mapping[str, Run]) -> Answer:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs
 
-from litestar.types import Receive
+from starlette.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part

@@ -5,11 +5,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
-from litestar import get
-from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
-from dunwell.api.answer import Answer
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.guides import (
     GUIDES_STYLE_PATH,
@@ -22,17 +20,14 @@ from dunwell.api.reference.page import STYLE_PATH, render_page
 
 # Nothing but our own stylesheet and images; no script, no frame, no form.
 _POLICY = (
-    b"default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
-    b"base-uri 'none'; form-action 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'none'"
 )
-_HEADERS = (
-    (b"content-security-policy", _POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
-
-_HTML = b"text/html; charset=utf-8"
-_CSS = b"text/css; charset=utf-8"
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
 
 
 def encode_document() -> bytes:
@@ -40,32 +35,21 @@ def encode_document() -> bytes:
     return msgspec.json.format(msgspec.json.encode(build_document()), indent=2) + b"\n"
 
 
-def build_reference_routes(public_url: str) -> list[HTTPRouteHandler]:
-    document = _answer_document()
-
-    @get("/api/openapi.json", name="openapi")
-    async def show_document() -> ASGIApp:
-        return document
-
-    @get("/", name="root")
-    async def show_the_way() -> ASGIApp:
-        return Answer(303, b"", ((b"location", b"/docs"),), content_type=b"text/plain")
-
+def build_reference_routes(public_url: str) -> list[Route]:
+    pages = {"/docs": _render_reference(public_url), **_render_guides()}
+    styles = {STYLE_PATH: "docs.css", GUIDES_STYLE_PATH: "guides.css"}
     return [
-        show_document,
-        show_the_way,
-        _serve_file("/docs", _render_reference(public_url), _HTML),
-        *(_serve_file(path, page, _HTML) for path, page in _render_guides().items()),
-        _serve_file(STYLE_PATH, _read("docs.css"), _CSS),
-        _serve_file(GUIDES_STYLE_PATH, _read("guides.css"), _CSS),
+        Route("/", RedirectResponse("/docs", 303), methods=["GET"]),
+        *(_serve(path, page, "text/html") for path, page in pages.items()),
+        *(_serve(path, _read(name), "text/css") for path, name in styles.items()),
     ]
 
 
 # What an installation's settings do not change is rendered once in a process, however many
 # applications are built in it.
 @cache
-def _answer_document() -> Answer:
-    return Answer(200, encode_document(), content_type=b"application/json")
+def answer_document() -> Response:
+    return Response(encode_document(), media_type="application/json")
 
 
 @lru_cache(maxsize=8)
@@ -86,11 +70,6 @@ def _read(name: str) -> bytes:
     return files("dunwell.api.reference").joinpath(name).read_bytes()
 
 
-def _serve_file(path: str, content: bytes, content_type: bytes) -> HTTPRouteHandler:
-    answer = Answer(200, content, _HEADERS, content_type=content_type)
-
-    @get(path, name=path.removeprefix("/").replace("/", "-"))
-    async def show() -> ASGIApp:
-        return answer
-
-    return show
+def _serve(path: str, content: bytes, media_type: str) -> Route:
+    answer = Response(content, headers=_HEADERS, media_type=media_type)
+    return Route(path, answer, methods=["GET"])

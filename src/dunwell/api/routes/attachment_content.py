@@ -1,6 +1,7 @@
 """Download a claim's file: never shown by a browser in place, whatever it holds."""
 
-from dunwell.api.answer import Answer
+from starlette.responses import Response
+
 from dunwell.api.call import Call
 from dunwell.api.download import answer_file
 from dunwell.api.operation import Endpoint, Operation, Span
@@ -29,7 +30,7 @@ DOWNLOAD_ATTACHMENT = Operation(
 )
 
 
-async def _download(call: Call) -> Answer:
+async def _download(call: Call) -> Response:
     claim_id = read_claim_id(call.path["claim_id"])
     attachment_id = read_attachment_id(call.path["attachment_id"])
     call.query.check()

@@ -1,8 +1,8 @@
 """Create claims."""
 
+from dunwell.api.answer import describe
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
-from dunwell.api.refusing import describe
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas import claims as wire
 from dunwell.errors import (

@@ -1,6 +1,7 @@
 """Download what a debtor gave as evidence."""
 
-from dunwell.api.answer import Answer
+from starlette.responses import Response
+
 from dunwell.api.call import Call
 from dunwell.api.download import answer_file
 from dunwell.api.operation import Endpoint, Operation, Span
@@ -30,7 +31,7 @@ DOWNLOAD_DISPUTE_FILE = Operation(
 )
 
 
-async def _download(call: Call) -> Answer:
+async def _download(call: Call) -> Response:
     claim_id = read_claim_id(call.path["claim_id"])
     dispute_id = read_dispute_id(call.path["dispute_id"])
     file_id = read_file_id(call.path["file_id"])

@@ -6,14 +6,13 @@ load anything, an SMS as on a phone, a letter as the PDF that would be printed.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Any
 
-from litestar import Response, get
-from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromPath, QueryParameter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from dunwell.adapters.channels.outbox.answers import (
     PDF_POLICY,
@@ -31,10 +30,12 @@ from dunwell.adapters.channels.outbox.opening import (
     open_letter,
     open_sms,
 )
+from dunwell.errors import InvalidRequest
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 
 _PAGE_LENGTH = 50
+_MOST_PAGES = 1_000_000
 _MESSAGE = "/outbox/{merchant_id:int}/{communication_id:uuid}"
 _OPENING: dict[Channel, tuple[str, Callable[[Path], Any]]] = {
     "EMAIL": ("email.html", open_email),
@@ -43,83 +44,73 @@ _OPENING: dict[Channel, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def outbox_routes(resources: Resources) -> Sequence[HTTPRouteHandler]:
-    """The handlers to mount; none in the production profile."""
+def outbox_routes(resources: Resources) -> list[Route]:
+    """The routes to mount; none in the production profile."""
     if not resources.settings.is_development:
         return []
-    folder = outbox_folder(resources.settings.data_dir)
-    return [*_pages(folder), *_files(folder)]
+    pages = _Pages(outbox_folder(resources.settings.data_dir))
+    return [
+        Route("/outbox", pages.list_messages),
+        Route("/outbox/outbox.css", send_style(), methods=["GET"]),
+        Route(_MESSAGE, pages.show_message),
+        Route(f"{_MESSAGE}/html", pages.show_html),
+        Route(f"{_MESSAGE}/eml", pages.download_email),
+        Route(f"{_MESSAGE}/pdf", pages.show_letter),
+        Route(f"{_MESSAGE}/enclosures/{{number:int}}", pages.download_enclosure),
+    ]
 
 
-def _pages(folder: Path) -> list[HTTPRouteHandler]:
-    @get("/outbox", include_in_schema=False)
-    async def list_messages(
-        number: Annotated[int, QueryParameter(name="page", ge=1, le=1_000_000)] = 1,
-    ) -> Response[str]:
+class _Pages:
+    """Over the messages of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def list_messages(self, request: Request) -> Response:
+        """Raises InvalidRequest for what is no page's number."""
+        given = request.query_params.get("page", "1")
+        number = int(given[:8]) if given.isascii() and given.isdecimal() else 0
+        if not 1 <= number <= _MOST_PAGES:
+            raise InvalidRequest(f"page is a number from 1 to {_MOST_PAGES}.")
         first = (number - 1) * _PAGE_LENGTH
-        page = await asyncio.to_thread(load_page, folder, first, _PAGE_LENGTH)
+        page = await asyncio.to_thread(load_page, self._folder, first, _PAGE_LENGTH)
         has_more = first + len(page.lines) < page.count
-        return render_page("list.html", page=page, number=number, has_more=has_more)
+        return render_page(request, "list.html", page=page, number=number, has_more=has_more)
 
-    @get("/outbox/outbox.css", include_in_schema=False)
-    async def show_style() -> Response[str]:
-        return send_style()
-
-    @get(_MESSAGE, include_in_schema=False)
-    async def show_message(
-        merchant_id: FromPath[int], communication_id: FromPath[UUID]
-    ) -> Response[str]:
-        found = find_message(folder, merchant_id, communication_id)
+    async def show_message(self, request: Request) -> Response:
+        found = find_message(self._folder, **request.path_params)
         if found is None:
-            return render_missing()
+            return render_missing(request)
         channel, path = found
         template, read = _OPENING[channel]
         opened = await asyncio.to_thread(read, path)
-        address = f"/outbox/{merchant_id}/{communication_id}"
-        return render_page(template, opened=opened, address=address)
+        address = request.scope["path"]
+        return render_page(request, template, opened=opened, address=address)
 
-    @get(f"{_MESSAGE}/html", include_in_schema=False)
-    async def show_html(
-        merchant_id: FromPath[int], communication_id: FromPath[UUID]
-    ) -> Response[str]:
-        path = _find(folder, "EMAIL", merchant_id, communication_id)
-        opened = await asyncio.to_thread(open_email, path) if path else None
-        return send_html(opened.html) if opened and opened.html is not None else render_missing()
+    async def show_html(self, request: Request) -> Response:
+        path = self._find("EMAIL", request)
+        html = (await asyncio.to_thread(open_email, path)).html if path else None
+        return render_missing(request) if html is None else send_html(html)
 
-    return [list_messages, show_style, show_message, show_html]
+    async def download_email(self, request: Request) -> Response:
+        path = self._find("EMAIL", request)
+        return send_file(path, "message/rfc822") if path else render_missing(request)
 
-
-def _files(folder: Path) -> list[HTTPRouteHandler]:
-    @get(f"{_MESSAGE}/eml", include_in_schema=False)
-    async def download_email(
-        merchant_id: FromPath[int], communication_id: FromPath[UUID]
-    ) -> Response[Any]:
-        path = _find(folder, "EMAIL", merchant_id, communication_id)
-        return await send_file(path, "message/rfc822") if path else render_missing()
-
-    @get(f"{_MESSAGE}/pdf", include_in_schema=False)
-    async def show_letter(
-        merchant_id: FromPath[int], communication_id: FromPath[UUID]
-    ) -> Response[Any]:
-        path = _find(folder, "LETTER", merchant_id, communication_id)
+    async def show_letter(self, request: Request) -> Response:
+        path = self._find("LETTER", request)
         if path is None:
-            return render_missing()
+            return render_missing(request)
         pdf = path.with_suffix(".pdf")
-        return await send_file(pdf, "application/pdf", policy=PDF_POLICY, disposition="inline")
+        return send_file(pdf, "application/pdf", policy=PDF_POLICY, disposition="inline")
 
-    @get(f"{_MESSAGE}/enclosures/{{number:int}}", include_in_schema=False)
-    async def download_enclosure(
-        merchant_id: FromPath[int], communication_id: FromPath[UUID], number: FromPath[int]
-    ) -> Response[Any]:
-        path = _find(folder, "LETTER", merchant_id, communication_id)
-        enclosure = find_enclosure(path, number) if path else None
+    async def download_enclosure(self, request: Request) -> Response:
+        path = self._find("LETTER", request)
+        enclosure = find_enclosure(path, request.path_params["number"]) if path else None
         if enclosure is None:
-            return render_missing()
-        return await send_file(enclosure, "application/octet-stream")
+            return render_missing(request)
+        return send_file(enclosure, "application/octet-stream")
 
-    return [download_email, show_letter, download_enclosure]
-
-
-def _find(folder: Path, channel: Channel, merchant_id: int, communication_id: UUID) -> Path | None:
-    found = find_message(folder, merchant_id, communication_id)
-    return found[1] if found and found[0] == channel else None
+    def _find(self, channel: Channel, request: Request) -> Path | None:
+        named = request.path_params
+        found = find_message(self._folder, named["merchant_id"], named["communication_id"])
+        return found[1] if found and found[0] == channel else None

@@ -1,0 +1,56 @@
+"""The outermost layer of a web process: what holds for every request and every answer, whichever
+application it is for. Limits on heads, and headers that all answers bear, belong here."""
+
+import re
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dunwell.api.answer import answer_crash, answer_refusal
+from dunwell.errors import InvalidRequest
+from dunwell.kit.request_id import request_id_of
+from dunwell.kit.resources import Resources
+
+# The characters of RFC 3986, 3.2.
+_HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
+
+
+class Edge:
+    """Marks every answer with its request's id, and answers what nothing further in does."""
+
+    def __init__(self, app: ASGIApp, resources: Resources) -> None:
+        self._app = app
+        self._resources = resources
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        # An address means the same with a slash at its end, or with two where one would do.
+        scope["path"] = "/" + re.sub("//+", "/", scope["path"].strip("/"))
+        request_id = request_id_of(scope, self._resources)
+        has_begun = False
+
+        async def send_marked(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Cache-Control", "no-store")
+                headers["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            await self._find_application(scope)(scope, receive, send_marked)
+        except Exception as error:
+            if has_begun:
+                raise
+            answer = answer_crash(error, request_id, scope["path"][:200])
+            await answer(scope, receive, send_marked)
+
+    def _find_application(self, scope: Scope) -> ASGIApp:
+        if _HOST.fullmatch(Headers(scope=scope).get("host", "")) is None:
+            return answer_refusal(
+                InvalidRequest("The request cannot be read. Check its head and its address.")
+            )
+        return self._app
