@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 from msgspec import NODEFAULT
+from tools.write_states import CLAIM, draw_diagram
 
-from dunwell.claims.states import TRANSITIONS
 from dunwell.escalation import schedule
 from dunwell.workflows.checking import definition_schema
 from dunwell.workflows.definition import (
@@ -130,16 +130,6 @@ def draw_kinds() -> str:
     return _table(rows[0], rows[1:])
 
 
-def draw_states() -> str:
-    """The states of a claim, as a diagram; what changes no state is left out."""
-    moves = [
-        f"    {before} --> {after}: {happening.replace('_', ' ').lower()}"
-        for (before, happening), after in TRANSITIONS.items()
-        if before is not after
-    ]
-    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> CREATED", *moves, "```"])
-
-
 def draw_verdicts() -> str:
     """What a change of each field amounts to."""
     rows = []
@@ -163,7 +153,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 DRAWN: Mapping[str, Callable[[], str]] = {
     "fields": draw_fields,
     "kinds": draw_kinds,
-    "states": draw_states,
+    "states": lambda: draw_diagram(CLAIM),
     "verdicts": draw_verdicts,
 }
 

@@ -17,12 +17,12 @@ from tests.support.definitions import a_document
 
 def test_the_drawn_tables_are_current() -> None:
     page = PAGE.read_text()
-    assert draw_page(page) == page, "run: python tools/write_reference.py"
+    assert draw_page(page) == page, "run: python -m tools.write_reference"
     assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
 
 
 def test_the_shipped_schema_is_current_and_takes_definitions() -> None:
-    assert SCHEMA.read_text() == draw_schema(), "run: python tools/write_reference.py"
+    assert SCHEMA.read_text() == draw_schema(), "run: python -m tools.write_reference"
     validator = jsonschema.Draft202012Validator(definition_schema())
     for document in (FULL, a_document()):
         assert list(validator.iter_errors(document)) == []

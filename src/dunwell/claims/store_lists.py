@@ -8,6 +8,7 @@ from dunwell.claims.holds import Hold
 from dunwell.claims.states import Status
 from dunwell.claims.store import read_hold
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import Conditions, compose
 
 # The page rides on claims_list, with a status on claims_by_status, with a reference on
 # claims_reference, with a customer on debtors_customer; a short time on claims_updated. What is
@@ -52,7 +53,7 @@ ORDER BY claim_id, since, hold_id
 """
 _JOIN_CUSTOMER = "JOIN debtors o ON o.merchant_id = $1 AND o.claim_id = c.claim_id"
 _HELD_BACK = "c.written_by < pg_snapshot_xmin(pg_current_snapshot())"
-_BEHIND = "(c.written_by, c.claim_id) < (${}::text::xid8, ${})"
+_BEHIND = "(c.written_by, c.claim_id) < ({}::text::xid8, {})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,10 @@ class ClaimFilter:
 async def load_page(
     tx: Connection, merchant_id: int, *, limit: int, place: ClaimPlace | None, wanted: ClaimFilter
 ) -> list[Row]:
-    conditions, values = _render_filters(place, wanted)
+    conditions = _choose_conditions(place, wanted, Conditions(merchant_id, limit))
     join = "" if wanted.customer_number is None else _JOIN_CUSTOMER
-    statement = _LOAD.format(join=join, filters="\n    ".join(f"AND {each}" for each in conditions))
-    return list(await tx.fetch(statement, merchant_id, limit, *values))
+    statement = compose(_LOAD, join=join, filters=conditions.render())
+    return list(await tx.fetch(statement, *conditions.values))
 
 
 async def load_standing_holds(
@@ -94,30 +95,21 @@ async def load_standing_holds(
     return found
 
 
-def _render_filters(
-    place: ClaimPlace | None, wanted: ClaimFilter
-) -> tuple[list[str], list[object]]:
-    """One condition for each filter given: each combination is a statement with its own plan."""
-    values: list[object] = []
-    conditions: list[str] = []
-
-    def test(condition: str, *given: object) -> None:
-        first = len(values) + 3
-        conditions.append(condition.format(*range(first, first + len(given))))
-        values.extend(given)
-
+def _choose_conditions(
+    place: ClaimPlace | None, wanted: ClaimFilter, conditions: Conditions
+) -> Conditions:
     if wanted.reference_number is not None:
         # One claim at most: it has nothing behind it, and is found as soon as it was created.
-        test("c.reference_number = ${}", wanted.reference_number)
+        conditions.add("c.reference_number = {}", wanted.reference_number)
     elif place is None:
-        conditions.append(_HELD_BACK)
+        conditions.add(_HELD_BACK)
     if place is not None:
         # Nothing behind a place is held back; asked for beside it, the scan would begin in front.
-        test(_BEHIND, str(place.written_by), place.claim_id)
+        conditions.add(_BEHIND, str(place.written_by), place.claim_id)
     if wanted.customer_number is not None:
-        test("o.customer_number = ${}", wanted.customer_number)
+        conditions.add("o.customer_number = {}", wanted.customer_number)
     if wanted.status is not None:
-        test("c.status = ${}", wanted.status)
+        conditions.add("c.status = {}", wanted.status)
     if wanted.updated_since is not None:
-        test("c.updated_at >= ${}", wanted.updated_since)
-    return conditions, values
+        conditions.add("c.updated_at >= {}", wanted.updated_since)
+    return conditions

@@ -1,13 +1,4 @@
-"""What a dispute is, its states, and what may be asked of it.
-
-    state  happening          next
-    OPEN   resolved ACCEPTED  ACCEPTED
-    OPEN   resolved REJECTED  REJECTED
-    OPEN   withdrawn          WITHDRAWN
-    any    what ended it      the same: nothing changes
-
-Nothing else moves it. Pure.
-"""
+"""What a dispute is, its states (drawn in docs/states.md), and what may be asked of it. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +30,17 @@ class DisputeState(StrEnum):
     REJECTED = "REJECTED"
     # By the debtor.
     WITHDRAWN = "WITHDRAWN"
+
+
+# State -> what it may become. What has ended one, said again, changes nothing; all else is refused.
+FOLLOWING: Mapping[DisputeState, frozenset[DisputeState]] = {
+    DisputeState.OPEN: frozenset(
+        {DisputeState.ACCEPTED, DisputeState.REJECTED, DisputeState.WITHDRAWN}
+    ),
+    DisputeState.ACCEPTED: frozenset(),
+    DisputeState.REJECTED: frozenset(),
+    DisputeState.WITHDRAWN: frozenset(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def check_move(dispute: Dispute, following: DisputeState) -> bool:
     """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
     if dispute.state is following:
         return False
-    if dispute.state is not DisputeState.OPEN:
+    if following not in FOLLOWING[dispute.state]:
         raise InvalidState(
             f"The dispute is {dispute.state} already, which is final.", state=str(dispute.state)
         )

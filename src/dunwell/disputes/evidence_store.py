@@ -9,28 +9,40 @@ from uuid import UUID
 
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.actor import Actor
 
 _COLUMNS = "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
 _JOINED = "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
 # Of several disputes, each one's oldest first; a debtor's page nests it. By primary keys.
-LOAD_FILES = f"""
-SELECT f.dispute_id, {_COLUMNS}
-FROM {_JOINED}
+LOAD_FILES = compose(
+    """
+SELECT f.dispute_id, {columns}
+FROM {joined}
 WHERE f.merchant_id = $1 AND f.dispute_id = ANY($2::uuid[])
 ORDER BY f.added_at, f.file_id
-"""  # noqa: S608 - the columns are this module's own names
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 # By primary keys; the dispute must be the claim's.
-_LOAD_ONE = f"""
-SELECT {_COLUMNS}
-FROM {_JOINED}
+_LOAD_ONE = compose(
+    """
+SELECT {columns}
+FROM {joined}
 JOIN disputes d ON d.merchant_id = $1 AND d.dispute_id = f.dispute_id
 WHERE f.merchant_id = $1 AND d.claim_id = $2 AND f.dispute_id = $3 AND f.file_id = $4
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 # By primary key.
 _COUNT = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
 # By primary keys.
-_LOAD_DIGESTS = f"SELECT u.sha256 FROM {_JOINED} WHERE f.merchant_id = $1 AND f.dispute_id = $2"  # noqa: S608 - the same
+_LOAD_DIGESTS = compose(
+    "SELECT u.sha256 FROM {joined} WHERE f.merchant_id = $1 AND f.dispute_id = $2",
+    joined=_JOINED,
+)
 _SAVE = """
 INSERT INTO dispute_files
     (merchant_id, dispute_id, file_id, ticket_id, added_at, actor_kind, actor_id)

@@ -7,6 +7,7 @@ from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.reasons import DisputeType
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 
 _COLUMNS = (
@@ -14,27 +15,36 @@ _COLUMNS = (
     " state, resolved_at, resolution, ended_claim, actor_id"
 )
 # By primary key; a debtor's page nests it, with its files.
-LOAD_DISPUTE = f"""
-SELECT {_COLUMNS}
+LOAD_DISPUTE = compose(
+    """
+SELECT {columns}
 FROM disputes
 WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
-"""  # noqa: S608 - the columns are this module's own names
+""",
+    columns=_COLUMNS,
+)
 # Newest first. Rides on disputes_claim.
-_LOAD_PAGE = f"""
-SELECT {_COLUMNS}
+_LOAD_PAGE = compose(
+    """
+SELECT {columns}
 FROM disputes
 WHERE merchant_id = $1 AND claim_id = $2
   AND ($3::timestamptz IS NULL OR (opened_at, dispute_id) < ($3, $4::uuid))
 ORDER BY opened_at DESC, dispute_id DESC
 LIMIT $5
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+)
 # Those that are open or were opened since $3. Rides on disputes_claim.
-_LOAD_RECENT = f"""
-SELECT {_COLUMNS}
+_LOAD_RECENT = compose(
+    """
+SELECT {columns}
 FROM disputes
 WHERE merchant_id = $1 AND claim_id = $2 AND (opened_at > $3 OR state = 'OPEN')
 ORDER BY opened_at, dispute_id
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+)
 _SAVE = """
 INSERT INTO disputes
     (merchant_id, claim_id, dispute_id, type, reason, label, message, answers, hold_id, opened_at,

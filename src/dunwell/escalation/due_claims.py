@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from importlib.resources import files
 from uuid import UUID
 
 from dunwell.claims.conditions import ConditionFacts
@@ -13,10 +12,11 @@ from dunwell.escalation.schedule import Position, Process, StepFacts, Tried
 from dunwell.escalation.usable_channels import Addresses, load_usable_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 
-_LOAD_FACTS = files("dunwell.escalation").joinpath("engine_facts.sql").read_text()
+_LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
 # Merchants behind the given one first, so that each gets its turn. Rides on claims_due.
 _FIND_MERCHANTS = """

@@ -6,7 +6,6 @@ Four statements whatever the size of the set, all in the transaction that locked
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from importlib.resources import files
 from uuid import UUID
 
 from dunwell.claims.states import Happening, Status, decide_status
@@ -34,9 +33,10 @@ from dunwell.events.payloads import (
 )
 from dunwell.events.record import save_events
 from dunwell.kit.ids import Ids
+from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 
-_WRITE = files("dunwell.escalation").joinpath("engine_outcomes.sql").read_text()
+_WRITE = load_statement(__file__, "engine_outcomes.sql")
 # The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
 _ADD_FEES = """
 INSERT INTO items

@@ -6,7 +6,6 @@ anything else.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
 from typing import Any
 from uuid import UUID
 
@@ -26,12 +25,13 @@ from dunwell.escalation.settlement import (
 from dunwell.events.payloads import ActionStep, Event, EventHead, escalated
 from dunwell.events.record import save_events
 from dunwell.kit.db import Row
+from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.guard_store import give_back
 from dunwell.messages.store import Contact
 
-_SETTLE = files("dunwell.escalation").joinpath("settle_contacts.sql").read_text()
+_SETTLE = load_statement(__file__, "settle_contacts.sql")
 
 # The contacts still ours, and their claims as they are now: handed over, or refused before they
 # were. By primary keys.

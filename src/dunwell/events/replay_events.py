@@ -13,6 +13,7 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.events.endpoint import ALL_TYPES
 from dunwell.events.store_endpoints import load_endpoints
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -41,18 +42,24 @@ WHERE event.merchant_id = $1
     AND (delivery.state IS DISTINCT FROM 'PENDING'
         OR delivery.lease_id IS NULL AND delivery.due_at > $6)
 """
-_COUNT = f"SELECT count(*) FROM ({_WANTED} LIMIT $7) found"  # noqa: S608 - constants only
-_REPLAY = f"""
+_COUNT = compose(
+    "SELECT count(*) FROM ({wanted} LIMIT $7) found",
+    wanted=_WANTED,
+)
+_REPLAY = compose(
+    """
 INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, is_replay)
 SELECT $1, found.endpoint_id, found.event_id, $6, true
-FROM ({_WANTED} LIMIT $7) found
+FROM ({wanted} LIMIT $7) found
 ORDER BY found.event_id, found.endpoint_id
 ON CONFLICT (merchant_id, endpoint_id, event_id) DO UPDATE
 SET state = 'PENDING', due_at = excluded.due_at, is_replay = true,
     tries_before = deliveries.tries, lease_id = NULL
 WHERE deliveries.state <> 'PENDING'
     OR deliveries.lease_id IS NULL AND deliveries.due_at > excluded.due_at
-"""  # noqa: S608 - constants only
+""",
+    wanted=_WANTED,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from uuid import UUID
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.events.store_spans import find_stretch
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import Conditions, compose
 
 # events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
 # column, not by its text of the same name.
@@ -107,23 +108,15 @@ async def _load_rows(
         stretch = await find_stretch(tx, merchant_id, position, wanted.since, wanted.until)
         statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
     first, *further = [(str(each.written_by), each.event_id) for each in places]
-    values = [merchant_id, *first, limit, *chain.from_iterable(further)]
-    conditions, tested = _render_filters(wanted, behind=len(values))
-    rows: Sequence[Row] = await tx.fetch(statement.format(filters=conditions), *values, *tested)
+    conditions = Conditions(merchant_id, *first, limit, *chain.from_iterable(further))
+    for test, value in (
+        ("occurred_at + interval '0' >= {}", wanted.since),
+        ("occurred_at + interval '0' < {}", wanted.until),
+        ("type = {}", wanted.type),
+        ("claim_id = {}", wanted.claim_id),
+    ):
+        if value is not None:
+            conditions.add(test, value)
+    filters = conditions.render()
+    rows: Sequence[Row] = await tx.fetch(compose(statement, filters=filters), *conditions.values)
     return rows
-
-
-def _render_filters(wanted: EventFilter, *, behind: int) -> tuple[str, list[object]]:
-    """One condition for each filter given: each combination is a statement with its own plan.
-    behind: so many parameters come before."""
-    given = [
-        ("occurred_at + interval '0' >=", wanted.since),
-        ("occurred_at + interval '0' <", wanted.until),
-        ("type =", wanted.type),
-        ("claim_id =", wanted.claim_id),
-    ]
-    present = [(test, value) for test, value in given if value is not None]
-    conditions = [
-        f"AND {test} ${place}" for place, (test, _) in enumerate(present, start=behind + 1)
-    ]
-    return "\n    ".join(conditions), [value for _, value in present]

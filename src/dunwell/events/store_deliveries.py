@@ -14,12 +14,14 @@ from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Decision, Delivered, RetryAt
 from dunwell.events.store_endpoints import ENDPOINT_COLUMNS, read_endpoint
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
 
 # Primary key of webhook_endpoints from the place the last look ended at; each is one probe of
 # deliveries_due: ordered, for where most deliveries are due a table read anyhow looks as good. A
 # switched-off endpoint is found when its probe is due.
-_FIND_DUE = f"""
-SELECT {ENDPOINT_COLUMNS}
+_FIND_DUE = compose(
+    """
+SELECT {endpoint_columns}
 FROM webhook_endpoints endpoint
 WHERE (endpoint.merchant_id, endpoint.endpoint_id) > ($2, $3)
     AND endpoint.removed_at IS NULL
@@ -51,7 +53,9 @@ WHERE (endpoint.merchant_id, endpoint.endpoint_id) > ($2, $3)
     )
 ORDER BY endpoint.merchant_id, endpoint.endpoint_id
 LIMIT $4
-"""  # noqa: S608 - constants only
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
 
 # deliveries_due twice, then the primary keys of deliveries and events. What is replayed runs
 # behind: only where live deliveries leave room.

@@ -6,6 +6,7 @@ from uuid import UUID
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Health
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 
 ENDPOINT_COLUMNS = """
     endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, endpoint.types,
@@ -14,21 +15,27 @@ ENDPOINT_COLUMNS = """
     endpoint.disabled_at, endpoint.disabled_reason, endpoint.probe_at, endpoint.probes
 """
 
-_LOAD_ALL = f"""
-SELECT {ENDPOINT_COLUMNS}
+_LOAD_ALL = compose(
+    """
+SELECT {endpoint_columns}
 FROM webhook_endpoints endpoint
 WHERE merchant_id = $1 AND removed_at IS NULL
 ORDER BY created_at, endpoint_id
-"""  # noqa: S608 - constants only
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
 
 # Primary key; once for each leased set.
-_LOAD_ONE = f"""
-SELECT {ENDPOINT_COLUMNS}
+_LOAD_ONE = compose(
+    """
+SELECT {endpoint_columns}
 FROM webhook_endpoints endpoint
 WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
-"""  # noqa: S608 - constants only
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
 
-_LOCK_ONE = _LOAD_ONE + "FOR NO KEY UPDATE"
+_LOCK_ONE = compose("{load} FOR NO KEY UPDATE", load=_LOAD_ONE)
 
 _INSERT = """
 INSERT INTO webhook_endpoints

@@ -12,16 +12,18 @@ from uuid import UUID
 
 from dunwell.events.cursor import Position
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
 _BEGINNING = Position(0, UUID(int=0))
 
 # By primary keys and events_list; at most a few thousand events of each merchant.
-_SAVE = f"""
+_SAVE = compose(
+    """
 WITH behind AS (
     SELECT merchant.merchant_id, coalesce(last.upto_written_by, '0') AS written_by,
-        coalesce(last.upto_event_id, '{UUID(int=0)}') AS event_id
+        coalesce(last.upto_event_id, '{no_event}') AS event_id
     FROM merchants merchant
     LEFT JOIN LATERAL (
         SELECT upto_written_by, upto_event_id
@@ -42,7 +44,7 @@ WITH behind AS (
             AND (events.written_by, events.event_id) > (behind.written_by, behind.event_id)
             AND events.written_by < pg_snapshot_xmin(pg_current_snapshot())
         ORDER BY events.written_by, events.event_id
-        LIMIT $1::integer * {_SPANS_AT_ONCE}
+        LIMIT $1::integer * {spans_at_once}
     ) event
 ), full_spans AS (
     SELECT merchant_id, number, max(written_by) AS written_by,
@@ -62,7 +64,10 @@ FROM full_spans span
 JOIN behind USING (merchant_id)
 WINDOW spans AS (PARTITION BY merchant_id ORDER BY number)
 ON CONFLICT DO NOTHING
-"""  # noqa: S608 - constants only
+""",
+    no_event=str(UUID(int=0)),
+    spans_at_once=str(_SPANS_AT_ONCE),
+)
 # By primary key: each of the three reads a stretch of a merchant's spans, a thousandth of its
 # events.
 _FIND = """

@@ -9,6 +9,7 @@ from uuid import UUID
 from dunwell.claims.part_cursor import Place
 from dunwell.files.attached import AttachedFile
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 
 _COLUMNS = (
     "a.attachment_id, a.ticket_id, u.friendly_name, u.file_name, u.content_type, u.size_bytes,"
@@ -16,20 +17,28 @@ _COLUMNS = (
 )
 _JOINED = "attachments a JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id"
 # By primary keys.
-_LOAD = f"""
-SELECT {_COLUMNS}
-FROM {_JOINED}
+_LOAD = compose(
+    """
+SELECT {columns}
+FROM {joined}
 WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = $3
-"""  # noqa: S608 - the columns are this module's own names
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 # Newest first; a debtor's page nests it. By primary key; a claim has few.
-LOAD_PAGE = f"""
-SELECT {_COLUMNS}
-FROM {_JOINED}
+LOAD_PAGE = compose(
+    """
+SELECT {columns}
+FROM {joined}
 WHERE a.merchant_id = $1 AND a.claim_id = $2
   AND ($3::timestamptz IS NULL OR (a.created_at, a.attachment_id) < ($3, $4::uuid))
 ORDER BY a.created_at DESC, a.attachment_id DESC
 LIMIT $5
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 _SAVE = """
 WITH touched AS (
     UPDATE claims SET updated_at = $5 WHERE merchant_id = $1 AND claim_id = $2
@@ -47,20 +56,26 @@ WHERE merchant_id = $1
   AND ticket_id = (SELECT ticket_id FROM attachments
                    WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3)
 """
-_REPLACE = f"""
+_REPLACE = compose(
+    """
 WITH touched AS (
     UPDATE claims SET updated_at = $4 WHERE merchant_id = $1 AND claim_id = $2
-), released AS ({_RELEASED})
+), released AS ({released})
 UPDATE attachments SET ticket_id = $6
 WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
-"""  # noqa: S608 - the same
-_DELETE = f"""
+""",
+    released=_RELEASED,
+)
+_DELETE = compose(
+    """
 WITH touched AS (
     UPDATE claims SET updated_at = $4 WHERE merchant_id = $1 AND claim_id = $2
-), released AS ({_RELEASED})
+), released AS ({released})
 DELETE FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
-"""  # noqa: S608 - the same
+""",
+    released=_RELEASED,
+)
 
 
 async def load_attached(

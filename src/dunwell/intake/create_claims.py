@@ -6,7 +6,6 @@ alone. The whole set is one statement, hence one transaction, whatever its size.
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from dunwell.assignment.targets import load_rulebook
@@ -16,10 +15,11 @@ from dunwell.intake.check_claims import Rejected
 from dunwell.intake.rows import make_claim_row, make_item_rows
 from dunwell.intake.starts import Start, decide_starts
 from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
 
-_CREATE = files("dunwell.intake").joinpath("create_claims.sql").read_text()
+_CREATE = load_statement(__file__, "create_claims.sql")
 # Rides on claims_reference.
 _FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
 

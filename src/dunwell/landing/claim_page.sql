@@ -3,7 +3,7 @@
 -- debtor_sessions_session_hash_key, on primary keys, on payments' unique key, on
 -- payment_requests_claim, on disputes_claim and on payment_modalities_one and _claim. The merchant's
 -- configuration is kept by the process and stays behind. What a live modality is, and what else the
--- page shows, is put in where "NULL /*" stands (`details`).
+-- page shows (its detail), `details` fills in.
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
@@ -80,9 +80,9 @@ SELECT json_build_object(
             SELECT FROM payment_modalities y
             WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id
               AND y.ended_at IS NULL)
-        THEN NULL /* live modality */
+        THEN {live_modality}
     END,
-    'detail', NULL /* detail */)::text
+    'detail', {detail})::text
 FROM debtor_sessions s
 JOIN merchants m ON m.merchant_id = s.merchant_id
 JOIN claims c ON c.merchant_id = s.merchant_id AND c.claim_id = s.claim_id

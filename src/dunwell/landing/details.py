@@ -5,7 +5,7 @@ of all pages, where `s` is the session's row and $2 the id in the page's address
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
+from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from dunwell.disputes.store import LOAD_DISPUTE
 from dunwell.errors import NotFound
 from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
 from dunwell.files.store_attachments import LOAD_PAGE
-from dunwell.kit.nesting import nest, nest_row, nest_rows
+from dunwell.kit.sql import compose, load_statement, nest, nest_row, nest_rows
 from dunwell.landing.store_tries import LOAD_DELIVERY
 from dunwell.landing.typed_address import LOAD_WAITING, WaitingAddress
 from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
@@ -27,13 +27,12 @@ from dunwell.payments.find_request import LOAD_RECEIPT, Receipt
 
 _Shape = TypeVar("_Shape")
 _KEY = ("s.merchant_id", "s.claim_id")
-_LOAD = (
-    files("dunwell.landing")
-    .joinpath("claim_page.sql")
-    .read_text()
-    .replace("NULL /* live modality */", nest_row(LOAD_LIVE, "s.merchant_id", "ARRAY[s.claim_id]"))
+_compose_page = partial(
+    load_statement,
+    __file__,
+    "claim_page.sql",
+    live_modality=nest_row(LOAD_LIVE, "s.merchant_id", "ARRAY[s.claim_id]"),
 )
-_NOTHING_MORE = "NULL /* detail */"
 
 
 class Detail(Generic[_Shape]):
@@ -43,7 +42,7 @@ class Detail(Generic[_Shape]):
     def __init__(self, expression: str, shape: Any, parameter: str = "", missing: str = "") -> None:
         """shape: `_Shape`, which may be a union. missing: what is said where there is none; "" for
         what a page shows the lack of."""
-        self.statement = _LOAD.replace(_NOTHING_MORE, expression)
+        self.statement = _compose_page(detail=expression)
         self.parameter = parameter
         self._missing = missing
         self._decoder = msgspec.json.Decoder(shape)
@@ -73,20 +72,23 @@ class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
     files: list[EvidenceFile]
 
 
-NOTHING: Detail[None] = Detail(_NOTHING_MORE, None)
+NOTHING: Detail[None] = Detail("NULL", None)
 DOCUMENTS: Detail[list[AttachedFile]] = Detail(
     nest_rows(LOAD_PAGE, *_KEY, "NULL", "NULL", str(MAX_ATTACHMENTS)), list[AttachedFile]
 )
 DISPUTE: Detail[DisputeWithFiles] = Detail(
-    f"(SELECT json_build_object('dispute', row_to_json(one), 'files', "  # noqa: S608 - constants
-    f"{nest_rows(LOAD_FILES, 's.merchant_id', 'ARRAY[one.dispute_id]')}) "
-    f"FROM {nest(LOAD_DISPUTE, *_KEY, '$2')} one)",
+    compose(
+        "(SELECT json_build_object('dispute', row_to_json(one), 'files', {files})"
+        " FROM {dispute} one)",
+        dispute=nest(LOAD_DISPUTE, *_KEY, "$2"),
+        files=nest_rows(LOAD_FILES, "s.merchant_id", "ARRAY[one.dispute_id]"),
+    ),
     DisputeWithFiles, "dispute_id", "There is no such dispute of this claim.",
 )  # fmt: skip
 # One that has ended: what is live comes with every page.
 ENDED_MODALITY: Detail[ModalityRow] = Detail(
-    nest_row(f"{LOAD_ONE} AND p.ended_at IS NOT NULL", *_KEY, "$2"), ModalityRow, "modality_id",
-    "There is no such request of this claim.",
+    nest_row(compose("{one} AND p.ended_at IS NOT NULL", one=LOAD_ONE), *_KEY, "$2"),
+    ModalityRow, "modality_id", "There is no such request of this claim.",
 )  # fmt: skip
 RECEIPT: Detail[Receipt] = Detail(
     nest_row(LOAD_RECEIPT, *_KEY, "$2"), Receipt, "request_id",

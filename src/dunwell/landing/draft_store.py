@@ -6,6 +6,7 @@ from uuid import UUID
 
 from dunwell.files.upload import PreparedUpload
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.landing.drafts import Draft, DraftFile
 from dunwell.landing.session import Session
 
@@ -18,11 +19,14 @@ _FILES = """
         WHERE f.merchant_id = $1 AND f.session_id = $2 AND f.subject = $3
         ORDER BY f.ticket_id) AS files
 """
-_LOAD = f"""
-SELECT subject, fields, sent_form, made_id, {_FILES}
+_LOAD = compose(
+    """
+SELECT subject, fields, sent_form, made_id, {files}
 FROM debtor_drafts
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
-"""  # noqa: S608 - this module's own text
+""",
+    files=_FILES,
+)
 _OPEN = """
 INSERT INTO debtor_drafts (merchant_id, session_id, subject, claim_id, kept_until)
 VALUES ($1, $2, $3, $4, $5)

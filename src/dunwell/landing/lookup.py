@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.landing.details import NOTHING, Detail
 from dunwell.landing.facts import ClaimFacts
 from dunwell.landing.on_file import OnFile
@@ -27,8 +28,9 @@ from dunwell.notices.notice import NoticeChannel
 
 _MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
 # Rides on debtor_links_token_hash_key, then on primary keys.
-_FIND_LINK = f"""
-SELECT {_MERCHANT}, link.claim_id, link.communication_id, debtor.language,
+_FIND_LINK = compose(
+    """
+SELECT {merchant}, link.claim_id, link.communication_id, debtor.language,
        coalesce(contact.channel, notice.channel) AS channel,
        debtor.email, debtor.mobile_number, debtor.address AS postal_address,
        debtor.date_of_birth::text, debtor.contract_number, debtor.customer_number
@@ -41,15 +43,20 @@ LEFT JOIN communications contact
 LEFT JOIN debtor_notices notice
     ON notice.merchant_id = link.merchant_id AND notice.notice_id = link.notice_id
 WHERE link.token_hash = $1
-"""  # noqa: S608 - the columns are this module's own names
+""",
+    merchant=_MERCHANT,
+)
 # Rides on debtor_codes_code_digest_key, then on a primary key.
-_FIND_CODE = f"""
-SELECT {_MERCHANT}, claim_id, communication_id, debtor.language
+_FIND_CODE = compose(
+    """
+SELECT {merchant}, claim_id, communication_id, debtor.language
 FROM debtor_codes
 JOIN merchants m USING (merchant_id)
 JOIN debtors debtor USING (merchant_id, claim_id)
 WHERE code_digest = $1
-"""  # noqa: S608 - the same
+""",
+    merchant=_MERCHANT,
+)
 # Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
 # primary key.
 _FIND_REFERENCES = """

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.configuration import Channel
 from dunwell.workflows.versions import render_version_name
 
@@ -52,6 +53,7 @@ LEFT JOIN LATERAL (
         AND f.attachment_id = wanted.id
     LEFT JOIN uploads u ON u.merchant_id = m.merchant_id AND u.ticket_id = f.ticket_id
 ) a ON true
+{rest}
 """
 # Rides on the unique key (merchant_id, claim_id, run, step_id, place): a claim has few. What lies
 # behind a communication is looked up for the page alone.
@@ -63,10 +65,10 @@ _NEWEST = """(
     ORDER BY planned_at DESC, communication_id DESC
     LIMIT $5
 )"""
-_LIST = _READ.format(found=_NEWEST) + "ORDER BY m.planned_at DESC, m.communication_id DESC"
+_LIST = compose(_READ, found=_NEWEST, rest="ORDER BY m.planned_at DESC, m.communication_id DESC")
 # By primary keys.
-_FIND = (
-    _READ.format(found="communications") + "WHERE m.merchant_id = $1 AND m.communication_id = $2"
+_FIND = compose(
+    _READ, found="communications", rest="WHERE m.merchant_id = $1 AND m.communication_id = $2"
 )
 
 

@@ -5,18 +5,18 @@ their content and the guards they raise (CONTRACT 13).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from importlib.resources import files
 from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import load_statement
 from dunwell.messages.guard_store import write_days
 from dunwell.messages.guards import RaisedGuard
 from dunwell.messages.ledger import digest_content, digest_recipient
 from dunwell.messages.store import Lease, RenderedContact
 
-_LOCK = files("dunwell.messages").joinpath("lock_contacts.sql").read_text()
-_HAND_OVER = files("dunwell.messages").joinpath("hand_over.sql").read_text()
+_LOCK = load_statement(__file__, "lock_contacts.sql")
+_HAND_OVER = load_statement(__file__, "hand_over.sql")
 
 
 class GuardBegun(Exception):  # noqa: N818 - reads as what happened

@@ -10,16 +10,17 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
 
 CONTACTS = "contact_ledger"
 AUDITS = "audit_log"
 
 _MICROSECONDS = "(extract(epoch FROM at) * 1000000)::bigint"
 _FIELDS = {
-    CONTACTS: f"""jsonb_build_array({{seal}}, entry_id, communication_id, claim_id, run, step_id,
-        place, channel, outcome, tries, {_MICROSECONDS}, encode(recipient_digest, 'hex'),
+    CONTACTS: """jsonb_build_array({seal}, entry_id, communication_id, claim_id, run, step_id,
+        place, channel, outcome, tries, {microseconds}, encode(recipient_digest, 'hex'),
         encode(content_digest, 'hex'))::text""",
-    AUDITS: f"""jsonb_build_array({{seal}}, audit_id, {_MICROSECONDS}, actor_kind, actor_id, action,
+    AUDITS: """jsonb_build_array({seal}, audit_id, {microseconds}, actor_kind, actor_id, action,
         subject, details)::text""",
 }
 _KEYS = {CONTACTS: "entry_id", AUDITS: "audit_id"}
@@ -48,13 +49,18 @@ SELECT seal, digest FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal DESC 
 """
 # Ride on contact_ledger_unsealed and audit_log_unsealed.
 _LOAD_UNSEALED = {
-    table: f"""
-SELECT {_KEYS[table]} AS key, {_FIELDS[table].format(seal="$2::bigint")} AS fields
+    table: compose(
+        """
+SELECT {key} AS key, {fields} AS fields
 FROM {table}
 WHERE merchant_id = $1 AND seal IS NULL
-ORDER BY {_KEYS[table]}
+ORDER BY {key}
 LIMIT $3
-"""  # noqa: S608 - fixed words of ours
+""",
+        table=table,
+        key=_KEYS[table],
+        fields=compose(_FIELDS[table], seal="$2::bigint", microseconds=_MICROSECONDS),
+    )
     for table in _FIELDS
 }
 # By primary keys.
@@ -78,13 +84,19 @@ SELECT seal, contacts, audits, digest FROM ledger_seals WHERE merchant_id = $1 O
 """
 # Ride on contact_ledger_seal and audit_log_seal.
 _LOAD_SEALED = {
-    table: f"""
-SELECT seal, {_KEYS[table]} AS key, {_NAMES[table]} AS name, digest,
-       {_FIELDS[table].format(seal="seal")} AS fields
+    table: compose(
+        """
+SELECT seal, {key} AS key, {name} AS name, digest,
+       {fields} AS fields
 FROM {table}
 WHERE merchant_id = $1 AND seal IS NOT NULL
-ORDER BY seal, {_KEYS[table]}
-"""  # noqa: S608 - the same
+ORDER BY seal, {key}
+""",
+        table=table,
+        key=_KEYS[table],
+        name=_NAMES[table],
+        fields=compose(_FIELDS[table], seal="seal", microseconds=_MICROSECONDS),
+    )
     for table in _FIELDS
 }
 _COUNT_UNSEALED = """

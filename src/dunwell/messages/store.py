@@ -7,16 +7,16 @@ before a channel is called (CONTRACT 13). Leases run in real time.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from importlib.resources import files
 from typing import Any
 from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
 
-_LEASE = files("dunwell.messages").joinpath("lease_contacts.sql").read_text()
+_LEASE = load_statement(__file__, "lease_contacts.sql")
 
 # Merchants behind the given one first. Rides on communications_planned and _handed_over.
 _FIND_MERCHANTS = """
@@ -76,13 +76,14 @@ c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
 AND c.updated_at <= m.handed_over_at
 """
 # Rides on communications_handed_over.
-_TAKE_UP = f"""
+_TAKE_UP = compose(
+    """
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
     WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-      AND m.channel = ANY($5::text[]) AND {_STILL_HOLDS}
+      AND m.channel = ANY($5::text[]) AND {still_holds}
     ORDER BY m.lease_until
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED
@@ -99,15 +100,18 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     c.reference_number,
     d.customer_number, d.email, d.mobile_number, d.address,
     t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids
-"""  # noqa: S608 - fixed words of ours
-_GIVE_UP_KNOWING = f"""
+""",
+    still_holds=_STILL_HOLDS,
+)
+_GIVE_UP_KNOWING = compose(
+    """
 WITH unknown AS (
     UPDATE communications m
     SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
     FROM claims c
     WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
       AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-      AND NOT (m.channel = ANY($3::text[]) AND {_STILL_HOLDS})
+      AND NOT (m.channel = ANY($3::text[]) AND {still_holds})
     RETURNING m.*
 ), recorded AS (
     INSERT INTO contact_ledger
@@ -119,7 +123,9 @@ WITH unknown AS (
     JOIN merchants w USING (merchant_id)
 )
 SELECT communication_id FROM unknown
-"""  # noqa: S608 - the same
+""",
+    still_holds=_STILL_HOLDS,
+)
 # Rides on communications_handed_over.
 _KEEP = """
 UPDATE communications

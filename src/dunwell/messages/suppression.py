@@ -16,6 +16,7 @@ from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.kit.codes import is_email_address
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
@@ -50,13 +51,16 @@ ORDER BY created_at, channel, address_digest
 """
 # By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
 # session knows.
-LOAD_KNOWN = f"""
+LOAD_KNOWN = compose(
+    """
 SELECT $2 AS known,
-       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{{}}')
+       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{}')
         FROM suppressions listed
-        WHERE listed.merchant_id = $1 AND listed.channel IN ({_CHANNELS})
+        WHERE listed.merchant_id = $1 AND listed.channel IN ({channels})
           AND listed.address_digest = ANY($2)) AS found
-"""  # noqa: S608 - the channels are ours
+""",
+    channels=_CHANNELS,
+)
 # By primary key.
 _FIND = """
 SELECT s.merchant_id, s.channel, s.address_digest, s.reason

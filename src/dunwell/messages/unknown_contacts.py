@@ -8,6 +8,7 @@ from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address
 
@@ -22,17 +23,25 @@ LEFT JOIN communication_contents t
     ON t.merchant_id = $1 AND t.communication_id = m.communication_id
 """
 # Rides on communications_unknown.
-_LIST = f"""
-SELECT {_COLUMNS} {_JOINED}
+_LIST = compose(
+    """
+SELECT {columns} {joined}
 WHERE m.merchant_id = $1 AND m.state = 'UNKNOWN' AND m.communication_id > $2
 ORDER BY m.communication_id
 LIMIT $3
-"""
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 # By primary keys.
-_FIND = f"""
-SELECT {_COLUMNS} {_JOINED}
+_FIND = compose(
+    """
+SELECT {columns} {joined}
 WHERE m.merchant_id = $1 AND m.communication_id = $2
-"""
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
 # Before all ids.
 FIRST = UUID(int=0)
 

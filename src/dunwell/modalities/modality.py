@@ -1,14 +1,11 @@
-"""What a payment modality is: a plan or a deferment, its states and how it ends.
+"""What a payment modality is: a plan or a deferment, its states (drawn in docs/states.md) and how
+it ends.
 
-    state      answer    next
-    REQUESTED  APPROVED  APPROVED
-    REQUESTED  REJECTED  REJECTED, and ended
-    any        the same  the same: nothing changes
-
-Nothing else moves the state (CONTRACT 5). How a modality ended stands beside it: `ended_reason`.
+Only an answer moves the state (CONTRACT 5). How a modality ended stands beside it: `ended_reason`.
 One that has ended takes no answer any more, but the rejection that ended it. Pure.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -34,6 +31,14 @@ class ModalityState(StrEnum):
     REQUESTED = "REQUESTED"
     APPROVED = "APPROVED"
     REJECTED = "REJECTED"
+
+
+# State -> what it may become; the same answer again changes nothing, all else is refused.
+FOLLOWING: Mapping[ModalityState, frozenset[ModalityState]] = {
+    ModalityState.REQUESTED: frozenset({ModalityState.APPROVED, ModalityState.REJECTED}),
+    ModalityState.APPROVED: frozenset(),
+    ModalityState.REJECTED: frozenset(),
+}
 
 
 class EndReason(StrEnum):
@@ -88,7 +93,7 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
         )
     if modality.state is answer:
         return False
-    if modality.state is not ModalityState.REQUESTED:
+    if answer not in FOLLOWING[modality.state]:
         raise InvalidState(
             f"The payment modality is {modality.state} already; an answer is final.",
             state=str(modality.state),

@@ -12,6 +12,7 @@ import msgspec
 from dunwell.claims.part_cursor import Place
 from dunwell.claims.states import Status
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.bounds import ClaimFacts
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
@@ -54,15 +55,20 @@ CROSS JOIN LATERAL (
 WHERE p.merchant_id = $1
 """
 # By primary keys; a debtor's page nests it.
-LOAD_ONE = f"{_SELECT} AND p.claim_id = $2 AND p.modality_id = $3"
+LOAD_ONE = compose("{select} AND p.claim_id = $2 AND p.modality_id = $3", select=_SELECT)
 # Every debtor's page nests it. Rides on payment_modalities_one.
-LOAD_LIVE = f"{_SELECT} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL"
+LOAD_LIVE = compose(
+    "{select} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL", select=_SELECT
+)
 # Newest first. Rides on payment_modalities_claim.
-_LOAD_PAGE = f"""{_SELECT} AND p.claim_id = $2
+_LOAD_PAGE = compose(
+    """{select} AND p.claim_id = $2
   AND ($3::timestamptz IS NULL OR (p.requested_at, p.modality_id) < ($3, $4::uuid))
 ORDER BY p.requested_at DESC, p.modality_id DESC
 LIMIT $5
-"""
+""",
+    select=_SELECT,
+)
 _SAVE = """
 WITH modality AS (
     INSERT INTO payment_modalities

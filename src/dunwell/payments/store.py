@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dunwell.claims.states import Status
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,22 @@ class StoredPayment:
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
 # By the unique key (merchant_id, claim_id, transaction_id).
-_FIND = f"""
-SELECT {_COLUMNS}
+_FIND = compose(
+    """
+SELECT {columns}
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND transaction_id = $3
-"""  # noqa: S608 - the columns are this module's own names
-_LOAD = f"""
-SELECT {_COLUMNS}
+""",
+    columns=_COLUMNS,
+)
+_LOAD = compose(
+    """
+SELECT {columns}
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+)
 # The claim's end, if any, and its planned contacts change with the payment that causes it.
 _SAVE = """
 WITH paid AS (

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.payments.request_states import Asked, RequestState
 
 
@@ -36,19 +37,25 @@ class PaymentRequest:
 
 
 _COLUMNS = ", ".join(each.name for each in fields(PaymentRequest))
-_LOAD = f"""
-SELECT {_COLUMNS}
+_LOAD = compose(
+    """
+SELECT {columns}
 FROM payment_requests
 WHERE merchant_id = $1 AND request_id = $2
-"""  # noqa: S608 - the columns are this module's own names
-_LOCK = f"{_LOAD} FOR NO KEY UPDATE"
+""",
+    columns=_COLUMNS,
+)
+_LOCK = compose("{load} FOR NO KEY UPDATE", load=_LOAD)
 # Rides on payment_requests_one_open.
-_LOAD_LIVE = f"""
-SELECT {_COLUMNS}
+_LOAD_LIVE = compose(
+    """
+SELECT {columns}
 FROM payment_requests
 WHERE merchant_id = $1 AND claim_id = $2 AND state IN ('CREATED', 'OPEN', 'PENDING')
 ORDER BY created_at, request_id
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+)
 # By the unique key (provider, provider_reference).
 _FIND_BY_REFERENCE = """
 SELECT request_id
@@ -86,14 +93,17 @@ ORDER BY m.merchant_id
 LIMIT $2
 """
 # The same index. Others' rows are passed over, so that no request is looked at twice at once.
-_LOCK_DUE = f"""
-SELECT {_COLUMNS}
+_LOCK_DUE = compose(
+    """
+SELECT {columns}
 FROM payment_requests
 WHERE merchant_id = $1 AND next_check_at <= $2
 ORDER BY next_check_at
 LIMIT $3
 FOR NO KEY UPDATE SKIP LOCKED
-"""  # noqa: S608 - the same
+""",
+    columns=_COLUMNS,
+)
 _POSTPONE = """
 UPDATE payment_requests r
 SET checks = r.checks + 1, next_check_at = n.next_check_at

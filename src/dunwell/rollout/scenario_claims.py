@@ -6,12 +6,12 @@ Claims that ended for good are left alone; a collected one may come back by a re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
 from uuid import UUID
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import load_statement
 
-_MOVE = files("dunwell.rollout").joinpath("move_claims.sql").read_text()
+_MOVE = load_statement(__file__, "move_claims.sql")
 
 # In the order of ids, as everything that locks several. A statement of its own: the next one must
 # see what engines committed while this one waited for them. Reads the merchant's claims once:

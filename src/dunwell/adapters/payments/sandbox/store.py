@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.payments.provider import CheckoutRequest
 
 _COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
@@ -28,11 +29,14 @@ LIMIT 1
 _FIND_BY_KEY = """
 SELECT checkout_id FROM sandbox_checkouts WHERE merchant_id = $1 AND request_id = $2
 """
-_LOAD = f"""
-SELECT {_COLUMNS}
+_LOAD = compose(
+    """
+SELECT {columns}
 FROM sandbox_checkouts
 WHERE merchant_id = $1 AND checkout_id = $2
-"""  # noqa: S608 - the columns are this module's own names
+""",
+    columns=_COLUMNS,
+)
 _DECIDE = """
 UPDATE sandbox_checkouts
 SET state = $4, decided_at = $5, notices_due = $6, notice_at = $7,

@@ -1,0 +1,15 @@
+"""docs/states.md is what the tables say."""
+
+from tools.write_states import CLAIM, PAGE, draw_diagram, draw_page
+
+
+def test_the_drawn_states_are_current() -> None:
+    assert PAGE.read_text() == draw_page(), "run: python -m tools.write_states"
+
+
+def test_a_diagram_leads_on_and_back() -> None:
+    diagram = draw_diagram(CLAIM)
+    assert "    [*] --> CREATED\n" in diagram
+    assert "    CREATED --> ARCHIVED: steps ended, archived by hand\n" in diagram
+    assert "    COLLECTED --> IN_PROCESS: payment reversed\n" in diagram
+    assert "ARCHIVED -->" not in diagram

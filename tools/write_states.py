@@ -1,0 +1,176 @@
+"""Writes docs/states.md: the states of claims, disputes, payment modalities and payment requests,
+drawn from the tables that decide them. A test holds the file against what is drawn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from dunwell.claims import states as claims
+from dunwell.claims.states import Happening, Status
+from dunwell.disputes import dispute as disputes
+from dunwell.disputes.dispute import DisputeState
+from dunwell.modalities import modality as modalities
+from dunwell.modalities.modality import ModalityState
+from dunwell.payments import request_states as requests
+from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.payments.request_states import RequestState
+
+_State = TypeVar("_State", bound=StrEnum)
+PAGE = Path(__file__).parents[1] / "docs" / "states.md"
+_HEAD = """# States
+
+Written by `python -m tools.write_states` from the tables in the code; do not change it by hand.
+In the tables below each diagram a row is the state before, a column what happens, a cell the state
+after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What is drawn of one thing: its states, the first one of them the beginning."""
+
+    title: str
+    source: str
+    states: Sequence[StrEnum]
+    # What happens -> the state before -> the state after.
+    moves: Mapping[str, Mapping[StrEnum, StrEnum]]
+    # What a cell says where the table has no entry.
+    otherwise: str
+    words: str
+    # What moves it beside the table: before, after, what happens.
+    beside: Sequence[tuple[StrEnum, StrEnum, str]] = ()
+
+
+def _spell(name: str) -> str:
+    return name.replace("_", " ").lower()
+
+
+def _list_moves(
+    following: Mapping[_State, frozenset[_State]],
+) -> Mapping[str, Mapping[StrEnum, StrEnum]]:
+    """Of a table that says what a state may become; what it is already changes nothing."""
+    _, *ends = following
+    return {
+        _spell(end): {state: end for state, after in following.items() if end in {*after, state}}
+        for end in ends
+    }
+
+
+CLAIM = Life(
+    title="Claims",
+    source="claims/states.py",
+    states=list(Status),
+    moves={
+        _spell(happening): {
+            before: after
+            for (before, each), after in claims.TRANSITIONS.items()
+            if each is happening
+        }
+        for happening in Happening
+    },
+    otherwise="refused",
+    words="A payment is always recorded; of a claim that is archived or withdrawn it changes the"
+    " balance alone. A reversed payment returns a collected claim that owes again to the state it"
+    " left. Holds (a dispute, a pause, a payment under way) stop the process without being states.",
+    beside=[
+        (after, before, "payment reversed")
+        for (before, happening), after in claims.TRANSITIONS.items()
+        if happening is Happening.PAID_IN_FULL and after is not before
+    ],
+)
+DISPUTE = Life(
+    title="Disputes",
+    source="disputes/dispute.py",
+    states=list(DisputeState),
+    moves=_list_moves(disputes.FOLLOWING),
+    otherwise="refused",
+    words="The merchant accepts or rejects, the debtor withdraws.",
+)
+MODALITY = Life(
+    title="Payment modalities",
+    source="modalities/modality.py",
+    states=list(ModalityState),
+    moves=_list_moves(modalities.FOLLOWING),
+    otherwise="refused",
+    words="Only an answer moves the state. How one ended stands beside it, in `endedReason`; one"
+    " that has ended takes no answer any more.",
+)
+REQUEST = Life(
+    title="Payment requests",
+    source="payments/request_states.py",
+    states=list(RequestState),
+    moves={
+        _spell(answer.__name__): {
+            before: after
+            for (before, each), after in requests.TRANSITIONS.items()
+            if each is answer
+        }
+        for answer in (Open, Pending, Succeeded, Failed, Cancelled, Expired)
+    },
+    otherwise="stays",
+    words="What happens is the provider's answer. A request that is CREATED, OPEN or PENDING is"
+    " live; one whose checkout nobody used for 24 hours expires. Money that arrives after"
+    " an end is booked all the same: only COMPLETED is for good. An announced bank"
+    " transfer begins as PENDING and has no provider to ask: it is COMPLETED by the"
+    " payment that is recorded, or EXPIRED when nobody waits for it any more.",
+    beside=[(RequestState.CREATED, RequestState.OPEN, "debtor handed off")],
+)
+
+
+def draw_page() -> str:
+    lives = [_draw_life(life) for life in (CLAIM, DISPUTE, MODALITY, REQUEST)]
+    return "\n\n".join([_HEAD, *lives]) + "\n"
+
+
+def draw_diagram(life: Life) -> str:
+    """What changes no state is left out; what leads from one state to the same other is one
+    arrow."""
+    arrows: dict[tuple[StrEnum, StrEnum], list[str]] = {}
+    for before, after, happening in _list_arrows(life):
+        arrows.setdefault((before, after), []).append(happening)
+    lines = [
+        f"    {before} --> {after}: {', '.join(happenings)}"
+        for (before, after), happenings in arrows.items()
+    ]
+    return "\n".join(
+        ["```mermaid", "stateDiagram-v2", f"    [*] --> {life.states[0]}", *lines, "```"]
+    )
+
+
+def _list_arrows(life: Life) -> Iterator[tuple[StrEnum, StrEnum, str]]:
+    for happening, moves in life.moves.items():
+        for before, after in moves.items():
+            if before is not after:
+                yield before, after, happening
+    yield from life.beside
+
+
+def _draw_life(life: Life) -> str:
+    heads = ["", *life.moves]
+    rows = [
+        [str(before), *(_say_after(life, before, happening) for happening in life.moves)]
+        for before in life.states
+    ]
+    lines = [heads, ["---"] * len(heads), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    title = f"## {life.title}"
+    source = f"`src/dunwell/{life.source}`"
+    return "\n\n".join([title, life.words, source, draw_diagram(life), table])
+
+
+def _say_after(life: Life, before: StrEnum, happening: str) -> str:
+    after = life.moves[happening].get(before)
+    if after is None:
+        return life.otherwise
+    return "stays" if after is before else str(after)
+
+
+def main() -> None:
+    PAGE.write_text(draw_page())
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
