@@ -1,0 +1,192 @@
+"""Reads the settings from the environment. All faults are reported together.
+
+A setting NAME may come from the file named by NAME_FILE, so that secrets stay out of the
+environment.
+"""
+
+import base64
+import binascii
+import contextlib
+import difflib
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import date
+from pathlib import Path
+
+import phonenumbers
+
+from dunwell.config.checks import find_faults
+from dunwell.config.settings import PREFIX, Settings, SettingsFaulty
+
+_SECRET_KEY_BYTES = 32
+_PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
+
+
+def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str | None) -> Settings:
+    """Read settings; `overrides` (command-line flags) win. Raises SettingsFaulty: all faults."""
+    reader = _Reader(environment, overrides)
+    data_dir = Path(reader.text("DATA_DIR", "./var")).expanduser().resolve()
+    profile = reader.choice("PROFILE", ("development", "production"), "development")
+    host = reader.text("HOST", "127.0.0.1")
+    port = reader.port("PORT", 8000)
+    settings = Settings(
+        data_dir=data_dir,
+        profile=profile,
+        database_url=reader.optional("DATABASE_URL"),
+        secret_key=reader.secret_key(profile, data_dir),
+        host=host,
+        port=port,
+        public_url=reader.text("PUBLIC_URL", f"http://{_url_host(host)}:{port}").rstrip("/"),
+        files_url=reader.text("FILES_URL", (data_dir / "files").as_uri()),
+        pg_bin=reader.optional("PG_BIN"),
+        log_level=reader.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info"),
+        scenarios_deprecated_on=reader.day("SCENARIOS_DEPRECATED_ON"),
+        scenarios_retired_on=reader.day("SCENARIOS_RETIRED_ON"),
+        contact_phone=reader.phone("CONTACT_PHONE"),
+    )
+    faults = [
+        *reader.faults,
+        *_find_unknown(environment),
+        *find_faults(settings),
+    ]
+    if faults:
+        raise SettingsFaulty(faults)
+    return settings
+
+
+def _find_unknown(environment: Mapping[str, str]) -> list[str]:
+    """Variables of ours that no setting reads: a misspelt one must not pass in silence."""
+    known = [PREFIX + each.name.upper() for each in fields(Settings)]
+    faults = []
+    for name in sorted(environment):
+        if not name.startswith(PREFIX) or name.removesuffix("_FILE") in known:
+            continue
+        near = difflib.get_close_matches(name.removesuffix("_FILE"), known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "remove it."
+        faults.append(f"{name}: there is no such setting; {hint}")
+    return faults
+
+
+class _Reader:
+    """Reads variables and collects what is wrong with them."""
+
+    def __init__(self, environment: Mapping[str, str], overrides: Mapping[str, str | None]) -> None:
+        self._environment = environment
+        self._overrides = overrides
+        self.faults: list[str] = []
+
+    def optional(self, name: str) -> str | None:
+        override = self._overrides.get(name.lower())
+        if override is not None:
+            return override
+        value = self._environment.get(PREFIX + name)
+        path = self._environment.get(f"{PREFIX}{name}_FILE")
+        if value and path:
+            self.faults.append(f"{PREFIX}{name} and {PREFIX}{name}_FILE are both set; keep one.")
+        if path:
+            return self._read_file(name, path)
+        return value or None
+
+    def _read_file(self, name: str, path: str) -> str | None:
+        try:
+            return Path(path).read_text().strip() or None
+        except (OSError, UnicodeDecodeError) as error:
+            self.faults.append(f"{PREFIX}{name}_FILE: {path} cannot be read ({error}).")
+            return None
+
+    def text(self, name: str, default: str) -> str:
+        return self.optional(name) or default
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+        value = self.text(name, default)
+        if value not in allowed:
+            self.faults.append(f"{PREFIX}{name}: {value!r} is none of {', '.join(allowed)}.")
+            return default
+        return value
+
+    def port(self, name: str, default: int) -> int:
+        value = self.text(name, str(default))
+        if not value.isdecimal() or not 0 < int(value) < 65536:
+            self.faults.append(f"{PREFIX}{name}: {value!r} is no port; use 1 to 65535.")
+            return default
+        return int(value)
+
+    def day(self, name: str) -> date | None:
+        value = self.optional(name)
+        if value is None:
+            return None
+        with contextlib.suppress(ValueError):
+            day = date.fromisoformat(value)
+            if day.isoformat() == value:
+                return day
+        self.faults.append(f"{PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
+        return None
+
+    def phone(self, name: str) -> str | None:
+        value = self.optional(name)
+        if value is None or _is_international(value):
+            return value
+        self.faults.append(
+            f"{PREFIX}{name}: {value!r} is no phone number with its country; write it like "
+            "+49 40 1234560."
+        )
+        return None
+
+    def secret_key(self, profile: str, data_dir: Path) -> bytes:
+        value = self.optional("SECRET_KEY")
+        if value is None and profile == "development":
+            value = self._generated_secret_key(data_dir / "secret.key")
+            if value is None:
+                return b""
+        try:
+            key = base64.b64decode(value or "", validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        # A key of few different bytes was typed, not drawn.
+        is_typed = profile == "production" and len(set(key)) < _SECRET_KEY_BYTES // 2
+        if len(key) < _SECRET_KEY_BYTES or is_typed:
+            self.faults.append(
+                "DUNWELL_SECRET_KEY: needs base64 of at least 32 random bytes, kept as long as "
+                "the database; make one with: openssl rand -base64 32"
+            )
+        return key
+
+    def _generated_secret_key(self, path: Path) -> str | None:
+        """The development profile's key, made once under the data folder."""
+        try:
+            if not path.exists():
+                _generate_secret_key(path)
+            return path.read_text().strip()
+        except OSError as error:
+            self.faults.append(f"DUNWELL_DATA_DIR: {path} cannot be kept there ({error.strerror}).")
+            return None
+
+
+def _generate_secret_key(path: Path) -> None:
+    """Readable by its owner only; of two processes that start at once the first one's stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(base64.b64encode(secrets.token_bytes(_SECRET_KEY_BYTES)))
+        file.flush()
+        os.fsync(file.fileno())
+    with contextlib.suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()
+
+
+def _is_international(number: str) -> bool:
+    if not _PHONE.fullmatch(number):
+        return False
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(number))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def _url_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,55 @@
+"""The settings of an installation, as one value that all of a process reads. Pure."""
+
+from dataclasses import dataclass, field, fields
+from datetime import date
+from pathlib import Path
+
+PREFIX = "DUNWELL_"
+
+
+class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
+    """One or more settings cannot be used; one line each, saying what to do."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    data_dir: Path
+    profile: str
+    # None: the embedded PostgreSQL under data_dir.
+    database_url: str | None = field(repr=False, metadata={"secret": True})
+    secret_key: bytes = field(repr=False, metadata={"secret": True})
+    host: str
+    port: int
+    # The origin people and programs reach us at, no slash at the end.
+    public_url: str
+    # Where uploaded files are kept: a file:// or s3:// address.
+    files_url: str
+    # The folder of PostgreSQL's programs; None: the installed package's.
+    pg_bin: str | None
+    log_level: str
+    # When the scenario endpoints became, or become, deprecated, and when they are retired: told in
+    # their answers. None: not announced.
+    scenarios_deprecated_on: date | None = None
+    scenarios_retired_on: date | None = None
+    # Who reads a debtor's page that knows of no creditor can call there. None: nobody is named.
+    contact_phone: str | None = None
+
+    @property
+    def is_development(self) -> bool:
+        return self.profile == "development"
+
+
+def render_settings(settings: Settings) -> dict[str, str]:
+    """The effective settings by their variable names, secrets shown as set or not set only."""
+    shown: dict[str, str] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        text = "" if value is None else str(value)
+        if each.metadata.get("secret"):
+            text = "(set)" if value else ""
+        shown[PREFIX + each.name.upper()] = text
+    return shown
