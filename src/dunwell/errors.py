@@ -11,6 +11,9 @@
     |- IdempotencyConflict      -
     |- InvalidState             state
     |- PayloadTooLarge          limit
+    |- AddressTooLong           limit
+    |- HeadTooLarge             limit
+    |- TooSlow                  -
     |- UnsupportedMediaType     allowed
     |- UnknownTicket            -
     |- RateLimited              -, retry_after
@@ -77,6 +80,18 @@ class InvalidState(Refusal):
 
 class PayloadTooLarge(Refusal):
     """More bytes than the limit."""
+
+
+class AddressTooLong(Refusal):
+    """A request's first line of more bytes than the limit."""
+
+
+class HeadTooLarge(Refusal):
+    """A request's first line and headers of more bytes than the limit."""
+
+
+class TooSlow(Refusal):
+    """A request that stopped coming before its end."""
 
 
 class UnsupportedMediaType(Refusal):

@@ -76,6 +76,18 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "PayloadTooLarge", 413, "The body or the file is larger than allowed.",
         "Send less: at most details.limit bytes.", shapes.Limit,
     ),
+    errors.TooSlow: FailureKind(
+        "TooSlow", 408, "The head of the request or its body stopped coming before its end.",
+        "Send the request again, with the same Idempotency-Key.",
+    ),
+    errors.AddressTooLong: FailureKind(
+        "AddressTooLong", 414, "The request's address is larger than allowed.",
+        "Send less in the query: at most details.limit bytes.", shapes.Limit,
+    ),
+    errors.HeadTooLarge: FailureKind(
+        "HeadTooLarge", 431, "The request's address and headers are larger than allowed.",
+        "Send fewer or smaller headers: at most details.limit bytes.", shapes.Limit,
+    ),
     errors.UnsupportedMediaType: FailureKind(
         "UnsupportedMediaType", 415,
         "The body's media type is not taken here, or a file's content is of a type that is not "
@@ -98,7 +110,9 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "Look at the message of each claim in details.errors.", shapes.AssignmentFaults,
     ),
     errors.RateLimited: FailureKind(
-        "RateLimited", 429, "The credential sent more requests than it may in a minute.",
+        "RateLimited", 429,
+        "The credential sent more requests than it may in a minute, or too many connections come "
+        "from one address.",
         "Wait as many seconds as Retry-After says.",
     ),
     errors.Unavailable: FailureKind(

@@ -1,4 +1,4 @@
-"""Which IP addresses an outgoing request may connect to.
+"""Which IP addresses an outgoing request may connect to, and which of them are one visitor.
 
 The registries of special addresses (RFC 6890 and its successors) are spelled out, because what
 `ipaddress` calls private differs between Python versions. For IPv6 only global unicast space is
@@ -74,3 +74,15 @@ def _is_forbidden_v6(address: IPv6Address, allow_loopback: bool) -> bool:  # noq
     if address.scope_id is not None or address not in _GLOBAL_UNICAST:
         return True
     return any(address in network for network in _FORBIDDEN_V6)
+
+
+def find_network(host: str) -> bytes:
+    """What stands for one visitor: an IPv4 address, the /64 of an IPv6 one, which is what one
+    customer is given, or whatever else the server calls the other side."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.encode()
+    # What a listener of both families calls a visitor from an IPv4 address.
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.packed if address.version == 4 else address.packed[:8]

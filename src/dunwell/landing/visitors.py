@@ -4,11 +4,11 @@ A wrong code names no merchant, so this is of the whole installation. Visitors a
 digest of their address for as long as their tries count.
 """
 
-import ipaddress
 from datetime import datetime, timedelta
 
 import structlog
 
+from dunwell.kit.addresses import find_network
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.landing.figures import count_wrong_code
@@ -31,16 +31,8 @@ _log = structlog.get_logger("dunwell.landing")
 
 
 def digest_visitor(keys: KeyRing, host: str) -> bytes:
-    """Of an IPv6 address the network that one customer is given (/64) counts as the visitor."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return keys.digest(_PURPOSE, host.encode())
-    # What a listener of both families calls a visitor from an IPv4 address.
-    address = getattr(address, "ipv4_mapped", None) or address
-    prefix = 64 if address.version == 6 else 32
-    network = ipaddress.ip_network((address, prefix), strict=False)
-    return keys.digest(_PURPOSE, network.network_address.packed)
+    """The visitor at this address (`find_network`)."""
+    return keys.digest(_PURPOSE, find_network(host))
 
 
 async def admit_visitor(tx: Connection, visitor: bytes, now: datetime) -> VisitorTries | Locked:
