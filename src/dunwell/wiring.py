@@ -6,6 +6,7 @@ Processes open what they need here: the web process its app, the worker its loop
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 
@@ -18,6 +19,7 @@ from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.api.app import build_app
+from dunwell.api.edge import build_outside_answer
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.config import Settings
 from dunwell.escalation.dispatch import MessageDispatcher
@@ -26,9 +28,11 @@ from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
+from dunwell.installation.standing import open_installation
 from dunwell.kit.clock import SystemClock
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Database
+from dunwell.kit.http_server import Bounds
 from dunwell.kit.ids import RandomIds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
@@ -86,26 +90,32 @@ def list_providers(_settings: Settings) -> Collection[str]:
     return {SANDBOX_PROVIDER}
 
 
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What one web process serves, and what bounds its connections."""
+
+    app: Starlette
+    bounds: Bounds
+
+
 @asynccontextmanager
-async def open_web(resources: Resources) -> AsyncIterator[Starlette]:
-    """The application one web process serves, and the child processes it hands files to."""
+async def open_web(resources: Resources) -> AsyncIterator[Web]:
+    """The application, and with it the child processes it hands files to."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, press = Inspector(), Press(1)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
-        yield build_app(
-            resources,
-            channels,
-            inspector,
-            [
-                *outbox_routes(resources),
-                *callback_routes(resources, providers),
-                *sandbox_provider_routes(resources),
-                *build_landing_routes(resources, providers, inspector=inspector, press=press),
-            ],
-        )
+        installation = await closing.enter_async_context(open_installation(resources))
+        routes = [
+            *outbox_routes(resources),
+            *callback_routes(resources, providers),
+            *sandbox_provider_routes(resources),
+            *build_landing_routes(resources, providers, inspector=inspector, press=press),
+        ]
+        app = build_app(resources, channels, inspector, routes, installation.find_visitor)
+        yield Web(app, Bounds(build_outside_answer(resources), installation.is_proxy))
 
 
 @asynccontextmanager

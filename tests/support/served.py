@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-import uvicorn
 from starlette.applications import Starlette
 
+from dunwell.kit.http_server import build_server
 from dunwell.kit.resources import Resources
 from dunwell.wiring import open_web
 
@@ -34,12 +34,9 @@ async def serve(resources: Resources) -> AsyncIterator[Served]:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")
         resources = replace(resources, settings=settings)
-        async with open_web(resources) as app:
-            config = uvicorn.Config(
-                app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
-            )
-            server = uvicorn.Server(config)
+        async with open_web(resources) as web:
+            server = build_server(web.app, web.bounds)
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            yield Served(resources, app)
+            yield Served(resources, web.app)
             server.should_exit = True
             await serving

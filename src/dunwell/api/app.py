@@ -3,7 +3,7 @@
 It opens nothing; what it needs is given, and other faces' routes are mounted beside its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -38,9 +38,10 @@ def build_app(
     channels: Sequence[ChannelAdapter],
     inspector: Inspector,
     routes: Iterable[BaseRoute] = (),
+    find_visitor: Callable[[str, list[str]], str] = lambda peer, _forwarded: peer,
 ) -> Starlette:
     """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
-    other faces'."""
+    other faces'; `find_visitor` as `Edge` asks for it."""
     settings, figures = resources.settings, Figures()
     tools = Tools(resources, channels, Storage.open(settings.files_url), inspector)
     app = Starlette(
@@ -50,7 +51,7 @@ def build_app(
             *build_reference_routes(settings.public_url),
             *routes,
         ],
-        middleware=[Middleware(Edge, resources)],
+        middleware=[Middleware(Edge, resources, find_visitor)],
         exception_handlers={HTTPException: _answer_mismatch, Refusal: _answer_refusal},
     )
     # The edge has taken the slashes away.

@@ -1,9 +1,11 @@
 """`dunwell doctor`: looks at what an installation stands on, and says what to do about faults."""
 
 import asyncio
+import contextlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import click
@@ -13,6 +15,7 @@ from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
+from dunwell.installation.store import list_forwarders
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.migrate import load_revisions
 from dunwell.kit.postgres import PostgresFailed
@@ -53,7 +56,7 @@ def command(data_dir: str | None) -> None:
 def _check_database(settings: Settings) -> list[Finding]:
     try:
         with reach_database(settings, "doctor") as url:
-            version, skew = asyncio.run(_ask_database(url))
+            version, skew, forwarders = asyncio.run(_ask_database(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -64,17 +67,23 @@ def _check_database(settings: Settings) -> list[Finding]:
         check_version(version),
         check_clocks(skew),
         check_revision(revision, newest),
+        check_forwarders(forwarders),
     ]
 
 
-async def _ask_database(url: str) -> tuple[int, float]:
-    """The server's version number, and by how many seconds its clock is ahead of this one."""
+async def _ask_database(url: str) -> tuple[int, float, Sequence[str]]:
+    """The server's version number, by how many seconds its clock is ahead of this one, and which
+    untrusted proxies forwarded requests of late."""
     connection = await asyncpg.connect(url, timeout=10)
     try:
         before = datetime.now(UTC)
         there = await connection.fetchval("SELECT clock_timestamp()")
         middle = before + (datetime.now(UTC) - before) / 2
-        return connection.get_server_version().major, (there - middle).total_seconds()
+        forwarders: Sequence[str] = ()
+        with contextlib.suppress(asyncpg.UndefinedTableError):
+            forwarders = await list_forwarders(connection, before - timedelta(days=1))
+        version = connection.get_server_version().major
+        return version, (there - middle).total_seconds(), forwarders
     finally:
         await connection.close()
 
@@ -91,6 +100,15 @@ def check_clocks(skew_seconds: float) -> Finding:
     if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
         return Finding("clock", words)
     return Finding("clock", words, "Let NTP set the clocks of both hosts.")
+
+
+def check_forwarders(forwarders: Sequence[str]) -> Finding:
+    """Behind a proxy that is not trusted, all visitors are one, and share their limits."""
+    if not forwarders:
+        return Finding("proxies", "none forwards that is not trusted")
+    words = f"{', '.join(forwarders)} forwards for others and is not trusted"
+    remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
+    return Finding("proxies", words, remedy)
 
 
 def check_revision(revision: str | None, newest: str) -> Finding:

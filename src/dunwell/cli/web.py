@@ -12,10 +12,9 @@ from dunwell.cli.listener import open_listener
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.kit.garbage import relax_collector
+from dunwell.kit.http_server import build_server
 from dunwell.kit.parent import end_with_parent
 from dunwell.wiring import open_resources, open_web
-
-_GRACE_SECONDS = 20
 
 
 @click.command("web")
@@ -41,18 +40,8 @@ def command(
 
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
-    async with open_resources(settings, "web") as resources, open_web(resources) as app:
-        config = uvicorn.Config(
-            app,
-            http="httptools",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        server = uvicorn.Server(config)
+    async with open_resources(settings, "web") as resources, open_web(resources) as web:
+        server = build_server(web.app, web.bounds)
         _end_on_signals(server)
         await server.serve(sockets=[listening])
 

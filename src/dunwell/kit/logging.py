@@ -29,7 +29,7 @@ FIELDS = frozenset(
         # states and kinds
         "state", "status", "outcome", "type", "channel", "adapter", "provider", "loop", "program",
         "task",
-        "method", "route", "profile", "exit_code", "revision", "port",
+        "method", "route", "profile", "exit_code", "revision", "port", "proxy",
         # durations
         "duration_ms", "pause_seconds", "retry_after",
         # faults: a class name, and places in the code

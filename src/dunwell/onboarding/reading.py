@@ -29,9 +29,7 @@ class Source:
 
 def read_merchant_file(path: Path) -> Source:
     """Raises ValidationError when the file itself cannot be read; the others are faults in it."""
-    document = _read(path, "")
-    if isinstance(document, Fault):
-        raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
+    document = read_document(path)
     definitions: dict[int, Any] = {}
     faults: list[Fault] = []
     for pointer, index, name in _list_files(document):
@@ -41,6 +39,14 @@ def read_merchant_file(path: Path) -> Source:
         else:
             definitions[index] = value
     return Source(document, definitions, faults)
+
+
+def read_document(path: Path) -> Any:
+    """The value of one YAML file. Raises ValidationError when it cannot be read."""
+    document = _read(path, "")
+    if isinstance(document, Fault):
+        raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
+    return document
 
 
 def _list_files(document: Any) -> list[tuple[str, int, str]]:

@@ -1,4 +1,4 @@
-"""The outer edge of a web process: what the server bounds before any route sees a request.
+"""The HTTP server of a web process, and what it bounds before any route sees a request.
 
 uvicorn's protocol on httptools bounds neither the head of a request nor how long it takes to come;
 this one does, and how many connections there are at once, in all and of one visitor. What it
@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 import prometheus_client
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dunwell.errors import (
@@ -36,13 +39,13 @@ _NOT_HTTP = (
     "Send one Content-Length or a chunked body, never both."
 )
 _refused = prometheus_client.Counter(
-    "dunwell_edge_refused", "Requests and connections the server itself refused, by why.",
+    "dunwell_server_refused", "Requests and connections the server itself refused, by why.",
     ("reason",), registry=REGISTRY,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeLimits:
+class ServerLimits:
     """What one process takes at once, and how slowly."""
 
     # The first line and all headers of a request.
@@ -59,14 +62,14 @@ class EdgeLimits:
     linger_bytes: int = 16 * 1024 * 1024
 
 
-class Edge:
+class Bounds:
     """What the connections of one process share."""
 
     def __init__(
         self,
-        limits: EdgeLimits,
         answer: Callable[[Refusal], Words],
         is_proxy: Callable[[str], bool],
+        limits: ServerLimits = ServerLimits(),
     ) -> None:
         """answer: a refusal in the words of the service. is_proxy: whether many visitors come from
         this address, which bounds their connections itself."""
@@ -101,6 +104,24 @@ class Edge:
             del self._visitors[visitor]
 
 
+def build_server(app: ASGIApp, bounds: Bounds, *, grace_seconds: int = 20) -> uvicorn.Server:
+    """A server for `app`, which logs nothing and believes no header of where a request is from.
+    grace_seconds: for requests under way when it is told to stop."""
+    protocol: Any = partial(BoundedProtocol, bounds=bounds)
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=grace_seconds,
+    )
+    return uvicorn.Server(config)
+
+
 class _Stage(Enum):
     """Where a connection is: between requests, or in the head or the body of one."""
 
@@ -109,12 +130,12 @@ class _Stage(Enum):
     BODY = auto()
 
 
-class EdgeProtocol(HttpToolsProtocol):
-    """One connection. `edge` is bound to the class's first argument by `functools.partial`."""
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
 
-    def __init__(self, *, edge: Edge, **server: Any) -> None:
+    def __init__(self, *, bounds: Bounds, **server: Any) -> None:
         super().__init__(**server)
-        self._edge = edge
+        self._bounds = bounds
         self._host: str | None = None
         self._stage = _Stage.BETWEEN
         self._head_bytes = 0
@@ -126,16 +147,16 @@ class EdgeProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._host = self.client[0] if self.client else ""
-        refusal = self._edge.admit(self._host)
+        refusal = self._bounds.admit(self._host)
         if refusal is not None:
             self._refuse(refusal)
         else:
-            self._time(self._edge.limits.head_seconds, self._end_slow_head)
+            self._time(self._bounds.limits.head_seconds, self._end_slow_head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         if self._host is not None:
-            self._edge.release(self._host)
+            self._bounds.release(self._host)
             self._host = None
         super().connection_lost(exc)
 
@@ -152,20 +173,23 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def _feed(self, data: bytes) -> bytes:
         """Hand on as much as may be handed on at once; the rest."""
-        if self._stage is _Stage.BODY:
+        if self._is_at(_Stage.BODY):
             self._window_bytes += len(data)
             super().data_received(data)
             return b""
-        room = self._edge.limits.head_bytes - self._head_bytes
+        room = self._bounds.limits.head_bytes - self._head_bytes
         piece, rest = data[:room], data[room:]
         self._head_bytes += len(piece)
         super().data_received(piece)
-        if self._stage is not _Stage.BODY and self._head_bytes >= self._edge.limits.head_bytes:
+        if not self._is_at(_Stage.BODY) and self._head_bytes >= self._bounds.limits.head_bytes:
             self._refuse(self._name_excess())
         return rest
 
+    def _is_at(self, stage: _Stage) -> bool:
+        return self._stage is stage
+
     def _name_excess(self) -> Refusal:
-        limit = self._edge.limits.head_bytes
+        limit = self._bounds.limits.head_bytes
         words = f"is larger than {limit} bytes, the most that is taken. Send less."
         if not self.headers:
             return AddressTooLong(f"The request's address {words}", limit=limit)
@@ -176,11 +200,11 @@ class EdgeProtocol(HttpToolsProtocol):
         if self._timer is not None:
             return
         is_answering = self.cycle is not None and not self.cycle.response_complete
-        if self._stage is _Stage.BODY:
+        if self._is_at(_Stage.BODY):
             self._window_bytes = 0
-            self._time(self._edge.limits.body_seconds, self._look_at_body)
-        elif self._stage is _Stage.HEAD or not is_answering:
-            self._time(self._edge.limits.head_seconds, self._end_slow_head)
+            self._time(self._bounds.limits.body_seconds, self._look_at_body)
+        elif self._is_at(_Stage.HEAD) or not is_answering:
+            self._time(self._bounds.limits.head_seconds, self._end_slow_head)
 
     def _time(self, seconds: float, then: Callable[[], None]) -> None:
         self._timer = self.loop.call_later(seconds, then)
@@ -192,15 +216,15 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def _end_slow_head(self) -> None:
         self._timer = None
-        if self._stage is _Stage.BETWEEN:  # no request was begun
+        if self._is_at(_Stage.BETWEEN):  # no request was begun
             self.transport.close()
             return
-        seconds = self._edge.limits.head_seconds
+        seconds = self._bounds.limits.head_seconds
         self._refuse(TooSlow(f"The head of the request did not come within {seconds:g} s."))
 
     def _look_at_body(self) -> None:
         self._timer = None
-        limits = self._edge.limits
+        limits = self._bounds.limits
         # A body nobody reads at the moment is not slow: its reader is.
         if self.flow.read_paused or self._window_bytes >= limits.body_bytes:
             self._watch()
@@ -242,13 +266,13 @@ class EdgeProtocol(HttpToolsProtocol):
             if is_begun:
                 self.transport.close()
                 return
-        self._lingering = self._edge.limits.linger_bytes
-        status, headers, body = self._edge.answer(refusal)
+        self._lingering = self._bounds.limits.linger_bytes
+        status, headers, body = self._bounds.answer(refusal)
         self.transport.write(_render(status, [*self.server_state.default_headers, *headers], body))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
-        self._time(self._edge.limits.linger_seconds, self.transport.close)
+        self._time(self._bounds.limits.linger_seconds, self.transport.close)
 
 
 def _render(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:

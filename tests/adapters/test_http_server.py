@@ -6,17 +6,15 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pytest
-import uvicorn
 
 from dunwell.errors import Refusal
-from dunwell.kit.edge import Edge, EdgeLimits, EdgeProtocol, Words
+from dunwell.kit.http_server import Bounds, ServerLimits, Words, build_server
 
 _HEAD = b"POST /claims HTTP/1.1\r\nHost: x\r\n"
-_QUICK = EdgeLimits(
+_QUICK = ServerLimits(
     head_bytes=2_000, head_seconds=0.3, body_bytes=100, body_seconds=0.3, connections=6,
     connections_per_visitor=4, linger_seconds=1.0,
 )  # fmt: skip
@@ -54,16 +52,13 @@ def _answer(refusal: Refusal) -> Words:
 
 @asynccontextmanager
 async def _served(
-    limits: EdgeLimits = _QUICK, proxies: frozenset[str] = frozenset()
+    limits: ServerLimits = _QUICK, proxies: frozenset[str] = frozenset()
 ) -> AsyncIterator[Served]:
     served = Served(0)
     served.reading.set()
-    protocol: Any = partial(EdgeProtocol, edge=Edge(limits, _answer, proxies.__contains__))
-    config = uvicorn.Config(
-        served, host="127.0.0.1", port=0, http=protocol, ws="none", lifespan="off",
-        log_config=None, access_log=False,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = build_server(served, Bounds(_answer, proxies.__contains__, limits))
+    config = server.config
+    config.host, config.port = "127.0.0.1", 0
     config.load()
     server.lifespan = config.lifespan_class(config)
     await server.startup()

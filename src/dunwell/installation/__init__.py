@@ -1,0 +1,1 @@
+"""What belongs to the whole installation and to no merchant (CONTRACT 15)."""

@@ -1,0 +1,74 @@
+"""The installation file as a value, and everything wrong with one (CONTRACT 15).
+
+Addresses, keys and the database are settings; what stands here is changed while Dunwell runs. Pure.
+"""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.shape import find_faults, render_pointer
+
+# What only an installation file has; a merchant file has a `key`.
+_KEYS = ("trustedProxies",)
+
+
+class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Every key may be absent; an absent one is left alone when it is applied."""
+
+    # Networks whose word is taken for where a request came from; nobody's by default.
+    trusted_proxies: list[str] | None = None
+
+
+def is_installation(document: Any) -> bool:
+    """Whether the value read from a file is meant as an installation's, not as a merchant's."""
+    has_key = isinstance(document, dict) and not document.keys().isdisjoint(_KEYS)
+    return has_key and "key" not in document
+
+
+def check_installation(document: Any) -> Installation:
+    """Raises ValidationError with every fault."""
+    faults = [*find_faults(document, Installation), *_find_network_faults(document)]
+    if faults:
+        raise ValidationError(faults)
+    return msgspec.convert(document, Installation)
+
+
+def _find_network_faults(document: Any) -> Iterator[Fault]:
+    networks = document.get("trustedProxies") if isinstance(document, dict) else None
+    for index, network in enumerate(networks if isinstance(networks, list) else []):
+        if not isinstance(network, str):
+            continue  # its shape is told already
+        pointer = render_pointer(["trustedProxies", index])
+        try:
+            parsed = ip_network(network)
+        except ValueError:
+            words = f'"{network}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+            yield Fault(pointer, words, "INVALID")
+            continue
+        if parsed.prefixlen == 0:
+            words = f'"{network}" is everybody: each visitor could say where they are. Name yours.'
+            yield Fault(pointer, words, "INVALID")
+
+
+def merge(present: Installation, given: Installation) -> Installation:
+    """What stands after `given` was applied: what it leaves out stays as it is."""
+    named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
+    return msgspec.structs.replace(present, **named)
+
+
+def list_changes(before: Installation, after: Installation) -> list[str]:
+    """One line for each key that differs."""
+    was = msgspec.to_builtins(before)
+    return [
+        f"{name}: {_render(was[name])} -> {_render(value)}"
+        for name, value in msgspec.to_builtins(after).items()
+        if value != was[name]
+    ]
+
+
+def _render(value: Any) -> str:
+    return ", ".join(value) if value else "none"

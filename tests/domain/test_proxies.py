@@ -1,0 +1,50 @@
+"""Whose word is taken for where a request came from."""
+
+import pytest
+
+from dunwell.kit.addresses import find_network
+from dunwell.kit.proxies import Proxies
+
+_PROXIES = Proxies(["10.0.0.0/24", "fd00::/64", "192.0.2.7"])
+_PEER = "10.0.0.9"
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "visitor"),
+    [
+        (_PEER, [], _PEER),
+        (_PEER, ["203.0.113.5"], "203.0.113.5"),
+        # What the visitor wrote themselves stands left of what the proxy added.
+        (_PEER, ["1.2.3.4, 203.0.113.5"], "203.0.113.5"),
+        (_PEER, ["1.2.3.4", "203.0.113.5"], "203.0.113.5"),
+        (_PEER, ["203.0.113.5, 192.0.2.7, 10.0.0.3"], "203.0.113.5"),
+        (_PEER, ["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
+        # Nobody trusts a stranger, nor the loopback address, unless it was named.
+        ("203.0.113.9", ["1.2.3.4"], "203.0.113.9"),
+        ("127.0.0.1", ["1.2.3.4"], "127.0.0.1"),
+        (_PEER, ["203.0.113.5:4711"], "203.0.113.5"),
+        (_PEER, ["[2001:db8::1]:4711"], "2001:db8::1"),
+        (_PEER, ["2001:db8::1"], "2001:db8::1"),
+        ("::ffff:10.0.0.9", ["::ffff:203.0.113.5"], "203.0.113.5"),
+        # What cannot be read ends the chain.
+        (_PEER, ["unknown"], _PEER),
+        (_PEER, ["203.0.113.5, unknown, 10.0.0.3"], "10.0.0.3"),
+        (_PEER, [""], _PEER),
+        ("", ["1.2.3.4"], ""),
+    ],
+)
+def test_the_visitor_is_the_nearest_address_no_trusted_proxy_has(
+    peer: str, forwarded: list[str], visitor: str
+) -> None:
+    assert _PROXIES.find_visitor(peer, forwarded) == visitor
+
+
+def test_nobody_is_trusted_by_default() -> None:
+    assert Proxies([]).find_visitor(_PEER, ["1.2.3.4"]) == _PEER
+
+
+def test_one_customers_ipv6_addresses_are_one_visitor() -> None:
+    assert find_network("2001:db8:0:1::5") == find_network("2001:db8:0:1:ffff::9")
+    assert find_network("2001:db8:0:1::5") != find_network("2001:db8:0:2::5")
+    assert find_network("203.0.113.5") != find_network("203.0.113.6")
+    assert find_network("::ffff:203.0.113.5") == find_network("203.0.113.5")

@@ -1,0 +1,90 @@
+"""`dunwell apply installation.yaml`: what it changes, what it leaves, what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.installation.apply_installation import apply_installation, plan_installation
+from dunwell.installation.document import Installation, check_installation, is_installation
+from dunwell.installation.store import Revision, load_installation, save_installation
+from dunwell.kit.resources import Resources
+from tests.support.command_line import CommandLine
+
+_ONE = Installation(trusted_proxies=["10.0.0.7"])
+_TWO = Installation(trusted_proxies=["10.0.0.7", "fd00::/64"])
+
+
+async def _load(resources: Resources) -> Revision:
+    async with resources.database.connection() as connection:
+        return await load_installation(connection)
+
+
+async def test_what_was_applied_stands_and_the_same_again_changes_nothing(
+    resources: Resources,
+) -> None:
+    first = await apply_installation(resources, _ONE)
+    again = await apply_installation(resources, _ONE)
+    assert (first.revision, first.changes) == (1, ["trustedProxies: none -> 10.0.0.7"])
+    assert (again.revision, again.changes) == (1, [])
+    assert await _load(resources) == Revision(1, _ONE)
+
+
+async def test_a_plan_changes_nothing(resources: Resources) -> None:
+    await apply_installation(resources, _ONE)
+    planned = await plan_installation(resources, _TWO)
+    assert planned.changes == ["trustedProxies: 10.0.0.7 -> 10.0.0.7, fd00::/64"]
+    assert await _load(resources) == Revision(1, _ONE)
+
+
+async def test_what_a_file_leaves_out_stays(resources: Resources) -> None:
+    await apply_installation(resources, _ONE)
+    assert (await apply_installation(resources, Installation())).changes == []
+    assert (await _load(resources)).installation == _ONE
+    await apply_installation(resources, Installation(trusted_proxies=[]))
+    assert (await _load(resources)).installation == Installation(trusted_proxies=[])
+
+
+async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) -> None:
+    await apply_installation(resources, _ONE)
+    async with resources.database.transaction() as tx:
+        late = Revision(1, _TWO)
+        now = resources.clock.now()
+        assert not await save_installation(tx, late, applied_at=now, applied_by="another")
+    assert (await _load(resources)).installation == _ONE
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ({"trustedProxies": ["10.0.0.300"]}, "/trustedProxies/0"),
+        ({"trustedProxies": ["10.0.0.7", "0.0.0.0/0"]}, "/trustedProxies/1"),
+        ({"trustedProxies": ["::/0"]}, "/trustedProxies/0"),
+        ({"trustedProxies": ["10.0.0.7/24"]}, "/trustedProxies/0"),
+        ({"trustedProxies": [7]}, "/trustedProxies/0"),
+        ({"trustedProxies": "10.0.0.7"}, "/trustedProxies"),
+        ({"trustedProxies": [], "trustedProxy": []}, "/trustedProxy"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_the_place(document: object, path: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        check_installation(document)
+    assert [fault.path for fault in refused.value.faults] == [path]
+
+
+def test_a_merchant_file_is_none() -> None:
+    assert is_installation({"trustedProxies": []})
+    assert not is_installation({"key": "nordwind", "trustedProxies": []})
+    assert not is_installation({"name": "Nordwind"})
+    assert not is_installation(None)
+
+
+def test_the_command_line_applies_it(dunwell: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "installation.yaml"
+    path.write_text("trustedProxies: [10.0.0.7]\n")
+    planned = dunwell.run("apply", str(path), "--plan")
+    assert planned.stdout == "Installation (revision 0)\n  trustedProxies: none -> 10.0.0.7\n"
+    applied = dunwell.run("apply", str(path))
+    assert applied.stdout == "Installation (revision 1)\n  trustedProxies: none -> 10.0.0.7\n"
+    path.write_text("trustedProxies: [10.0.0.0/0]\n")
+    assert dunwell.run("apply", str(path)).returncode == 1

@@ -1,0 +1,73 @@
+"""What a running web process knows of its installation, and whom it takes a visitor for."""
+
+import pytest
+from httpx import ASGITransport, AsyncClient
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from dunwell.api.edge import Edge
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.standing import StandingInstallation
+from dunwell.installation.store import list_forwarders
+from dunwell.kit.resources import Resources
+
+
+async def _tell_client(scope: Scope, receive: Receive, send: Send) -> None:
+    client = Request(scope).client
+    await PlainTextResponse(client.host if client else "")(scope, receive, send)
+
+
+async def _ask(resources: Resources, standing: StandingInstallation, peer: str) -> str:
+    app = Edge(_tell_client, resources, standing.find_visitor)
+    transport = ASGITransport(app, client=(peer, 4711))
+    async with AsyncClient(transport=transport, base_url="http://dunwell") as client:
+        headers = [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-For", "203.0.113.5")]
+        return (await client.get("/", headers=headers)).text
+
+
+async def test_a_proxy_is_trusted_once_it_was_named(resources: Resources) -> None:
+    standing = StandingInstallation(resources)
+    await standing.read()
+    assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
+    await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
+    await standing.read()
+    assert await _ask(resources, standing, "10.0.0.7") == "203.0.113.5"
+    assert await _ask(resources, standing, "127.0.0.1") == "127.0.0.1"
+
+
+async def _seen(resources: Resources) -> list[str]:
+    async with resources.database.connection() as connection:
+        return list(await list_forwarders(connection, resources.clock.now()))
+
+
+async def test_a_forgotten_proxy_is_told_of_and_no_visitor_is(
+    resources: Resources, capsys: pytest.CaptureFixture[str]
+) -> None:
+    standing = StandingInstallation(resources)
+    for peer in ("10.0.0.7", "10.0.0.7", "203.0.115.9"):
+        await _ask(resources, standing, peer)
+    await standing.read()
+    assert await _seen(resources) == ["10.0.0.7"]
+    assert capsys.readouterr().out.count("untrusted proxy forwards") == 1
+
+
+async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
+    standing = StandingInstallation(resources)
+    for networks in (["10.0.0.7"], []):
+        await apply_installation(resources, Installation(trusted_proxies=networks))
+    await standing.read()
+    assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
+
+
+async def test_before_the_migration_nobody_is_trusted(resources: Resources) -> None:
+    standing = StandingInstallation(resources)
+    async with resources.database.transaction() as tx:
+        await tx.execute("ALTER TABLE installation_revisions RENAME TO away")
+    try:
+        await standing.read()
+    finally:
+        async with resources.database.transaction() as tx:
+            await tx.execute("ALTER TABLE away RENAME TO installation_revisions")
+    assert not standing.is_proxy("10.0.0.7")
