@@ -13,12 +13,20 @@ from starlette.types import Receive, Scope, Send
 from dunwell.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.api.schemas.failures import Failure
 from dunwell.errors import AuthenticationError, MethodNotAllowed, Refusal
-from dunwell.kit.bodies import BodyTooLarge
+from dunwell.files.names import name_for_reader, render_disposition
+from dunwell.files.storage import Storage
+from dunwell.kit.requests import BodyTooLarge
 
 JSON = "application/json"
 # How much of a refused body is taken in, and for how long, so that its sender can read why.
 _DRAIN_SECONDS = 2.0
 _DRAIN_BYTES = 64 * 1024 * 1024
+_FILE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # Were it shown after all, it would be without scripts, forms, origin and network.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _encoder = msgspec.json.Encoder()
 _log = structlog.get_logger("dunwell.api")
 
@@ -48,6 +56,21 @@ async def _drain(receive: Receive) -> None:
 
 def answer_result(result: Any) -> Response:
     return Response(b'{"error":null,"result":' + _encoder.encode(result) + b"}", media_type=JSON)
+
+
+async def answer_file(storage: Storage, key: str, name: str, content_type: str) -> Response:
+    """A stored file: saved by a browser and never shown in place, whatever it holds. name: as its
+    reader knows it, with or without an ending. Call it without a connection.
+
+    Raises ContentMissing, Unavailable.
+    """
+    disposition = render_disposition(name_for_reader(name, content_type))
+    content = await storage.load(key)
+    return Response(
+        content,
+        headers={"Content-Disposition": disposition, **_FILE_HEADERS},
+        media_type=content_type,
+    )
 
 
 def answer_refusal(refusal: Refusal) -> Response:

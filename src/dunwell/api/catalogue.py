@@ -1,14 +1,12 @@
 """Every operation of the API, in the order of the reference, and the endpoints that serve them."""
 
 from dunwell.api.routes import (
-    attachment_content,
     attachments,
     claim_changes,
     claim_items,
     claim_reading,
     claims,
     communications,
-    dispute_files,
     disputes,
     events,
     explanation,
@@ -28,12 +26,10 @@ ENDPOINTS = (
     *claim_changes.ENDPOINTS,
     *claim_items.ENDPOINTS,
     *attachments.ENDPOINTS,
-    *attachment_content.ENDPOINTS,
     *explanation.ENDPOINTS,
     *communications.ENDPOINTS,
     *payments.ENDPOINTS,
     *disputes.ENDPOINTS,
-    *dispute_files.ENDPOINTS,
     *modalities.ENDPOINTS,
     *processes.ENDPOINTS,
     *scenarios.ENDPOINTS,

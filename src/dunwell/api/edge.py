@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dunwell.api.answer import answer_crash, answer_refusal
 from dunwell.errors import InvalidRequest, Refusal
 from dunwell.kit.http_server import Words
-from dunwell.kit.request_id import request_id_of
+from dunwell.kit.requests import request_id_of
 from dunwell.kit.resources import Resources
 
 # The characters of RFC 3986, 3.2.

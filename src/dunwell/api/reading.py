@@ -8,8 +8,8 @@ from starlette.requests import Request
 
 from dunwell.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
 from dunwell.files.upload import MAX_FILE_BYTES
-from dunwell.kit.bodies import BodyTooLarge, read_body, stream_body
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.kit.requests import BodyTooLarge, read_body, stream_body
 from dunwell.kit.shape import find_faults
 from dunwell.kit.texts import find_unprintable
 

@@ -23,7 +23,7 @@ from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, r
 from dunwell.api.retiring import list_retirement_headers
 from dunwell.errors import Refusal
 from dunwell.kit.multipart import MEDIA_TYPE
-from dunwell.kit.request_id import request_id_of
+from dunwell.kit.requests import request_id_of
 
 
 class Server:

@@ -27,8 +27,7 @@ from dunwell.errors import (
     Refusal,
     Unavailable,
 )
-from dunwell.kit.bodies import BodyTooLarge, read_body
-from dunwell.kit.request_id import request_id_of
+from dunwell.kit.requests import BodyTooLarge, read_body, request_id_of
 from dunwell.merchants.issue_token import issue_token
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 

@@ -11,9 +11,8 @@ import uvloop
 from dunwell.cli.listener import open_listener
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
-from dunwell.kit.garbage import relax_collector
 from dunwell.kit.http_server import build_server
-from dunwell.kit.parent import end_with_parent
+from dunwell.kit.process import end_with_parent, relax_collector
 from dunwell.wiring import open_resources, open_web
 
 

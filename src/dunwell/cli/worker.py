@@ -8,8 +8,7 @@ import uvloop
 
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
-from dunwell.kit.garbage import relax_collector
-from dunwell.kit.parent import end_with_parent
+from dunwell.kit.process import end_with_parent, relax_collector
 from dunwell.wiring import open_loops, open_resources
 from dunwell.worker.loops import run_loops
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from dunwell import errors
-from dunwell.kit.request_id import request_id_of
+from dunwell.kit.requests import request_id_of
 from dunwell.kit.resources import Resources
 from dunwell.landing.answer import Answer, Headers, answer_page
 from dunwell.landing.pages import Frame, Pages

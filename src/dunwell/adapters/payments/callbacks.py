@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dunwell.errors import NotFound
-from dunwell.kit.bodies import read_body
+from dunwell.kit.requests import read_body
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Notice, Providers
 from dunwell.payments.settle_payment import settle_payment

@@ -1,27 +1,38 @@
-"""List a claim's attachments, add one, show, replace and delete one."""
+"""List a claim's attachments, add one, show, replace, delete and download one."""
 
 from typing import Any
 from uuid import UUID
 
+from starlette.responses import Response
+
+from dunwell.api.answer import answer_file
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_attachment_id, read_claim_id
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.claim_showing import show_attachment
-from dunwell.api.routes.parameters import ATTACHMENT_ID, CLAIM_ID, MERCHANT_ID, TICKET_EXAMPLE
+from dunwell.api.routes.parameters import (
+    ATTACHMENT_ID,
+    CLAIM_ID,
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    TICKET_EXAMPLE,
+    read_page,
+)
 from dunwell.api.schemas.attachments import Attachment, AttachmentList
 from dunwell.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
 from dunwell.escalation.attach_file import attach_file
 from dunwell.escalation.replace_attachment import replace_attachment
 from dunwell.files.attached import unknown_ticket
+from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.files.detach_file import detach_file
 from dunwell.files.list_attachments import list_attachments
 from dunwell.files.read_attachment import read_attachment
 from dunwell.intake.submission import AttachmentSubmission
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
-ONE_PATH = _PATH + "/{attachment_id}"
+_ONE_PATH = _PATH + "/{attachment_id}"
 ATTACHMENT_EXAMPLE: dict[str, Any] = {
     "id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
     "friendlyName": "Invoice 0815",
@@ -82,7 +93,7 @@ ATTACH_FILE = Operation(
 READ_ATTACHMENT = Operation(
     operation_id="readAttachment",
     method="GET",
-    path=ONE_PATH,
+    path=_ONE_PATH,
     tag="Attachments",
     summary="Read an attachment",
     description="What is known of the file; `/content` below it is the file itself.",
@@ -95,7 +106,7 @@ READ_ATTACHMENT = Operation(
 REPLACE_ATTACHMENT = Operation(
     operation_id="replaceAttachment",
     method="PUT",
-    path=ONE_PATH,
+    path=_ONE_PATH,
     tag="Attachments",
     summary="Replace an attachment",
     description=(
@@ -114,7 +125,7 @@ REPLACE_ATTACHMENT = Operation(
 DELETE_ATTACHMENT = Operation(
     operation_id="deleteAttachment",
     method="DELETE",
-    path=ONE_PATH,
+    path=_ONE_PATH,
     tag="Attachments",
     summary="Delete an attachment",
     description=(
@@ -125,6 +136,24 @@ DELETE_ATTACHMENT = Operation(
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=Attachment,
     example=ATTACHMENT_EXAMPLE,
+    is_addition=True,
+)
+
+DOWNLOAD_ATTACHMENT = Operation(
+    operation_id="downloadAttachment",
+    method="GET",
+    path=_ONE_PATH + "/content",
+    tag="Attachments",
+    summary="Download an attachment",
+    description=(
+        "The file itself, without an envelope, under the name debtors get it by. Images are "
+        "written anew when they are uploaded, and PDFs without scripts, forms of action and "
+        "embedded files, so it can differ from what you sent. Refusals come in the envelope."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
+    result=None,
+    example="%PDF-1.7 ...",
+    file_types=ALLOWED_TYPES,
     is_addition=True,
 )
 
@@ -162,6 +191,17 @@ async def _delete(call: Call) -> Attachment:
     return show_attachment(await detach_file(call.work, claim_id, attachment_id))
 
 
+async def _download(call: Call) -> Response:
+    claim_id, attachment_id = _read_ids(call)
+    call.query.check()
+    # The connection is given back before the file storage is called.
+    async with call.tools.resources.database.connection() as call.tx:
+        attached = await read_attachment(call.work, claim_id, attachment_id)
+    return await answer_file(
+        call.tools.storage, attached.storage_key, attached.friendly_name, attached.content_type
+    )
+
+
 def _read_ids(call: Call) -> tuple[int, UUID]:
     return read_claim_id(call.path["claim_id"]), read_attachment_id(call.path["attachment_id"])
 
@@ -180,4 +220,5 @@ ENDPOINTS = (
     Endpoint(READ_ATTACHMENT, _read, Span.CONNECTION),
     Endpoint(REPLACE_ATTACHMENT, _replace),
     Endpoint(DELETE_ATTACHMENT, _delete),
+    Endpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),
 )

@@ -4,12 +4,11 @@ from typing import Any
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_claim_id
 from dunwell.api.query import write_instant
 from dunwell.api.routes.attachments import ATTACHMENT_EXAMPLE
 from dunwell.api.routes.claim_showing import show_claim, show_holds
-from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
+from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.claim_lists import ClaimList, ListedClaim
 from dunwell.claims.find_claims import ListedClaim as Found

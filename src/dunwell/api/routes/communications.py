@@ -4,10 +4,9 @@ from typing import Any, cast
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_claim_id, read_reference
 from dunwell.api.query import write_instant
-from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, REFERENCE
+from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, REFERENCE, read_page
 from dunwell.api.schemas.communications import (
     Communication,
     CommunicationList,

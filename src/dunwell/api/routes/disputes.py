@@ -1,15 +1,25 @@
-"""List a claim's disputes, open one, answer one."""
+"""List a claim's disputes, open one, answer one, download what a debtor gave as evidence."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.responses import Response
+
+from dunwell.api.answer import answer_file
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
-from dunwell.api.paths import read_claim_id, read_dispute_id
+from dunwell.api.paths import read_claim_id, read_dispute_id, read_file_id
 from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import CLAIM_ID, DISPUTE_ID, MERCHANT_ID
+from dunwell.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    DISPUTE_ID,
+    FILE_ID,
+    LIMIT,
+    MERCHANT_ID,
+    read_page,
+)
 from dunwell.api.schemas.disputes import (
     Dispute,
     DisputeFile,
@@ -24,8 +34,10 @@ from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
+from dunwell.disputes.read_evidence import read_evidence
 from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.merchants.actor import ActorKind
 
 _OUTCOMES: dict[str, Outcome] = {
@@ -129,6 +141,24 @@ RESOLVE_DISPUTE = Operation(
     is_addition=True,
 )
 
+DOWNLOAD_DISPUTE_FILE = Operation(
+    operation_id="downloadDisputeFile",
+    method="GET",
+    path=_PATH + "/{dispute_id}/files/{file_id}/content",
+    tag="Disputes",
+    summary="Download a debtor's file",
+    description=(
+        "The file itself, without an envelope, under the debtor's name for it. Images were written "
+        "anew when they came, and PDFs without scripts, forms of action and embedded files. "
+        "Refusals come in the envelope."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID, FILE_ID),
+    result=None,
+    example="%PDF-1.7 ...",
+    file_types=ALLOWED_TYPES,
+    is_addition=True,
+)
+
 
 async def _list(call: Call) -> DisputeList:
     claim_id = read_claim_id(call.path["claim_id"])
@@ -156,6 +186,17 @@ async def _resolve(call: Call) -> Dispute:
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
     files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])
     return _show(resolved, files.get(dispute_id, ()))
+
+
+async def _download(call: Call) -> Response:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    file_id = read_file_id(call.path["file_id"])
+    call.query.check()
+    # The connection is given back before the file storage is called.
+    async with call.tools.resources.database.connection() as call.tx:
+        file = await read_evidence(call.work, claim_id, dispute_id, file_id)
+    return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
 
 
 def _show(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
@@ -193,4 +234,5 @@ ENDPOINTS = (
     Endpoint(LIST_DISPUTES, _list, Span.CONNECTION),
     Endpoint(OPEN_DISPUTE, _open),
     Endpoint(RESOLVE_DISPUTE, _resolve),
+    Endpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
 )

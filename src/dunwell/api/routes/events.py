@@ -7,9 +7,8 @@ import msgspec
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Parameter, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import MERCHANT_ID
+from dunwell.api.routes.parameters import CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
 from dunwell.errors import InvalidRequest, ValidationError

@@ -4,11 +4,17 @@ from typing import Any
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
-from dunwell.api.paging import CURSOR, LIMIT, read_page
 from dunwell.api.paths import read_claim_id, read_modality_id
 from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, MODALITY_ID
+from dunwell.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    MODALITY_ID,
+    read_page,
+)
 from dunwell.api.schemas.modalities import (
     PaymentModality,
     PaymentModalityList,

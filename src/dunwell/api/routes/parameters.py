@@ -1,6 +1,9 @@
-"""Parameters that several operations share."""
+"""Parameters that several operations share, and how those of every list are read."""
 
 from dunwell.api.operation import Parameter
+from dunwell.api.query import Query
+
+_DEFAULT_LIMIT, _GREATEST_LIMIT = 50, 200
 
 MERCHANT_ID = Parameter(
     name="merchant_id",
@@ -107,3 +110,24 @@ IDEMPOTENCY_KEY = Parameter(
     example="5f0c6f0e-1c1b-4a57-9d0e-0f6a2f0f7a11",
     is_addition=True,
 )
+CURSOR = Parameter(
+    name="cursor",
+    place="query",
+    description="`nextCursor` of the page before, with the same filters.",
+    schema={"type": "string", "minLength": 1},
+)
+LIMIT = Parameter(
+    name="limit",
+    place="query",
+    description="How many entries at most.",
+    schema={
+        "type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT, "default": _DEFAULT_LIMIT,
+    },
+    example=50,
+)  # fmt: skip
+
+
+def read_page(query: Query) -> tuple[int, str | None]:
+    """The limit and the cursor."""
+    limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
+    return limit, query.text("cursor")

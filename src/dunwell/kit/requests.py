@@ -1,10 +1,23 @@
-"""Reads the body of a request as it streams in, and refuses it as soon as it is too large."""
+"""What every face reads of a request: its id, and its body as it streams in, within a limit."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
+from dunwell.kit.resources import Resources
+
+_REQUEST_ID = "dunwell.request_id"
+
+
+def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
+    """What its response carries as X-Request-Id, and the log names when something goes wrong;
+    drawn when it is first asked for. `scope`: the request's, of ASGI."""
+    if _REQUEST_ID not in scope:
+        scope[_REQUEST_ID] = str(resources.ids.new(resources.clock.now()))
+    request_id: str = scope[_REQUEST_ID]
+    return request_id
 
 
 class BodyTooLarge(PayloadTooLarge):
