@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from dunwell.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.api.schemas.failures import Failure
-from dunwell.errors import AuthenticationError, MethodNotAllowed, Refusal
+from dunwell.errors import AuthenticationError, Refusal
 from dunwell.files.names import name_for_reader, render_disposition
 from dunwell.files.storage import Storage
 from dunwell.kit.requests import BodyTooLarge
@@ -112,6 +112,4 @@ def _headers_of(refusal: Refusal) -> dict[str, str]:
         return {"Retry-After": str(retry_after)}
     if isinstance(refusal, AuthenticationError):
         return {"WWW-Authenticate": "Bearer"}
-    if isinstance(refusal, MethodNotAllowed):
-        return {"Allow": ", ".join(refusal.details["allowed"])}
     return {}

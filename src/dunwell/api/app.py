@@ -98,15 +98,17 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
         return answer_refusal(
             InvalidRequest("The request cannot be read. Check its head and its address.")
         )
-    methods = (error.headers or {})["Allow"].split(", ")
+    methods = sorted((error.headers or {})["Allow"].split(", "))
     if request.method == "OPTIONS":
         return Response(None, 204, {"Allow": ", ".join(sorted([*methods, "OPTIONS"]))})
-    allowed = sorted({*methods} - {"HEAD"})
+    allowed = [each for each in methods if each != "HEAD"]
     refusal = MethodNotAllowed(
         f"{path} does not take {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
     )
     is_token = path == _BASE_PATH + OBTAIN_TOKEN.path
-    return answer_oauth_refusal(refusal) if is_token else answer_refusal(refusal)
+    answer = answer_oauth_refusal(refusal) if is_token else answer_refusal(refusal)
+    answer.headers["Allow"] = ", ".join(methods)
+    return answer
 
 
 async def _answer_refusal(_request: Request, error: Exception) -> Response:

@@ -64,8 +64,7 @@ def answer_oauth_refusal(refusal: Refusal) -> Response:
             headers = {"Retry-After": str(refusal.retry_after)}
             return _answer_error(503, "temporarily_unavailable", message, headers)
         case MethodNotAllowed():
-            headers = {"Allow": ", ".join(refusal.details["allowed"])}
-            return _answer_error(405, "invalid_request", message, headers)
+            return _answer_error(405, "invalid_request", message)
         case BodyTooLarge():
             return _answer_error(413, "invalid_request", message, kind=LastResponse)
         case _UnsupportedGrant():

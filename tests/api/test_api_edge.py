@@ -1,0 +1,69 @@
+"""What holds for every address alike: methods, slashes, heads, and what every answer bears."""
+
+import pytest
+
+from dunwell.api.catalogue import OPERATIONS
+from tests.support.api import ORIGIN, Api
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/docs", "/api/openapi.json", "/metrics"])
+async def test_a_head_is_its_get_without_a_body(api: Api, path: str) -> None:
+    head, get = [await api.nordwind.http.request(method, path) for method in ("HEAD", "GET")]
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Type"] == get.headers["Content-Type"]
+
+
+async def test_an_operation_that_reads_takes_head_too(api: Api) -> None:
+    path = f"/api/merchants/{api.nordwind.merchant_id}/events"
+    headers = {"Authorization": f"Bearer {api.nordwind.token}"}
+    http = api.nordwind.http
+
+    head, get = [await http.request(each, path, headers=headers) for each in ("HEAD", "GET")]
+
+    assert head.content == b""
+    assert head.status_code == get.status_code == 200
+    assert head.headers["Content-Length"] == get.headers["Content-Length"]
+
+
+@pytest.mark.parametrize("path", dict.fromkeys(each.path for each in OPERATIONS))
+async def test_every_address_of_the_api_says_what_it_takes(api: Api, path: str) -> None:
+    methods: set[str] = {each.method for each in OPERATIONS if each.path == path}
+    methods |= {"HEAD"} if "GET" in methods else set()
+
+    options = await api.nordwind.http.options(f"/api{path}")
+    wrong = await api.nordwind.http.request("TRACE", f"/api{path}")
+
+    assert (options.status_code, options.content) == (204, b"")
+    assert options.headers["Allow"] == ", ".join(sorted({*methods, "OPTIONS"}))
+    assert wrong.status_code == 405
+    assert wrong.headers["Allow"] == ", ".join(sorted(methods))
+
+
+@pytest.mark.parametrize("path", ["/healthz/", "//healthz", "/docs//claims/", "/api//openapi.json"])
+async def test_slashes_too_many_change_nothing(api: Api, path: str) -> None:
+    answer = await api.nordwind.http.get(f"{ORIGIN}{path}")
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api", "/api/nothing", "/api/merchants/1", "/q"])
+async def test_an_unknown_address_is_told_in_the_envelope(api: Api, path: str) -> None:
+    answer = await api.nordwind.http.get(path)
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
+    assert path in answer.json()["error"]["message"]
+
+
+async def test_a_host_that_can_be_none_is_refused(api: Api) -> None:
+    answer = await api.nordwind.http.get("/healthz", headers={"Host": "a b"})
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/docs", "/nothing", "/api/token", "/metrics"])
+async def test_every_answer_has_an_id_of_its_own_and_is_kept_nowhere(api: Api, path: str) -> None:
+    answers = [await api.nordwind.http.get(path) for _ in range(2)]
+
+    assert len({answer.headers["X-Request-Id"] for answer in answers}) == 2
+    assert {answer.headers["Cache-Control"] for answer in answers} == {"no-store"}
