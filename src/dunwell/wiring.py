@@ -61,7 +61,7 @@ async def open_resources(settings: Settings, process: str) -> AsyncIterator[Reso
     database = await Database.open(url, application=f"dunwell {process}")
     try:
         keys = KeyRing(settings.secret_key)
-        yield Resources(settings, database, SystemClock(), RandomIds(), keys)
+        yield Resources(settings, database, SystemClock(), RandomIds(), keys=keys)
     finally:
         await database.close()
 
@@ -114,7 +114,9 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *sandbox_provider_routes(resources),
             *build_landing_routes(resources, providers, inspector=inspector, press=press),
         ]
-        app = build_app(resources, channels, inspector, routes, installation.find_visitor)
+        app = build_app(
+            resources, channels, inspector, routes, find_visitor=installation.find_visitor
+        )
         yield Web(app, Bounds(build_outside_answer(resources), installation.is_proxy))
 
 

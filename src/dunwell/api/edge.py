@@ -1,5 +1,6 @@
 """The outermost layer of a web process: what holds for every request and every answer, whichever
-application it is for. Limits on heads, and headers that all answers bear, belong here."""
+application it is for. Headers that all answers bear belong here; what is bounded before a request
+is one, in `kit.http_server`."""
 
 import re
 from collections.abc import Callable

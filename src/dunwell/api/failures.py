@@ -25,7 +25,7 @@ INTERNAL_ERROR = FailureKind(
     "The service made a mistake. Nothing of your request took effect unless a later read shows it.",
     "Send the request again with the same Idempotency-Key. If it fails again, tell the operator "
     "details.requestId.",
-    shapes.RequestId,
+    details=shapes.RequestId,
 )  # fmt: skip
 
 _KINDS: dict[type[errors.Refusal], FailureKind] = {
@@ -48,19 +48,19 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.MethodNotAllowed: FailureKind(
         "MethodNotAllowed", 405, "The address exists, but not with this method.",
-        "Use one of details.allowed.", shapes.Allowed,
+        "Use one of details.allowed.", details=shapes.Allowed,
     ),
     errors.MerchantNotConfigured: FailureKind(
         "MerchantNotConfigured", 409,
         "The operator has not finished setting the merchant up.",
-        "Ask the operator for what details.missing names.", shapes.Missing,
+        "Ask the operator for what details.missing names.", details=shapes.Missing,
     ),
     errors.DuplicateReferenceNumber: FailureKind(
         "DuplicateReferenceNumber", 409,
         "The merchant has a claim with this referenceNumber already. In a creation result it fails "
         "that claim alone.",
         "If it is the same claim, use details.claimId; if not, give another reference.",
-        shapes.OtherClaim,
+        details=shapes.OtherClaim,
     ),
     errors.IdempotencyConflict: FailureKind(
         "IdempotencyConflict", 409,
@@ -70,11 +70,11 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.InvalidState: FailureKind(
         "InvalidState", 409, "The state of the thing forbids it.",
-        "Read it again; details.state says where it stands.", shapes.PresentState,
+        "Read it again; details.state says where it stands.", details=shapes.PresentState,
     ),
     errors.PayloadTooLarge: FailureKind(
         "PayloadTooLarge", 413, "The body or the file is larger than allowed.",
-        "Send less: at most details.limit bytes.", shapes.Limit,
+        "Send less: at most details.limit bytes.", details=shapes.Limit,
     ),
     errors.TooSlow: FailureKind(
         "TooSlow", 408, "The head of the request or its body stopped coming before its end.",
@@ -82,32 +82,32 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.AddressTooLong: FailureKind(
         "AddressTooLong", 414, "The request's address is larger than allowed.",
-        "Send less in the query: at most details.limit bytes.", shapes.Limit,
+        "Send less in the query: at most details.limit bytes.", details=shapes.Limit,
     ),
     errors.HeadTooLarge: FailureKind(
         "HeadTooLarge", 431, "The request's address and headers are larger than allowed.",
-        "Send fewer or smaller headers: at most details.limit bytes.", shapes.Limit,
+        "Send fewer or smaller headers: at most details.limit bytes.", details=shapes.Limit,
     ),
     errors.UnsupportedMediaType: FailureKind(
         "UnsupportedMediaType", 415,
         "The body's media type is not taken here, or a file's content is of a type that is not "
         "allowed or is not what it claims.",
-        "Send one of details.allowed.", shapes.Allowed,
+        "Send one of details.allowed.", details=shapes.Allowed,
     ),
     errors.ValidationError: FailureKind(
         "ValidationError", 422, "The request can be read, but something in it is wrong.",
-        "Correct every fault in details.errors and send again.", shapes.FieldFaults,
+        "Correct every fault in details.errors and send again.", details=shapes.FieldFaults,
     ),
     errors.UnknownTicket: FailureKind(
         "UnknownTicket", 422,
         "An attachment names an upload ticket that is not this merchant's or has expired. In a "
         "creation result it fails that claim alone.",
-        "Upload the file again and use the new ticketId.", shapes.UnknownTickets,
+        "Upload the file again and use the new ticketId.", details=shapes.UnknownTickets,
     ),
     errors.WorkflowAssignmentError: FailureKind(
         "WorkflowAssignmentError", 422,
         "Some claims were not assigned; those that details.errors does not name were.",
-        "Look at the message of each claim in details.errors.", shapes.AssignmentFaults,
+        "Look at the message of each claim in details.errors.", details=shapes.AssignmentFaults,
     ),
     errors.RateLimited: FailureKind(
         "RateLimited", 429,

@@ -8,6 +8,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from starlette.requests import Request
@@ -53,43 +54,44 @@ def hash_request(request: Request, body: bytes, parts: list[Part]) -> bytes:
     return digest.digest()
 
 
+@dataclass(frozen=True, slots=True)
+class KeyedRequest:
+    """A request under its key. `now` is real time."""
+
+    merchant_id: int
+    key: str
+    request_hash: bytes
+    now: datetime
+
+
 async def answer_once(
-    tx: Connection,
-    merchant_id: int,
-    key: str,
-    *,
-    request_hash: bytes,
-    now: datetime,
-    run: Callable[[], Awaitable[Response]],
+    tx: Connection, keyed: KeyedRequest, run: Callable[[], Awaitable[Response]]
 ) -> Response:
-    """The kept answer, or what `run` answers, kept. `now` is real time, `tx` a transaction.
+    """The kept answer, or what `run` answers, kept. `tx` is a transaction.
 
     Raises IdempotencyConflict, and refusals that are not kept.
     """
-    if not await try_lock_key(tx, merchant_id, key):
+    if not await try_lock_key(tx, keyed.merchant_id, keyed.key):
         raise IdempotencyConflict(
             "The first request with this Idempotency-Key is still running. Wait as long as "
             "Retry-After says and send the same again.",
             retry_after=1,
         )
-    kept = await find_kept_answer(tx, merchant_id, key, request_hash, now)
+    kept = await find_kept_answer(tx, keyed)
     if kept is not None:
         return kept
     answer = await _run_behind_savepoint(tx, run)
-    await save_kept_answer(
-        tx, merchant_id, key, KeptAnswer(request_hash, answer.status_code, bytes(answer.body)), now
-    )
+    made = KeptAnswer(keyed.request_hash, answer.status_code, bytes(answer.body))
+    await save_kept_answer(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)
     return answer
 
 
-async def find_kept_answer(
-    tx: Connection, merchant_id: int, key: str, request_hash: bytes, now: datetime
-) -> Response | None:
+async def find_kept_answer(tx: Connection, keyed: KeyedRequest) -> Response | None:
     """The answer the same request got. Raises IdempotencyConflict when it was another request."""
-    kept = await load_kept_answer(tx, merchant_id, key, now)
+    kept = await load_kept_answer(tx, keyed.merchant_id, keyed.key, keyed.now)
     if kept is None:
         return None
-    if kept.request_hash != request_hash:
+    if kept.request_hash != keyed.request_hash:
         raise IdempotencyConflict(
             "This Idempotency-Key was used for another request. Use a new key for a new request."
         )

@@ -19,7 +19,13 @@ from dunwell.api.gate import Gate
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
 from dunwell.api.reading import has_body, read_json_bytes, read_parts
-from dunwell.api.repeating import answer_once, find_kept_answer, hash_request, read_key
+from dunwell.api.repeating import (
+    KeyedRequest,
+    answer_once,
+    find_kept_answer,
+    hash_request,
+    read_key,
+)
 from dunwell.api.retiring import list_retirement_headers
 from dunwell.errors import Refusal
 from dunwell.kit.multipart import MEDIA_TYPE
@@ -55,7 +61,7 @@ class Server:
     async def _receive(self, endpoint: Endpoint, request: Request) -> Call:
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
-        call = Call(self._tools, access, merchant, request.path_params, query)
+        call = Call(self._tools, access, merchant, path=request.path_params, query=query)
         body = endpoint.operation.body
         if body is None:
             return call
@@ -83,21 +89,22 @@ class Server:
     async def _perform_once(
         self, endpoint: Endpoint, request: Request, call: Call, key: str
     ) -> Response:
-        request_hash = hash_request(request, call.body, call.parts)
-        merchant_id, now = call.merchant.merchant_id, self._tools.resources.clock.now()
+        keyed = KeyedRequest(
+            merchant_id=call.merchant.merchant_id,
+            key=key,
+            request_hash=hash_request(request, call.body, call.parts),
+            now=self._tools.resources.clock.now(),
+        )
         if endpoint.prepare is not None:
             # Asked beforehand too, so that a repetition does not prepare once more.
             async with self._database.connection() as connection:
-                kept = await find_kept_answer(connection, merchant_id, key, request_hash, now)
+                kept = await find_kept_answer(connection, keyed)
             if kept is not None:
                 return kept
             await _prepare(endpoint, call)
         async with self._database.transaction() as tx:
             call.tx = None if endpoint.span is Span.OWN else tx
-            return await answer_once(
-                tx, merchant_id, key,
-                request_hash=request_hash, now=now, run=lambda: _run(endpoint, call),
-            )  # fmt: skip
+            return await answer_once(tx, keyed, lambda: _run(endpoint, call))
 
 
 async def _prepare(endpoint: Endpoint, call: Call) -> None:

@@ -191,7 +191,7 @@ async def answer_claim(call: Call, claim_id: int) -> wire.Claim:
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.tools.resources, call.work
     token = await give_claim_token(
-        work.tx, resources.keys, work.merchant_id, claim_id, work.real_now
+        work.tx, resources.keys, work.merchant_id, claim_id, now=work.real_now
     )
     return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
 

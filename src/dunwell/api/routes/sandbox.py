@@ -60,7 +60,7 @@ async def _advance(call: Call) -> TestClockAdvanced:
     given = read_shape(call.body, TestClockAdvance)
     advance_to = read_given_instant(given.advance_to, "/advanceTo")
     done = await advance_clock(
-        call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to
+        call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
     )
     return TestClockAdvanced(write_instant(done.now), done.steps_run, done.events_raised)
 

@@ -51,7 +51,9 @@ async def _prepare(call: Call) -> PreparedUpload:
     tools, resources = call.tools, call.tools.resources
     ticket_id = resources.ids.new(call.merchant.now(resources.clock))
     merchant_id = call.merchant.merchant_id
-    return await prepare_upload(tools.storage, tools.inspector, merchant_id, ticket_id, new)
+    return await prepare_upload(
+        tools.storage, tools.inspector, merchant_id, ticket_id=ticket_id, upload=new
+    )
 
 
 async def _accept(call: Call) -> UploadTicket:

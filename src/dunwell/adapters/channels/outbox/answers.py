@@ -33,7 +33,9 @@ _templates = Jinja2Templates(
 
 def render_page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     headers = _headers(_PAGE_POLICY)
-    return _templates.TemplateResponse(request, template, values, status, headers)
+    return _templates.TemplateResponse(
+        request, template, values, status_code=status, headers=headers
+    )
 
 
 def render_missing(request: Request) -> Response:

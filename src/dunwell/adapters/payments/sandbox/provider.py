@@ -77,10 +77,10 @@ def _describe(checkout: SandboxCheckout) -> CheckoutState:
         assert checkout.decided_at is not None
         return Succeeded(
             checkout.transaction_id,
-            checkout.amount_cents,
-            checkout.currency,
-            checkout.decided_at,
-            _METHOD,
+            amount_cents=checkout.amount_cents,
+            currency=checkout.currency,
+            paid_at=checkout.decided_at,
+            method=_METHOD,
         )
     return _OTHERS[checkout.state]
 

@@ -83,7 +83,7 @@ async def _decide(
     if decision in checkout.find_decisions(now):
         state = TRANSITIONS[checkout.state, decision]
         async with resources.database.connection() as connection:
-            await save_decision(connection, checkout, state, plan_notices(notices, now), now)
+            await save_decision(connection, checkout, state, plan_notices(notices, now), now=now)
     headers = {**_headers("default-src 'none'"), "Location": checkout.return_url}
     return Response(None, 303, headers)
 
@@ -103,12 +103,14 @@ def _render(
     }
     headers = _headers(_page_policy(checkout.return_url))
     status = 400 if is_refused else 200
-    return _templates.TemplateResponse(request, "checkout.html", values, status, headers)
+    return _templates.TemplateResponse(
+        request, "checkout.html", values, status_code=status, headers=headers
+    )
 
 
 def _render_missing(request: Request) -> Response:
     headers = _headers(_page_policy(None))
-    return _templates.TemplateResponse(request, "missing.html", None, 404, headers)
+    return _templates.TemplateResponse(request, "missing.html", status_code=404, headers=headers)
 
 
 async def _read_form(request: Request) -> dict[str, str]:
