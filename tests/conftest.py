@@ -3,9 +3,9 @@
 import asyncio
 import gc
 import itertools
+import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -113,17 +113,43 @@ async def database(pool: Database, tables: Sequence[str]) -> Database:
     return pool
 
 
-@pytest.fixture
-def settings(tmp_path: Path, postgres: EmbeddedPostgres) -> Settings:
-    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": postgres.url}
-    return load_settings(environment)
-
-
-@pytest.fixture
-def clock() -> MovableClock:
+@pytest.fixture(scope="session")
+def lasting_clock() -> MovableClock:
     return MovableClock(MONDAY_MORNING)
 
 
+@pytest.fixture(scope="session")
+def lasting_resources(
+    postgres: EmbeddedPostgres, pool: Database, lasting_clock: MovableClock,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Resources:  # fmt: skip
+    """The same for all tests of a process, so that one application serves them."""
+    settings = load_settings({
+        "DUNWELL_DATA_DIR": str(tmp_path_factory.mktemp("data")),
+        "DUNWELL_DATABASE_URL": postgres.url,
+    })  # fmt: skip
+    return Resources(settings, pool, lasting_clock, RandomIds(), KeyRing(settings.secret_key))
+
+
 @pytest.fixture
-def resources(settings: Settings, database: Database, clock: MovableClock) -> Resources:
-    return Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
+def settings(lasting_resources: Resources) -> Settings:
+    """With nothing in the data folder but the key."""
+    settings = lasting_resources.settings
+    for path in settings.data_dir.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    return settings
+
+
+@pytest.fixture
+def clock(lasting_clock: MovableClock) -> MovableClock:
+    """On a Monday morning."""
+    lasting_clock.move_to(MONDAY_MORNING)
+    return lasting_clock
+
+
+@pytest.fixture
+def resources(
+    lasting_resources: Resources, settings: Settings, database: Database, clock: MovableClock
+) -> Resources:
+    return lasting_resources

@@ -12,7 +12,8 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.messages.letters.press import Press
-from tests.support.landing import ORIGIN, Doorstep, a_doorstep
+from tests.support.application import ORIGIN
+from tests.support.landing import Doorstep, a_doorstep
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
 
 _MOST_BYTES = 15 * 1024

@@ -11,6 +11,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from tests.support.application import Application
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.payments import ScriptedProvider
 
@@ -253,8 +254,8 @@ async def test_without_a_session_the_way_back_shows_nothing_and_asks_nobody(
 async def test_a_foreign_provider_is_named_in_the_policy_where_the_form_stands(
     resources: Resources, clock: MovableClock
 ) -> None:
-    origins = {"sandbox": "https://pay.example"}
-    async with a_doorstep(resources, clock, hand_off_origins=origins) as doorstep:
+    own = Application(resources, hand_off_origins={"sandbox": "https://pay.example"})
+    async with a_doorstep(resources, clock, application=own) as doorstep:
         check = await _look_at_payment(doorstep)
         claim = await doorstep.browser.get("/claim")
 

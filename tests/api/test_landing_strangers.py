@@ -9,6 +9,7 @@ import re
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.session import Level
+from tests.support.application import Application
 from tests.support.crawling import Seen, crawl, is_page
 from tests.support.furnished import Furnished, offering_all
 from tests.support.landing import Browser, Doorstep, a_doorstep
@@ -36,7 +37,9 @@ async def test_a_page_is_the_same_whoever_was_served_before(
     }
     async with (
         a_doorstep(resources, clock, **given) as warm,
-        a_doorstep(resources, clock, key="cold", **given) as cold,
+        a_doorstep(
+            resources, clock, key="cold", application=Application(resources), **given
+        ) as cold,
     ):
         [other] = await warm.till.house.create("ZWEI-888", **_OTHER)
         own = await _enter(warm, warm.claim_id)

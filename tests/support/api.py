@@ -14,7 +14,6 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from dunwell.api.app import build_app
 from dunwell.api.reference.document import build_document
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -22,12 +21,11 @@ from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.create_credential import create_credential
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.workflows.versions import Version
-from tests.support.children import INSPECTOR
+from tests.support.application import Application, an_application, connect
 from tests.support.claims import a_claim
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 
-ORIGIN = "http://127.0.0.1:8000"
 Answer = dict[str, Any]
 
 
@@ -108,15 +106,15 @@ async def an_api(
     resources: Resources, clock: MovableClock, routes: Sequence[BaseRoute] = (), **given: Any
 ) -> AsyncIterator[Api]:
     """Nordwind and Hansen with a published process each. given: what a_house takes."""
+    application = Application(resources, routes=routes) if routes else an_application(resources)
     channels = [ScriptedChannel()]
-    app = build_app(resources, channels, INSPECTOR, routes)
+    application.channels[:] = channels
     nordwind = await a_house(resources, clock, channels=channels, **given)
     hansen = await a_house(resources, clock, a_definition(), key="hansen")
     version = await nordwind.publish(a_definition())
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+    async with connect(application.app) as http:
         clients = [await a_client(http, house) for house in (nordwind, hansen)]
-        yield Api(app, resources, clients[0], clients[1], nordwind, version)
+        yield Api(application.app, resources, clients[0], clients[1], nordwind, version)
 
 
 async def a_client(http: httpx.AsyncClient, house: House, requests_per_minute: int = 600) -> Client:

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
-from tests.support.landing import ORIGIN
+from tests.support.application import ORIGIN
 
 
 class BrokenDatabase:

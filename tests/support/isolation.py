@@ -12,15 +12,14 @@ import httpx
 import msgspec
 from starlette.applications import Starlette
 
-from dunwell.api.app import build_app
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
-from tests.support.api import ORIGIN, Client, a_client
-from tests.support.children import INSPECTOR
+from tests.support.api import Client, a_client
+from tests.support.application import an_application, connect
 from tests.support.claims import a_claim
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.disputes import dispute, give_evidence
@@ -152,12 +151,9 @@ async def a_world(
     closing: AsyncExitStack, resources: Resources, clock: MovableClock, *, is_switched: bool
 ) -> World:
     """Sandbox merchants with scenarios, which became workflows if they are switched."""
-    channels = [ScriptedChannel()]
-    app = build_app(resources, channels, INSPECTOR)
-    transport = httpx.ASGITransport(app)
-    http = await closing.enter_async_context(
-        httpx.AsyncClient(transport=transport, base_url=ORIGIN)
-    )
+    application, channels = an_application(resources), [ScriptedChannel()]
+    application.channels[:] = channels
+    http = await closing.enter_async_context(connect(application.app))
     sides = []
     for key in ("own", "twin", "theirs"):
         house = await a_house(
@@ -172,7 +168,7 @@ async def a_world(
         await _furnish(side)
         if is_switched:
             await side.house.switch()
-    return World(app, *sides)
+    return World(application.app, *sides)
 
 
 async def _create(side: Side, key: str) -> None:

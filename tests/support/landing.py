@@ -10,17 +10,14 @@ from typing import Any, cast
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.api.app import build_app
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
 from dunwell.messages.links import derive_token, hash_token
-from tests.support.children import INSPECTOR, PRESS
+from tests.support.application import an_application, connect
 from tests.support.payments import Till, a_till
 
-ORIGIN = "http://127.0.0.1:8000"
 COOKIE = "dunwell"
 # What a browser says of a form that one of our own pages sends.
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
@@ -122,8 +119,7 @@ class Doorstep:
 
     def visitor(self, address: str = "198.51.100.7") -> Browser:
         """Another browser."""
-        transport = httpx.ASGITransport(self.app, client=(address, 40000))
-        return Browser(httpx.AsyncClient(transport=transport, base_url=ORIGIN))
+        return Browser(connect(self.app, address))
 
     def copy_browser(self) -> Browser:
         """The browser at this moment: its cookie, and what it does not hear of later."""
@@ -166,14 +162,11 @@ class Doorstep:
 async def a_doorstep(
     resources: Resources, clock: MovableClock, **given: Any
 ) -> AsyncIterator[Doorstep]:
-    """given: what a_till takes, and hand_off_origins."""
-    origins: dict[str, str] = given.pop("hand_off_origins", {})
+    """given: what a_till takes; application, one of the test's own."""
+    application = given.pop("application", None) or an_application(resources)
     till = await a_till(resources, clock, **given)
-    routes = build_landing_routes(
-        resources, till.providers, origins, inspector=INSPECTOR, press=PRESS
-    )
-    app = build_app(resources, [], INSPECTOR, routes)
-    doorstep = Doorstep(till, app, cast("Browser", None))
+    application.providers.update(till.providers)
+    doorstep = Doorstep(till, application.app, cast("Browser", None))
     doorstep.browser = doorstep.visitor("192.0.2.1")
     yield doorstep
 

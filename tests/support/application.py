@@ -1,0 +1,51 @@
+"""The web application of a test process: built once, as its pages' templates alone take longer to
+compile than most tests take.
+
+What a test chooses is put into it when the test begins. Merchants, credentials and claims have ids
+that no other test's had, so nothing that the application keeps of one test is asked for in another.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from dunwell.api.app import build_app
+from dunwell.kit.resources import Resources
+from dunwell.landing.face import build_landing_routes
+from dunwell.messages.channel import ChannelAdapter
+from dunwell.payments.provider import PaymentProvider
+from tests.support.children import INSPECTOR, PRESS
+
+ORIGIN = "http://127.0.0.1:8000"
+
+
+class Application:
+    """The merchants' API and the debtors' pages over the same resources."""
+
+    def __init__(
+        self, resources: Resources, hand_off_origins: Mapping[str, str] | None = None,
+        routes: Sequence[BaseRoute] = (),
+    ) -> None:  # fmt: skip
+        """One of a test's own. hand_off_origins: of providers' own pages, by provider. routes:
+        further ones."""
+        self.channels: list[ChannelAdapter] = []
+        self.providers: dict[str, PaymentProvider] = {}
+        pages = build_landing_routes(
+            resources, self.providers, hand_off_origins, inspector=INSPECTOR, press=PRESS
+        )
+        self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
+
+
+@lru_cache(maxsize=4)
+def an_application(resources: Resources) -> Application:
+    """The one over these resources."""
+    return Application(resources)
+
+
+def connect(app: Starlette, address: str = "127.0.0.1") -> httpx.AsyncClient:
+    """A client from this address."""
+    transport = httpx.ASGITransport(app, client=(address, 40000))
+    return httpx.AsyncClient(transport=transport, base_url=ORIGIN)
