@@ -17,7 +17,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.identities import Person, identify
-from dunwell.messages.store import Lease
+from dunwell.sending.lease import Lease
 from tests.support.guards import a_guarded_house, contact_days, held_contacts
 from tests.support.house import House
 

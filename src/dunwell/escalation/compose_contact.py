@@ -15,6 +15,7 @@ from dunwell.escalation.reach import has_postal_address
 from dunwell.kit.crypto import KeyRing
 from dunwell.messages.channel import Message, MessageFile, Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.contact import Contact, Content, PlannedContact, RenderedContact
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.facts import MessageFacts
 from dunwell.messages.letters.address import find_home, render_address
@@ -23,7 +24,6 @@ from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import render_email
 from dunwell.messages.sms import MAX_PARTS, render_sms
-from dunwell.messages.store import Contact, Content, PlannedContact, RenderedContact
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 

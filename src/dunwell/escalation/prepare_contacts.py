@@ -9,6 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.escalation.contact_store import (
+    await_attachment,
+    keep_contacts,
+    lease_contacts,
+    release,
+)
 from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
@@ -18,17 +24,10 @@ from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
 from dunwell.merchants.account import Merchant
 from dunwell.messages.channel import Permanent
+from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
-from dunwell.messages.store import (
-    Contact,
-    Lease,
-    PlannedContact,
-    RenderedContact,
-    await_attachment,
-    lease_contacts,
-    release,
-)
 from dunwell.messages.suppression import SUPPRESSED
+from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
@@ -45,9 +44,11 @@ class Prepared:
 
 
 async def prepare_contacts(
-    workshop: Workshop, merchant: Merchant, lease: Lease, limit: int
-) -> Prepared:
-    """1. Lease a set with its facts. 2. Render, print letters. 3. Hand over what still holds."""
+    workshop: Workshop, merchant: Merchant, lease: Lease, limit: int,
+    *, beat_seconds: float = BEAT_SECONDS,
+) -> Prepared:  # fmt: skip
+    """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
+    that takes. 3. Hand over what still holds."""
     resources = workshop.resources
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -55,9 +56,16 @@ async def prepare_contacts(
     if not leased:
         return Prepared()
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)
-    outcomes = await render_leased(workshop, head, leased, now)
+    ids = [each.planned.contact.communication_id for each in leased]
+
+    async def keep(tx: Connection, until: datetime) -> None:
+        await keep_contacts(tx, merchant.merchant_id, ids, lease.lease_id, until)
+
+    async with keep_lease(resources, keep, beat_seconds=beat_seconds):
+        outcomes = await render_leased(workshop, head, leased, now)
     async with resources.database.transaction() as tx:
-        return await _record(tx, head, lease, (leased, outcomes), now)
+        renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
+        return await _record(tx, head, renewed, (leased, outcomes), now)
 
 
 async def _lease(

@@ -18,8 +18,8 @@ from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment
 from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import Attachment
 from dunwell.messages.channel import Permanent
+from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
-from dunwell.messages.store import PlannedContact, RenderedContact
 from dunwell.workflows.definition import CommunicationStep, Template
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version

@@ -28,8 +28,8 @@ from dunwell.kit.db import Row
 from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
-from dunwell.messages.store import Contact
 
 _SETTLE = load_statement(__file__, "settle_contacts.sql")
 

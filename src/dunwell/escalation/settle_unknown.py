@@ -8,13 +8,13 @@ second is told what the first said.
 from uuid import UUID
 
 from dunwell.errors import InvalidState, NotFound
+from dunwell.escalation.contact_store import read_contact
 from dunwell.escalation.processes import find_process
 from dunwell.escalation.settle_contacts import AnsweredContact, record_answers
 from dunwell.escalation.settlement import Settled, TryAgain
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.messages.store import read_contact
 from dunwell.workflows.store import load_newest
 
 # By primary keys. Whoever waited for the claim's lock sees what was committed meanwhile.

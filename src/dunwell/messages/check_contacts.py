@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
+from dunwell.messages.contact import Content
 from dunwell.messages.ledger import digest_content, digest_recipient
 from dunwell.messages.ledger_findings import Fault, Finding, Findings
 from dunwell.messages.ledger_store import PATIENCE_SECONDS
-from dunwell.messages.store import Content
 
 # A contact is accepted, refused and reported as failed once at most. Does not rely on the index
 # contact_ledger_once, which may be gone.
