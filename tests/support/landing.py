@@ -17,7 +17,7 @@ from dunwell.landing.face import build_landing_routes
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
 from dunwell.messages.links import derive_token, hash_token
-from tests.support.children import INSPECTOR, PRESS
+from tests.support.children import INSPECTOR, PRINTER
 from tests.support.payments import Till, a_till
 
 ORIGIN = "http://127.0.0.1:8000"
@@ -170,7 +170,7 @@ async def a_doorstep(
     origins: dict[str, str] = given.pop("hand_off_origins", {})
     till = await a_till(resources, clock, **given)
     routes = build_landing_routes(
-        resources, till.providers, origins, inspector=INSPECTOR, press=PRESS
+        resources, till.providers, origins, inspector=INSPECTOR, press=PRINTER
     )
     app = build_app(resources, [], INSPECTOR, routes)
     doorstep = Doorstep(till, app, cast("Browser", None))

@@ -17,15 +17,15 @@ from dunwell.escalation.prepare_contacts import prepare_contacts
 from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.escalation.workshop import Workshop
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.channel import ChannelAdapter, Unanswered
 from dunwell.messages.contact import Contact
+from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.sending.adapters import Adapters
-from dunwell.sending.lease import BEAT_SECONDS, begin_lease
+from dunwell.sending.lease import BEAT_SECONDS, Lease, begin_lease
 from dunwell.sending.sender import Begun, Sender
 
 SET_SIZE = 200
@@ -42,23 +42,26 @@ class MessageDispatcher(Sender[int]):
         self, resources: Resources, adapters: Collection[ChannelAdapter],
         *, beat_seconds: float = BEAT_SECONDS,
     ) -> None:  # fmt: skip
-        self._workshop = Workshop.open(resources)
+        self._letters = LetterFiles.open(resources)
         known = Adapters(adapters)
-        queue = _ContactQueue(self._workshop, known, beat_seconds)
+        queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
         super().__init__(resources, known, queue, slots=_MERCHANT_SLOTS, beat_seconds=beat_seconds)
 
     async def close(self) -> None:
         """Letters are printed by processes of its own."""
         await super().close()
-        await self._workshop.close()
+        await self._letters.close()
 
 
 class _ContactQueue:
     """A `sending.sender.Queue`."""
 
-    def __init__(self, workshop: Workshop, adapters: Adapters, beat_seconds: float) -> None:
-        self._workshop = workshop
-        self._resources = workshop.resources
+    def __init__(
+        self, resources: Resources, letters: LetterFiles, adapters: Adapters,
+        *, beat_seconds: float,
+    ) -> None:  # fmt: skip
+        self._resources = resources
+        self._letters = letters
         self._adapters = adapters
         self._beat_seconds = beat_seconds
         self._last_merchant_id = 0
@@ -85,14 +88,14 @@ class _ContactQueue:
     async def _prepare_planned(self, merchant: Merchant) -> HandedOverContacts:
         lease = begin_lease(self._resources)
         prepared = await prepare_contacts(
-            self._workshop, merchant, lease, SET_SIZE, beat_seconds=self._beat_seconds
-        )
+            self._resources, self._letters, merchant, lease,
+            limit=SET_SIZE, beat_seconds=self._beat_seconds,
+        )  # fmt: skip
         now = merchant.now(self._resources.clock)
         calls = [
             Call(each.planned.contact, each.content, now, each.pdf) for each in prepared.handed_over
         ]
-        head = self._find_head(merchant)
-        return HandedOverContacts(self._workshop, head, lease.lease_id, calls, prepared.refused)
+        return self._describe(merchant, lease, calls, prepared.refused)
 
     async def _take_up_broken_off(self, merchant: Merchant) -> HandedOverContacts:
         lease, real_now = begin_lease(self._resources), self._now()
@@ -113,8 +116,7 @@ class _ContactQueue:
         answered: list[tuple[Contact, Answer]] = [
             (contact, Unanswered(is_repeatable=False)) for contact in lost
         ]
-        head = self._find_head(merchant)
-        return HandedOverContacts(self._workshop, head, lease.lease_id, calls, answered)
+        return self._describe(merchant, lease, calls, answered)
 
     async def _find_lost(
         self, tx: Connection, merchant: Merchant, contacts: Sequence[Contact]
@@ -126,8 +128,15 @@ class _ContactQueue:
         usable = await load_usable_channels(tx, self._resources.keys, merchant, by_id)
         return [contact for key, contact in by_id.items() if contact.channel not in usable[key]]
 
-    def _find_head(self, merchant: Merchant) -> Letterhead:
-        return Letterhead(merchant, self._resources.settings.public_url, self._resources.keys)
+    def _describe(
+        self, merchant: Merchant, lease: Lease, calls: Sequence[Call],
+        answered: Sequence[tuple[Contact, Answer]],
+    ) -> HandedOverContacts:  # fmt: skip
+        resources = self._resources
+        head = Letterhead(merchant, resources.settings.public_url, resources.keys)
+        return HandedOverContacts(
+            resources, self._letters, head, lease.lease_id, calls=calls, answered=answered
+        )
 
     def _now(self) -> datetime:
         return self._resources.clock.now()

@@ -21,11 +21,11 @@ from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
 from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
 from dunwell.escalation.tried import load_tried
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import Attachment, find_attachments
 from dunwell.files.content_types import PDF
 from dunwell.files.storage import ContentMissing
 from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
@@ -38,6 +38,7 @@ from dunwell.messages.channel import (
     Unanswered,
 )
 from dunwell.messages.contact import Contact, Content
+from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.workflows.store import hold_workflows, load_newest
 
 _CALLS_AT_ONCE = 50
@@ -63,10 +64,11 @@ class HandedOverContacts:
     are answered instead is settled with the others."""
 
     def __init__(
-        self, workshop: Workshop, head: Letterhead, lease_id: UUID, calls: Sequence[Call],
-        answered: Sequence[tuple[Contact, Answer]],
+        self, resources: Resources, letters: LetterFiles, head: Letterhead, lease_id: UUID,
+        *, calls: Sequence[Call], answered: Sequence[tuple[Contact, Answer]],
     ) -> None:  # fmt: skip
-        self._workshop = workshop
+        self._resources = resources
+        self._letters = letters
         self._head = head
         self._lease_id = lease_id
         self._answered = answered
@@ -109,7 +111,7 @@ class HandedOverContacts:
         self, tx: Connection, answers: Sequence[tuple[Call, Outcome | Unanswered]]
     ) -> int:
         answered = [*self._answered, *((call.contact, answer) for call, answer in answers)]
-        resources, merchant = self._workshop.resources, self.merchant
+        resources, merchant = self._resources, self.merchant
         work = Work.open(resources, tx, merchant, SYSTEM)
         keys = {contact.process_key for contact, _ in answered}
         if not merchant.switched_to_workflows:
@@ -136,7 +138,7 @@ class HandedOverContacts:
         if not refused:
             return {}
         contacts = {contact.communication_id: contact for contact in refused}
-        keys = self._workshop.resources.keys
+        keys = self._resources.keys
         usable = await load_usable_channels(tx, keys, self.merchant, contacts)
         tried = await load_tried(tx, self.merchant.merchant_id, contacts)
         return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
@@ -145,13 +147,13 @@ class HandedOverContacts:
         """Raises ContentMissing, Unavailable."""
         attachments = []
         for attachment in await self._find_attachments(call):
-            content = await self._workshop.storage.load(attachment.storage_key)
+            content = await self._letters.storage.load(attachment.storage_key)
             file = MessageFile(attachment.file_name, attachment.content_type, content)
             attachments.append(file)
         key, pdf = call.content.document_key, call.pdf
         if key is None:
             return Files(None, tuple(attachments))
-        pdf = pdf or await self._workshop.printer.load_letter(key)
+        pdf = pdf or await self._letters.load_letter(key)
         name = f"{call.contact.communication_id}.pdf"
         return Files(MessageFile(name, PDF, pdf), tuple(attachments))
 
@@ -161,6 +163,6 @@ class HandedOverContacts:
         if not ids:
             return []
         merchant_id, wanted = self.merchant.merchant_id, {call.contact.claim_id: ids}
-        async with self._workshop.resources.database.connection() as connection:
+        async with self._resources.database.connection() as connection:
             found = await find_attachments(connection, merchant_id, wanted)
         return [found[each] for each in ids if each in found]

@@ -19,13 +19,14 @@ from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
-from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
 from dunwell.messages.channel import Permanent
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
+from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.suppression import SUPPRESSED
 from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.workflows.definition import CommunicationStep
@@ -44,12 +45,11 @@ class Prepared:
 
 
 async def prepare_contacts(
-    workshop: Workshop, merchant: Merchant, lease: Lease, limit: int,
-    *, beat_seconds: float = BEAT_SECONDS,
+    resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
+    *, limit: int, beat_seconds: float = BEAT_SECONDS,
 ) -> Prepared:  # fmt: skip
     """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
     that takes. 3. Hand over what still holds."""
-    resources = workshop.resources
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(tx, merchant.merchant_id, lease, (now, real_now), limit)
@@ -62,7 +62,7 @@ async def prepare_contacts(
         await keep_contacts(tx, merchant.merchant_id, ids, lease.lease_id, until)
 
     async with keep_lease(resources, keep, beat_seconds=beat_seconds):
-        outcomes = await render_leased(workshop, head, leased, now)
+        outcomes = await render_leased(letters, head, leased, now)
     async with resources.database.transaction() as tx:
         renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
         return await _record(tx, head, renewed, (leased, outcomes), now)
