@@ -26,7 +26,7 @@ from tests.support.notices import Asker, an_asker
 from tests.support.statements import a_counted_database
 
 DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
-LEASE = timedelta(seconds=91)
+LEASE = timedelta(seconds=20)
 
 
 class Desk:
