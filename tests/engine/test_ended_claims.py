@@ -10,10 +10,9 @@ from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store import lock_claim
 from dunwell.errors import InvalidState, NotFound
-from dunwell.escalation.archive_claim import archive_claim
 from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.withdraw_claim import withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from dunwell.claims.states import Status
 from dunwell.claims.store import lock_claim
-from dunwell.escalation.wake_contacts import wake_contacts
+from dunwell.escalation.claim_contact_store import wake_contacts
 from dunwell.files.attached import (
     AttachedFile,
     check_attachable,

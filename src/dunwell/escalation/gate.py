@@ -16,7 +16,7 @@ from dunwell.escalation.gate_store import (
     lock_contacts,
 )
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.processes import find_process
+from dunwell.escalation.process import find_process
 from dunwell.escalation.render_leased import Leased
 from dunwell.escalation.sending_hours import find_days, find_sending_hours
 from dunwell.escalation.usable_channels import find_address

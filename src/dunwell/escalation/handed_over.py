@@ -12,14 +12,14 @@ from uuid import UUID
 import structlog
 
 from dunwell.errors import Unavailable
+from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.compose_contact import Files, make_message
 from dunwell.escalation.contact_store import keep_contacts
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.processes import find_process
+from dunwell.escalation.process import find_process
 from dunwell.escalation.schedule import NOTHING_TRIED, Tried
 from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
 from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
-from dunwell.escalation.tried import load_tried
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.files.attachments import Attachment, find_attachments
 from dunwell.files.content_types import PDF

@@ -11,7 +11,7 @@ import structlog
 
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.processes import find_process
+from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.sending_hours import find_sending_hours
 from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment

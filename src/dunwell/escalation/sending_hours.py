@@ -11,7 +11,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from dunwell.escalation.calendars import Calendar
-from dunwell.escalation.schedule import Process
+from dunwell.escalation.process import Process
 from dunwell.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.messages.guards import HeldBy, KeptBack
 from dunwell.workflows.definition import CommunicationStep

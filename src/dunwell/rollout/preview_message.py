@@ -9,7 +9,7 @@ from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.schedule import make_process
+from dunwell.escalation.process import make_process
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
