@@ -47,7 +47,7 @@ from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.notices.sender import NoticeSender
-from dunwell.notices.sweep_notices import sweep_notices
+from dunwell.notices.settled import sweep_notices
 from dunwell.payments.provider import Providers
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping

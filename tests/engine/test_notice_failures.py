@@ -12,8 +12,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.figures import REGISTRY
 from dunwell.kit.resources import Resources
 from dunwell.messages.channel import Permanent
-from dunwell.notices.report_failure import report_notice_failure
-from dunwell.notices.sweep_notices import sweep_notices
+from dunwell.notices.settled import report_notice_failure, sweep_notices
 from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 

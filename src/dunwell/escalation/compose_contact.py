@@ -22,8 +22,7 @@ from dunwell.messages.letters.address import find_home, render_address
 from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
-from dunwell.messages.rendering import render_email
-from dunwell.messages.sms import MAX_PARTS, render_sms
+from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 

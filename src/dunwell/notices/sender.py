@@ -22,9 +22,9 @@ from dunwell.merchants.store import load_merchant
 from dunwell.messages.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.suppression import load_reasons_of_many
-from dunwell.notices.figures import count_unsent
 from dunwell.notices.notice import heeds_suppression
 from dunwell.notices.secrets import unmask
+from dunwell.notices.settled import count_unsent
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
 from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, settle_notice
 from dunwell.sending.adapters import Adapters
