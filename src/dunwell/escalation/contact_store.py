@@ -202,13 +202,18 @@ async def take_up(
         (
             read_contact(row),
             Content(
-                row["recipient"], row["language"], row["subject"], row["body_text"],
-                row["body_html"], row["document_key"], tuple(row["attachment_ids"]),
+                recipient=row["recipient"],
+                language=row["language"],
+                subject=row["subject"],
+                body_text=row["body_text"],
+                body_html=row["body_html"],
+                document_key=row["document_key"],
+                attachment_ids=tuple(row["attachment_ids"]),
             ),
             row["handed_over_at"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 async def keep_contacts(
@@ -245,7 +250,12 @@ def _read_planned(row: Row) -> PlannedContact:
     )
     debtor = DebtorFacts(row["first_name"], row["last_name"], row["company_name"])
     return PlannedContact(
-        read_contact(row), row["claim_version"], row["language"], claim, debtor, row["ready_at"]
+        contact=read_contact(row),
+        claim_version=row["claim_version"],
+        language=row["language"],
+        claim=claim,
+        debtor=debtor,
+        ready_at=row["ready_at"],
     )
 
 

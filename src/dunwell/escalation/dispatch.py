@@ -70,7 +70,11 @@ class _ContactQueue:
         """Merchants take turns."""
         async with self._resources.database.connection() as connection:
             merchant_ids = await find_merchants_with_contacts(
-                connection, self._now(), self._last_merchant_id, running, room
+                connection,
+                self._now(),
+                behind_merchant_id=self._last_merchant_id,
+                busy=running,
+                limit=room,
             )
         if merchant_ids:
             self._last_merchant_id = merchant_ids[-1]
@@ -105,7 +109,14 @@ class _ContactQueue:
         quiet = find_quiet_channels(merchant.configuration, real_now)
         wanted = [each for each in repeatable if merchant.is_sandbox or each not in quiet]
         async with self._resources.database.transaction() as tx:
-            taken = await take_up(tx, merchant.merchant_id, real_now, lease, wanted, limit=SET_SIZE)
+            taken = await take_up(
+                tx,
+                merchant.merchant_id,
+                real_now=real_now,
+                lease=lease,
+                channels=wanted,
+                limit=SET_SIZE,
+            )
             unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
             lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
         for communication_id in [*unknown, *(each.communication_id for each in lost)]:

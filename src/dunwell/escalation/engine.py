@@ -87,7 +87,12 @@ class Engine:
                 return 0
             work = Work.open(resources, tx, merchant, SYSTEM)
             claims = await load_due_claims(
-                tx, resources.keys, merchant, work.now, SET_SIZE, claim_id
+                tx,
+                resources.keys,
+                merchant=merchant,
+                now=work.now,
+                limit=SET_SIZE,
+                claim_id=claim_id,
             )
             if not claims:
                 return 0

@@ -66,7 +66,7 @@ async def pass_gate(
         if not locked[key].is_suppressed
     ]
     messages = {key: one for key, (_, one) in by_id.items()}
-    passed, held = await _hand_over(tx, head, lease, (candidates, messages), now)
+    passed, held = await _hand_over(tx, head, lease=lease, wanted=(candidates, messages), now=now)
     for key, hold in held.items():
         kept_back[key] = _keep_back(head, by_id[key][0], hold)
     return Passage(passed, suppressed, kept_back)

@@ -99,13 +99,21 @@ class HandedOverContacts:
                 )
                 yield Temporary(_FILES_AWAY_SECONDS)
             else:
-                yield make_message(self._head, item.contact, item.content, item.at, files)
+                yield make_message(
+                    self._head, item.contact, content=item.content, created_at=item.at, files=files
+                )
 
     async def keep(self, tx: Connection, until: datetime) -> None:
         contacts = [call.contact for call in self.items]
         contacts += [contact for contact, _ in self._answered]
         ids = [contact.communication_id for contact in contacts]
-        await keep_contacts(tx, self.merchant.merchant_id, ids, self._lease_id, until)
+        await keep_contacts(
+            tx,
+            self.merchant.merchant_id,
+            communication_ids=ids,
+            lease_id=self._lease_id,
+            until=until,
+        )
 
     async def settle(
         self, tx: Connection, answers: Sequence[tuple[Call, Outcome | Unanswered]]

@@ -52,27 +52,31 @@ async def prepare_contacts(
     that takes. 3. Hand over what still holds."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
-        leased = await _lease(tx, merchant.merchant_id, lease, (now, real_now), limit)
+        leased = await _lease(
+            tx, merchant.merchant_id, lease=lease, times=(now, real_now), limit=limit
+        )
     if not leased:
         return Prepared()
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)
     ids = [each.planned.contact.communication_id for each in leased]
 
     async def keep(tx: Connection, until: datetime) -> None:
-        await keep_contacts(tx, merchant.merchant_id, ids, lease.lease_id, until)
+        await keep_contacts(
+            tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
+        )
 
     async with keep_lease(resources, keep, beat_seconds=beat_seconds):
         outcomes = await render_leased(letters, head, leased, now)
     async with resources.database.transaction() as tx:
         renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
-        return await _record(tx, head, renewed, (leased, outcomes), now)
+        return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
 
 
 async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime], limit: int
 ) -> list[Leased]:
     """Attachments are looked for only where a step wants them."""
-    contacts = await lease_contacts(tx, merchant_id, lease, times, limit)
+    contacts = await lease_contacts(tx, merchant_id, lease=lease, times=times, limit=limit)
     if not contacts:
         return []
     keys = {planned.contact.process_key for planned in contacts}
@@ -123,9 +127,11 @@ async def _record(
             refused.append((contact, outcome))
         else:
             incomplete.append(each.planned)
-    passage = await pass_gate(tx, head, lease, rendered, now)
+    passage = await pass_gate(tx, head, lease=lease, rendered=rendered, now=now)
     refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
     merchant_id = head.merchant.merchant_id
     await release(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
-    await await_attachment(tx, merchant_id, lease, incomplete, now + ATTACHMENT_PATIENCE)
+    await await_attachment(
+        tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_PATIENCE
+    )
     return Prepared(passage.handed_over, refused)

@@ -53,7 +53,7 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
     fee_ids = await _add_fees(work, decided)
     events = {
         each.claim.claim_id: list(
-            _compose_events(work.now, work.merchant_id, each, fee_ids, work.ids)
+            _compose_events(work.now, work.merchant_id, each=each, fee_ids=fee_ids, ids=work.ids)
         )
         for each in decided
     }
@@ -145,9 +145,14 @@ def _compose_events(
             continue
         sequence += 1
         head = EventHead(
-            ids.new(now), merchant_id, claim.claim_id, sequence, now,
-            claim.reference_number, claim.customer_number,
-        )  # fmt: skip
+            event_id=ids.new(now),
+            merchant_id=merchant_id,
+            claim_id=claim.claim_id,
+            sequence=sequence,
+            occurred_at=now,
+            reference_number=claim.reference_number,
+            customer_number=claim.customer_number,
+        )
         yield _compose(head, outcome, claim, fee_ids)
 
 

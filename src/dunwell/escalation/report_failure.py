@@ -59,4 +59,6 @@ async def _decide(work: Work, keys: KeyRing, locked: LockedContact) -> FallBackN
     usable = await load_usable_channels(work.tx, keys, work.merchant, {contact_id: contact})
     position = Position(claim.next_step_id, claim.due_at)
     tried = await load_tried(work.tx, work.merchant_id, [contact_id])
-    return decide_late_failure(process, position, step, usable[contact_id], tried[contact_id])
+    return decide_late_failure(
+        process, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]
+    )

@@ -173,7 +173,7 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
         if opening > now and not _is_too_late(process, step, due_at, now):
             due_at = opening
             break
-        outcome = _run_step(process, step, due_at, facts, now)
+        outcome = _run_step(process, step, due_at=due_at, facts=facts, now=now)
         outcomes.append(outcome)
         if isinstance(outcome, ContactPlanned):
             due_at = None
@@ -219,7 +219,7 @@ def _run_step(
         return FeeAdded(step)
     if isinstance(step, CheckpointStep):
         return CheckpointReached(step)
-    return _plan_contact(process, step, due_at, facts, now)
+    return _plan_contact(process, step, due_at=due_at, facts=facts, now=now)
 
 
 def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:

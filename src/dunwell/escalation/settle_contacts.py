@@ -192,7 +192,12 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
     names = {step.id: step.name for step in each.process.steps}
     step = ActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
-        work.ids.new(work.now), work.merchant_id, contact.claim_id, claim.event_sequence + 1,
-        work.now, contact.reference_number, contact.customer_number,
-    )  # fmt: skip
+        event_id=work.ids.new(work.now),
+        merchant_id=work.merchant_id,
+        claim_id=contact.claim_id,
+        sequence=claim.event_sequence + 1,
+        occurred_at=work.now,
+        reference_number=contact.reference_number,
+        customer_number=contact.customer_number,
+    )
     return [escalated(head, step, contact.channel, contact.communication_id)]

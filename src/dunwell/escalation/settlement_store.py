@@ -169,6 +169,10 @@ async def save_fallback(
 
 def _read_claim(row: Row) -> ClaimNow:
     return ClaimNow(
-        Status(row["status"]), row["run"], row["next_step_id"], row["due_at"],
-        row["event_sequence"], row["sent_version_id"],
-    )  # fmt: skip
+        status=Status(row["status"]),
+        run=row["run"],
+        next_step_id=row["next_step_id"],
+        due_at=row["due_at"],
+        event_sequence=row["event_sequence"],
+        sent_version_id=row["sent_version_id"],
+    )

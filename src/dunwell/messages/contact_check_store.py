@@ -144,13 +144,22 @@ def stream_other_digests(tx: Connection, merchant_id: int) -> AsyncIterator[Othe
 async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[StoredContact]:
     async for row in _open(tx, _CONTENTS, merchant_id):
         content = Content(
-            row["recipient"], row["language"], row["subject"], row["body_text"], row["body_html"],
-            row["document_key"], tuple(row["attachment_ids"]),
-        )  # fmt: skip
+            recipient=row["recipient"],
+            language=row["language"],
+            subject=row["subject"],
+            body_text=row["body_text"],
+            body_html=row["body_html"],
+            document_key=row["document_key"],
+            attachment_ids=tuple(row["attachment_ids"]),
+        )
         yield StoredContact(
-            row["communication_id"], row["claim_id"], row["channel"],
-            row["recipient_digest"], row["content_digest"], content,
-        )  # fmt: skip
+            communication_id=row["communication_id"],
+            claim_id=row["claim_id"],
+            channel=row["channel"],
+            recipient_digest=row["recipient_digest"],
+            content_digest=row["content_digest"],
+            content=content,
+        )
 
 
 async def _stream(

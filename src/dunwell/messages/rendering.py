@@ -51,7 +51,7 @@ def render_email(
         parse_line(expand_snippets(choose_text(template.subject, language), words)), values
     )
     body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
-    return frame_email(subject, body, values, language, facts.creditor)
+    return frame_email(subject, body, values=values, language=language, creditor=facts.creditor)
 
 
 def frame_email(

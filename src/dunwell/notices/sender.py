@@ -164,7 +164,7 @@ class _NoticeQueue:
 async def _record(
     tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement, *, now: datetime
 ) -> int:
-    is_saved = await settle_notice(tx, each, lease_id, settlement, now)
+    is_saved = await settle_notice(tx, each, lease_id=lease_id, settlement=settlement, now=now)
     state, notice = settlement.state, each.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
         count_unsent(notice.kind, notice.addressee.channel, state)

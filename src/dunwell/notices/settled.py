@@ -52,7 +52,9 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
         raise InvalidState("The channel's own answer is not recorded yet.", state=notice.state)
     if notice.state == "FAILED":
         return
-    await save_failed(work.tx, work.merchant_id, notice_id, reason, work.real_now)
+    await save_failed(
+        work.tx, work.merchant_id, notice_id=notice_id, reason=reason, now=work.real_now
+    )
     await save_audit(
         work, "notice.fail", f"claim:{notice.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=notice.channel,

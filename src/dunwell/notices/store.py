@@ -232,16 +232,22 @@ async def lease_notices(
     )  # fmt: skip
     return [
         LeasedNotice(
-            row["merchant_id"], row["notice_id"],
-            Notice(
+            merchant_id=row["merchant_id"],
+            notice_id=row["notice_id"],
+            notice=Notice(
                 Kind(row["kind"]),
                 Addressee(row["claim_id"], row["channel"], row["recipient"], row["language"]),
-                row["subject"], row["body_text"], row["body_html"],
+                row["subject"],
+                row["body_text"],
+                row["body_html"],
             ),
-            row["tries"], row["dated_at"], row["expires_at"], row["was_handed_over"],
+            tries=row["tries"],
+            dated_at=row["dated_at"],
+            expires_at=row["expires_at"],
+            was_handed_over=row["was_handed_over"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 async def keep_notice(

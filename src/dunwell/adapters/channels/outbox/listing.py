@@ -77,7 +77,14 @@ def _scan(folder: Path) -> Iterator[tuple[int, str, Channel]]:
 def _load_line(path: Path, channel: Channel) -> Line:
     recipient, subject, dated_at = _READERS[channel](path)
     merchant_id = int(path.parent.parent.name)
-    return Line(channel, merchant_id, UUID(path.stem), recipient, subject, dated_at)
+    return Line(
+        channel=channel,
+        merchant_id=merchant_id,
+        communication_id=UUID(path.stem),
+        recipient=recipient,
+        subject=subject,
+        dated_at=dated_at,
+    )
 
 
 def _read_email(path: Path) -> tuple[str, str, datetime | None]:
