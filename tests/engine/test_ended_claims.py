@@ -17,9 +17,9 @@ from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.messages.channel import Message, Outcome
 from dunwell.payments.add_item import NewItem, add_item
 from dunwell.payments.delete_item import delete_item
+from dunwell.sending.channel import Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 

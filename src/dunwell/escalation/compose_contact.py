@@ -13,7 +13,6 @@ from uuid import UUID
 from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
 from dunwell.kit.crypto import KeyRing
-from dunwell.messages.channel import Message, MessageFile, Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
 from dunwell.messages.contact import Contact, Content, PlannedContact, RenderedContact
 from dunwell.messages.creditors import find_creditor, find_sender
@@ -23,6 +22,7 @@ from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 

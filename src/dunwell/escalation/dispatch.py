@@ -21,10 +21,10 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.channel import ChannelAdapter, Unanswered
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import ChannelAdapter, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, Lease, begin_lease
 from dunwell.sending.sender import Begun, Sender
 

@@ -29,7 +29,9 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import (
+from dunwell.messages.contact import Contact, Content
+from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.sending.channel import (
     Accepted,
     Message,
     MessageFile,
@@ -37,8 +39,6 @@ from dunwell.messages.channel import (
     Temporary,
     Unanswered,
 )
-from dunwell.messages.contact import Contact, Content
-from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.workflows.store import hold_workflows, load_newest
 
 _CALLS_AT_ONCE = 50

@@ -23,11 +23,11 @@ from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
-from dunwell.messages.channel import Permanent
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.suppression import SUPPRESSED
+from dunwell.sending.channel import Permanent
 from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest

@@ -16,10 +16,10 @@ from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.sending_hours import find_sending_hours
 from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment
 from dunwell.files.attachments import Attachment
-from dunwell.messages.channel import Permanent
 from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Template
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version

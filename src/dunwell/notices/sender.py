@@ -19,7 +19,6 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.suppression import load_reasons_of_many
 from dunwell.notices.notice import heeds_suppression
@@ -28,6 +27,7 @@ from dunwell.notices.settled import count_unsent
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
 from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, settle_notice
 from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
 from dunwell.sending.sender import Begun, Sender
 

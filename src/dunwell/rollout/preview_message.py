@@ -14,10 +14,10 @@ from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Permanent
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
+from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version

@@ -11,7 +11,7 @@ import structlog
 
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import ChannelAdapter, Message, Outcome, Unanswered
+from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Unanswered
 
 _CALL_SECONDS = 60
 

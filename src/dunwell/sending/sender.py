@@ -24,8 +24,8 @@ from dunwell.errors import Unavailable
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
-from dunwell.messages.channel import Message, Outcome, Temporary, Unanswered
 from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import Message, Outcome, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, keep_lease
 
 _ROUND_SECONDS = 0.2
