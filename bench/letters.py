@@ -1,4 +1,4 @@
-"""Letters from facts to PDF by one child of the press: a page with items and two codes each."""
+"""Letters from facts to PDF by one child of the printer: a page with items and two codes each."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from dunwell.messages.facts import (
     LandingFacts,
     MessageFacts,
 )
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import write_sheet
 from dunwell.workflows.definition import LetterTemplate
@@ -57,11 +57,11 @@ class _Reached:
 
 
 async def measure(_ground: Ground, scale: Scale) -> list[Line]:
-    press = Press(1)
+    printer = LetterPrinter(1)
     # The child's start is not counted.
-    await press.print_sheet(_make_sheet(0))
-    [reached] = await alternate(scale, [partial(_print, press, scale.rows(_LETTERS))])
-    await press.close()
+    await printer.print_sheet(_make_sheet(0))
+    [reached] = await alternate(scale, [partial(_print, printer, scale.rows(_LETTERS))])
+    await printer.close()
     return [
         Line(
             work="letters: rendered and laid out, one child", unit="letters/s",
@@ -74,10 +74,10 @@ async def measure(_ground: Ground, scale: Scale) -> list[Line]:
     ]  # fmt: skip
 
 
-async def _print(press: Press, count: int) -> _Reached:
-    (child,) = [p for p in psutil.Process().children() if "press_child" in " ".join(p.cmdline())]
+async def _print(printer: LetterPrinter, count: int) -> _Reached:
+    (child,) = [p for p in psutil.Process().children() if "printer_child" in " ".join(p.cmdline())]
     before, started = _processor_seconds(child), time.perf_counter()
-    pdfs = await asyncio.gather(*(press.print_sheet(_make_sheet(n)) for n in range(count)))
+    pdfs = await asyncio.gather(*(printer.print_sheet(_make_sheet(n)) for n in range(count)))
     seconds = time.perf_counter() - started
     assert len(set(pdfs)) == count
     return _Reached(count / seconds, (_processor_seconds(child) - before) / count * 1000)

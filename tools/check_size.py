@@ -18,9 +18,7 @@ FOLDER_CAP = 40
 SHALLOW_CAP, SHORT = 61, 15
 # "path", "folder" or "path:name" -> (the cap instead, why).
 RAISED: dict[str, tuple[int, str]] = {
-    "src/dunwell/messages/store.py": (345, "the sending core takes half of it next"),
     "src/dunwell/landing": (75, "is cut into slices next"),
-    "src/dunwell/messages": (45, "the sending core takes some of it next"),
 }
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -42,14 +42,14 @@ from dunwell.landing.send_asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.tell_answers import ANSWER_SECONDS, tell_answers
 from dunwell.landing.wording import load_languages
-from dunwell.messages.channel import ChannelAdapter
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.notices.sender import NoticeSender
-from dunwell.notices.sweep_notices import sweep_notices
+from dunwell.notices.settled import sweep_notices
 from dunwell.payments.provider import Providers
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.sending.channel import ChannelAdapter
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -103,7 +103,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     """The application, and with it the child processes it hands files to."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
-    inspector, press = Inspector(), Press(1)
+    inspector, press = Inspector(), LetterPrinter(1)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)

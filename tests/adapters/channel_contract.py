@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, ChannelAdapter, Message, MessageFile, Permanent
+from dunwell.sending.channel import Accepted, ChannelAdapter, Message, MessageFile, Permanent
 from tests.support.messages import a_message
 
 _OTHER_ID = UUID("01900000-0000-7000-8000-000000000002")

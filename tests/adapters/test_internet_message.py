@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
-from dunwell.messages.channel import MessageFile
+from dunwell.sending.channel import MessageFile
 from tests.support.messages import a_message
 
 _HEADERS = [

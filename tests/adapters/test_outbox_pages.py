@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.resources import Resources
-from dunwell.messages.channel import MessageFile
+from dunwell.sending.channel import MessageFile
 from tests.support.messages import a_message
 
 _ID = "01900000-0000-7000-8000-000000000001"

@@ -3,7 +3,8 @@
 import pytest
 
 from dunwell.api.catalogue import OPERATIONS
-from tests.support.api import ORIGIN, Api
+from tests.support.api import Api
+from tests.support.application import ORIGIN
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/docs", "/api/openapi.json", "/metrics"])

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from tests.support.application import ORIGIN
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
@@ -26,7 +26,7 @@ _MANY: dict[str, Any] = {
 }  # fmt: skip
 
 
-class BrokenPress:
+class BrokenPrinter:
     """Prints nothing."""
 
     async def print_paper(self, _paper: object) -> bytes:
@@ -77,7 +77,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
     async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
         await enter(doorstep)
         agreed = await ask(doorstep)
-        press = cast("Press", BrokenPress())
+        press = cast("LetterPrinter", BrokenPrinter())
         routes = build_landing_routes(resources, doorstep.till.providers, press=press)
         app = Starlette(routes=routes)
         transport = httpx.ASGITransport(app)

@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.forecast import Foreseen, UnderWay, forecast
+from dunwell.escalation.process import Process, make_process
 from dunwell.escalation.schedule import (
     Archived,
     ContactPlanned,
     FeeAdded,
     NobodyReachable,
     Position,
-    Process,
     Skipped,
     SkipReason,
     StepFacts,
     Tried,
-    make_process,
 )
 from dunwell.workflows.definition import CommunicationStep
 from tests.support.definitions import a_definition

@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from dunwell.kit.crypto import KeyRing
-from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.messages.links import TOKEN_MASK, derive_token
 from dunwell.notices.notice import (
     MOST_AN_HOUR,
@@ -30,6 +29,7 @@ from dunwell.notices.settlement import (
     decide_no_call,
     decide_settlement,
 )
+from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEYS = KeyRing(b"k" * 32)

@@ -4,7 +4,7 @@ from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.facts import DebtorFacts, LandingFacts
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.sms import render_sms
+from dunwell.messages.rendering import render_sms
 from dunwell.workflows.definition import SmsTemplate
 from tests.support.messages import some_facts
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.claims.conditions import ConditionFacts
+from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -22,7 +23,6 @@ from dunwell.escalation.schedule import (
     WaitBegun,
     decide,
     first_due,
-    make_process,
 )
 from tests.support.definitions import DOCUMENT, a_definition
 

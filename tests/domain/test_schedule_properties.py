@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.calendars import Calendar, make_calendar
+from dunwell.escalation.process import Process, make_process
 from dunwell.escalation.schedule import (
     Archived,
     ContactPlanned,
     Outcome,
     Position,
-    Process,
     Skipped,
     SkipReason,
     StepFacts,
     decide,
     first_due,
-    make_process,
 )
 from dunwell.workflows.definition import ProcessSettings, WaitStep
 from dunwell.workflows.versions import Verdict, find_verdict

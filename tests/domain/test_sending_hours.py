@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.escalation.schedule import make_process
+from dunwell.escalation.process import make_process
 from dunwell.escalation.sending_hours import (
     SendingHours,
     find_quiet_channels,

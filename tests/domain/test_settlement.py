@@ -18,7 +18,7 @@ from dunwell.escalation.settlement import (
     decide_settlement,
 )
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.workflows.definition import CommunicationStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -9,7 +9,7 @@ from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
-from dunwell.messages.channel import Outcome, Permanent, Temporary
+from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house

@@ -8,9 +8,9 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.files.storage import Storage
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.messages.channel import Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.sending.channel import Permanent
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.house import House
 

@@ -12,7 +12,7 @@ from dunwell.disputes.resolve_dispute import Resolution, resolve_dispute
 from dunwell.errors import InvalidState
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.messages.channel import Temporary
+from dunwell.sending.channel import Temporary
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, resolve, withdraw

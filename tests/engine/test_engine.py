@@ -8,7 +8,7 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.messages.channel import Permanent, Temporary
+from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.house import ScriptedChannel, a_house
 

@@ -7,7 +7,8 @@ import pytest
 
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.forecast import forecast
-from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts, make_process
+from dunwell.escalation.process import make_process
+from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock

@@ -11,13 +11,13 @@ import pytest
 
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import prepare_contacts
-from dunwell.escalation.workshop import Workshop
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.identities import Person, identify
-from dunwell.messages.store import Lease
+from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.sending.lease import Lease
 from tests.support.guards import a_guarded_house, contact_days, held_contacts
 from tests.support.house import House
 
@@ -42,10 +42,10 @@ async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None =
     async with resources.database.connection() as connection:
         merchant = await load_merchant(connection, merchant_id)
     assert merchant is not None
-    workshop = Workshop.open(resources)
+    letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
-    prepared = await prepare_contacts(workshop, merchant, lease, limit)
-    await workshop.close()
+    prepared = await prepare_contacts(resources, letters, merchant, lease, limit=limit)
+    await letters.close()
     return len(prepared.handed_over)
 
 

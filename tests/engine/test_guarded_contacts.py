@@ -9,8 +9,8 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.change_configuration import change_configuration
 from dunwell.merchants.configuration import Guards, QuietHours
-from dunwell.messages.channel import Permanent, Temporary
 from dunwell.messages.guard_store import give_back
+from dunwell.sending.channel import Permanent, Temporary
 from tests.support.channels import ADDRESS, three_channels
 from tests.support.guards import a_guarded_house, contact_days, guarded, held_contacts
 from tests.support.house import House, ScriptedChannel

@@ -12,9 +12,9 @@ from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
-from dunwell.messages.channel import Message, Outcome, Permanent, Temporary
 from dunwell.payments.provider import Failed, Pending, Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.sending.channel import Message, Outcome, Permanent, Temporary
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ScriptedChannel
 from tests.support.payments import PAYING, Till, a_till

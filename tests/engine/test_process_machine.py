@@ -35,7 +35,7 @@ from dunwell.kit.ids import RandomIds
 from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
-from dunwell.messages.channel import Accepted, Permanent, Temporary
+from dunwell.sending.channel import Accepted, Permanent, Temporary
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import a_house

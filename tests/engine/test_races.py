@@ -16,8 +16,8 @@ from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
-from dunwell.messages.channel import Message, Outcome, Temporary
 from dunwell.sandbox.advance_clock import advance_clock
+from dunwell.sending.channel import Message, Outcome, Temporary
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from tests.support.claims import a_submission

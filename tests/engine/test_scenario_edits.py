@@ -14,9 +14,9 @@ from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
-from dunwell.messages.channel import Outcome, Permanent, Temporary
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

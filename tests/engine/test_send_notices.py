@@ -16,17 +16,17 @@ from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.notice_facts import CodeFacts, DefermentFacts, LinkFacts
-from dunwell.messages.channel import Permanent, Temporary
 from dunwell.messages.suppression import suppress
 from dunwell.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.notices.sender import NoticeSender
+from dunwell.sending.channel import Permanent, Temporary
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 from tests.support.statements import a_counted_database
 
 DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
-LEASE = timedelta(seconds=91)
+LEASE = timedelta(seconds=20)
 
 
 class Desk:

@@ -31,7 +31,7 @@ async def test_a_code_whose_worker_died_is_sent_again_under_its_id(resources: Re
     assert await asker.states() == [("HANDED_OVER", None)]
     folder = resources.settings.data_dir / "outbox"
     written = _read(folder)
-    clock.move_to(datetime.now(UTC) + timedelta(seconds=91))
+    clock.move_to(datetime.now(UTC) + timedelta(seconds=20))
     await asker.run(OutboxEmail(resources.settings.data_dir, is_development=True))
     assert await asker.states() == [("ACCEPTED", None)]
     assert list(written) == [str(notice_id)]

@@ -8,8 +8,8 @@ from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
-from dunwell.messages.channel import Permanent
 from dunwell.messages.suppression import suppress
+from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
 from tests.support.house import House

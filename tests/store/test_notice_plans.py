@@ -9,13 +9,13 @@ from dunwell.kit.resources import Resources
 from dunwell.messages.identities import digest_recipient
 from dunwell.notices.notice import Kind
 from dunwell.notices.store import (
-    Lane,
-    NoticeLease,
+    MerchantChannel,
     empty_notices,
     lease_notices,
     load_asked,
     load_asked_to_one,
 )
+from dunwell.sending.lease import Lease
 from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining
 
@@ -45,11 +45,11 @@ async def asker(resources: Resources, clock: MovableClock) -> Asker:
 
 async def test_what_is_due_rides_on_its_index(asker: Asker, resources: Resources) -> None:
     now = resources.clock.now()
-    lease = NoticeLease(resources.ids.new(now), now + timedelta(seconds=90))
+    lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
-        busy: dict[Lane, int] = {(asker.house.merchant.merchant_id, "SMS"): 1}
-        leased = await lease_notices(explaining, now, lease, busy, lane_limit=8, limit=64)
+        busy: dict[MerchantChannel, int] = {(asker.house.merchant.merchant_id, "SMS"): 1}
+        leased = await lease_notices(explaining, now, lease, busy, channel_limit=8, limit=64)
     assert len(leased) == FEW
     assert "debtor_notices_due" in explaining.indexes, explaining.plans
     assert explaining.tables_read_whole == set(), explaining.plans

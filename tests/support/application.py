@@ -15,9 +15,9 @@ from starlette.routing import BaseRoute
 from dunwell.api.app import build_app
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
-from dunwell.messages.channel import ChannelAdapter
 from dunwell.payments.provider import PaymentProvider
-from tests.support.children import INSPECTOR, PRESS
+from dunwell.sending.channel import ChannelAdapter
+from tests.support.children import INSPECTOR, PRINTER
 
 ORIGIN = "http://127.0.0.1:8000"
 
@@ -34,7 +34,7 @@ class Application:
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
         pages = build_landing_routes(
-            resources, self.providers, hand_off_origins, inspector=INSPECTOR, press=PRESS
+            resources, self.providers, hand_off_origins, inspector=INSPECTOR, press=PRINTER
         )
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

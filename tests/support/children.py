@@ -7,7 +7,7 @@ Tests of the children themselves have some of their own.
 import psutil
 
 from dunwell.files.inspection import Inspector
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 
 
 class _LastingInspector(Inspector):
@@ -15,13 +15,13 @@ class _LastingInspector(Inspector):
         """An application's end is not theirs."""
 
 
-class _LastingPress(Press):
+class _LastingPrinter(LetterPrinter):
     async def close(self) -> None:
         """The same."""
 
 
 INSPECTOR = _LastingInspector()
-PRESS = _LastingPress(1)
+PRINTER = _LastingPrinter(1)
 
 
 def find_children(module: str) -> list[psutil.Process]:
@@ -41,4 +41,4 @@ async def end_all(module: str) -> None:
 async def end_children() -> None:
     """At the end of all tests."""
     await Inspector.close(INSPECTOR)
-    await Press.close(PRESS)
+    await LetterPrinter.close(PRINTER)

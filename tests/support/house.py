@@ -21,11 +21,11 @@ from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.channel import Accepted, Message, Outcome
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchReport, switch_to_workflows
+from dunwell.sending.channel import Accepted, Message, Outcome
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.messages.channel import Message
 from dunwell.messages.facts import (
     ClaimFacts,
     CreditorFacts,
@@ -14,6 +13,7 @@ from dunwell.messages.facts import (
     LandingFacts,
     MessageFacts,
 )
+from dunwell.sending.channel import Message
 
 CLAIM = ClaimFacts(
     claim_id=17,

@@ -13,10 +13,10 @@ from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.wording import load_languages
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import ChannelSetup
-from dunwell.messages.channel import ChannelAdapter
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.sender import NoticeSender
+from dunwell.sending.channel import ChannelAdapter
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 

@@ -15,7 +15,7 @@ from dunwell.kit.resources import Resources
 async def decide(
     resources: Resources, reference: str, word: str, notices: Notices = Notices.NEVER
 ) -> None:
-    """Press one of the page's buttons: pay, fail, cancel, pending."""
+    """LetterPrinter one of the page's buttons: pay, fail, cancel, pending."""
     checkout = await find_checkout(resources, reference)
     assert checkout is not None
     state = TRANSITIONS[checkout.state, Decision(word)]

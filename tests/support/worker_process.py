@@ -20,7 +20,7 @@ from dunwell.kit.db import Database
 from dunwell.kit.ids import RandomIds
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, ChannelAdapter, Message, Outcome
+from dunwell.sending.channel import Accepted, ChannelAdapter, Message, Outcome
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.replace_attachment import replace_attachment
 from dunwell.files.detach_file import detach_file
@@ -11,7 +12,8 @@ from dunwell.files.remove_unused_uploads import remove_unused_uploads
 from dunwell.files.storage import Storage
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.messages.store import Lease, PlannedContact, await_attachment, lease_contacts
+from dunwell.messages.contact import PlannedContact
+from dunwell.sending.lease import Lease
 from tests.support.channels import REACHABLE, a_house_with_channels, upload
 from tests.support.files import a_pdf, an_image
 from tests.support.house import House

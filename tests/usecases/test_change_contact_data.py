@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.claims.read_claim import Debtor
 from dunwell.errors import NotFound, ValidationError
-from dunwell.escalation.withdraw_claim import withdraw_claim
+from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.claims.states import Status
 from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.withdraw_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.payments.add_fee import add_fee

@@ -8,9 +8,8 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import Status
 from dunwell.errors import InvalidState, NotFound
-from dunwell.escalation.archive_claim import archive_claim
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.withdraw_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work

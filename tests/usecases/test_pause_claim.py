@@ -9,7 +9,7 @@ from dunwell.claims.open_hold import open_hold
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.resume_claim import resume_claim
 from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.escalation.withdraw_claim import withdraw_claim
+from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, ActorKind

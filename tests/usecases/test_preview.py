@@ -15,13 +15,13 @@ from dunwell.kit.db import snapshot
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import ChannelSetup
-from dunwell.messages.channel import Accepted
 from dunwell.messages.guards import HeldBy
 from dunwell.messages.suppression import suppress
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.preview_draft import Preview, preview_draft
 from dunwell.rollout.running_claims import iterate_persons
+from dunwell.sending.channel import Accepted
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.versions import Verdict

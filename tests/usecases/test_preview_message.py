@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from dunwell.errors import NotFound, ValidationError
-from dunwell.escalation.workshop import Workshop
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.messages.codes import CODE_MASK
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
 from dunwell.workflows.definition import Definition, Template
@@ -28,10 +28,10 @@ TEXTS = {
 
 
 @pytest.fixture
-async def workshop(resources: Resources) -> AsyncIterator[Workshop]:
-    workshop = Workshop.open(resources)
-    yield workshop
-    await workshop.close()
+async def printer() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter()
+    yield printer
+    await printer.close()
 
 
 @pytest.fixture
@@ -44,13 +44,15 @@ def the_definition() -> Definition:
     return msgspec.structs.replace(a_definition(), templates=first)
 
 
-async def show(house: House, workshop: Workshop, wanted: Wanted) -> MessagePreview:
+async def show(house: House, printer: LetterPrinter, wanted: Wanted) -> MessagePreview:
     async with house.work() as work:
-        return await preview_message(work, workshop, the_definition(), wanted)
+        return await preview_message(
+            work, house.resources, the_definition(), wanted, printer=printer
+        )
 
 
-async def test_an_email_is_shown_for_a_made_up_claim(house: House, workshop: Workshop) -> None:
-    preview = await show(house, workshop, Wanted("first", "EMAIL"))
+async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: LetterPrinter) -> None:
+    preview = await show(house, printer, Wanted("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
     assert preview.text.startswith("Nordwind\n\nErika Mustermann: 104,90\u00a0€ an ")
     assert TOKEN_MASK in preview.text
@@ -58,17 +60,17 @@ async def test_an_email_is_shown_for_a_made_up_claim(house: House, workshop: Wor
     assert "104,90\u00a0€" in preview.html
 
 
-async def test_an_sms_tells_what_it_costs(house: House, workshop: Workshop) -> None:
-    preview = await show(house, workshop, Wanted("first", "SMS"))
+async def test_an_sms_tells_what_it_costs(house: House, printer: LetterPrinter) -> None:
+    preview = await show(house, printer, Wanted("first", "SMS"))
     assert preview.parts is not None
     assert (preview.parts.alphabet, preview.parts.count) == ("GSM-7", 1)
     assert preview.recipient == "+4915112345678"
 
 
 async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
-    house: House, workshop: Workshop, tmp_path: Path
+    house: House, printer: LetterPrinter, tmp_path: Path
 ) -> None:
-    preview = await show(house, workshop, Wanted("first", "LETTER"))
+    preview = await show(house, printer, Wanted("first", "LETTER"))
     assert preview.pdf is not None
     (tmp_path / "letter.pdf").write_bytes(preview.pdf)
     text = PrintedLetter(tmp_path / "letter.pdf").text()
@@ -77,9 +79,9 @@ async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
     assert await house.rows("SELECT FROM debtor_links WHERE merchant_id = $1") == []
 
 
-async def test_a_real_claim_is_shown_as_it_stands(house: House, workshop: Workshop) -> None:
+async def test_a_real_claim_is_shown_as_it_stands(house: House, printer: LetterPrinter) -> None:
     [claim_id] = await house.create("A-1")
-    preview = await show(house, workshop, Wanted("first", "EMAIL", claim_id=claim_id))
+    preview = await show(house, printer, Wanted("first", "EMAIL", claim_id=claim_id))
     assert preview.subject == "A-1"
     assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
 
@@ -92,16 +94,18 @@ async def test_a_real_claim_is_shown_as_it_stands(house: House, workshop: Worksh
     ],
 )
 async def test_what_is_not_there_is_said(
-    house: House, workshop: Workshop, wanted: Wanted, said: str
+    house: House, printer: LetterPrinter, wanted: Wanted, said: str
 ) -> None:
     with pytest.raises(NotFound) as refusal:
-        await show(house, workshop, wanted)
+        await show(house, printer, wanted)
     assert str(refusal.value) == said
 
 
-async def test_a_language_the_texts_have_not_is_refused(house: House, workshop: Workshop) -> None:
+async def test_a_language_the_texts_have_not_is_refused(
+    house: House, printer: LetterPrinter
+) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await show(house, workshop, Wanted("first", "SMS", language="fr"))
+        await show(house, printer, Wanted("first", "SMS", language="fr"))
     assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_LANGUAGE"]
 
 

@@ -14,7 +14,7 @@ from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import SuppressionReason, suppress
 from dunwell.notices.notice import TooMany, Unreachable
 from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
-from dunwell.notices.sweep_notices import KEPT_FOR, sweep_notices
+from dunwell.notices.settled import KEPT_FOR, sweep_notices
 from tests.support.merchants import CONFIGURATION
 from tests.support.notices import Asker, an_asker
 

@@ -11,7 +11,6 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Permanent
 from dunwell.messages.suppression import (
     Suppression,
     lift_suppression,
@@ -19,6 +18,7 @@ from dunwell.messages.suppression import (
     load_suppressions,
     suppress,
 )
+from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE, sent_by, three_channels
 from tests.support.guards import a_guarded_house, contact_days
 from tests.support.house import House

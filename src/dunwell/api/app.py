@@ -28,7 +28,7 @@ from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.resources import Resources
-from dunwell.messages.channel import ChannelAdapter
+from dunwell.sending.channel import ChannelAdapter
 
 _BASE_PATH = "/api"
 

@@ -13,7 +13,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.messages.channel import ChannelAdapter
+from dunwell.sending.channel import ChannelAdapter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """`dunwell workflow message`: one message of a workflow as a debtor would get it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -10,10 +8,10 @@ import msgspec
 
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.escalation.workshop import Workshop
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
 from dunwell.rollout.read_workflows import show_version
 from dunwell.workflows.definition import Definition
@@ -42,22 +40,16 @@ def command(  # noqa: PLR0913 - the words of a command line
     async def change(work: Work, resources: Resources) -> MessagePreview:
         view = await show_version(work, name, version)
         definition = msgspec.convert(view.definition, Definition)
-        async with _open_workshop(resources) as workshop:
-            return await preview_message(work, workshop, definition, wanted)
+        printer = LetterPrinter()
+        try:
+            return await preview_message(work, resources, definition, wanted, printer=printer)
+        finally:
+            await printer.close()
 
     preview = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
     click.echo(_render(preview))
     if out is not None:
         click.echo(_write(preview, out))
-
-
-@asynccontextmanager
-async def _open_workshop(resources: Resources) -> AsyncIterator[Workshop]:
-    workshop = Workshop.open(resources)
-    try:
-        yield workshop
-    finally:
-        await workshop.close()
 
 
 def _render(preview: MessagePreview) -> str:

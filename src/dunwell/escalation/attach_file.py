@@ -4,7 +4,7 @@ from uuid import UUID
 
 from dunwell.claims.states import Status
 from dunwell.claims.store import lock_claim
-from dunwell.escalation.wake_contacts import wake_contacts
+from dunwell.escalation.claim_contact_store import wake_contacts
 from dunwell.files.attached import (
     AttachedFile,
     check_attachable,
@@ -35,7 +35,9 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     await check_ticket(work, ticket_id)
     check_space(len(present))
     attachment_id = work.ids.new(work.now)
-    await save_attachment(work.tx, key, attachment_id, ticket_id, work.now)
+    await save_attachment(
+        work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
+    )
     await wake_contacts(work.tx, *key, work.now)
     await save_audit(
         work, "attachment.add", f"claim:{claim_id}",

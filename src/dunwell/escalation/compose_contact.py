@@ -13,17 +13,16 @@ from uuid import UUID
 from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
 from dunwell.kit.crypto import KeyRing
-from dunwell.messages.channel import Message, MessageFile, Permanent
 from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.contact import Contact, Content, PlannedContact, RenderedContact
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.facts import MessageFacts
 from dunwell.messages.letters.address import find_home, render_address
 from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
-from dunwell.messages.rendering import render_email
-from dunwell.messages.sms import MAX_PARTS, render_sms
-from dunwell.messages.store import Contact, Content, PlannedContact, RenderedContact
+from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 
@@ -70,12 +69,14 @@ def render_contact(
     bears = _find_masks(content)
     contact_id = planned.contact.communication_id
     return RenderedContact(
-        planned,
-        occasion.version.version_id,
-        content,
-        hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
-        digest_code(head.keys, derive_code(head.keys, contact_id)) if CODE_MASK in bears else None,
-        unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
+        planned=planned,
+        version_id=occasion.version.version_id,
+        content=content,
+        link_hash=hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
+        code_digest=digest_code(head.keys, derive_code(head.keys, contact_id))
+        if CODE_MASK in bears
+        else None,
+        sheet=unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
     )
 
 
@@ -88,9 +89,13 @@ def _render_email(
         raise LookupError(f"template {occasion.step.template} cannot be sent by EMAIL")
     rendered = render_email(template, definition.snippets, language, facts)
     return Content(
-        recipient, language, rendered.subject, rendered.body_text, rendered.body_html,
+        recipient=recipient,
+        language=language,
+        subject=rendered.subject,
+        body_text=rendered.body_text,
+        body_html=rendered.body_html,
         attachment_ids=occasion.attachment_ids,
-    )  # fmt: skip
+    )
 
 
 def _render_sms(
@@ -103,7 +108,9 @@ def _render_sms(
     text, parts = render_sms(template, definition.snippets, language, facts)
     if parts.count > MAX_PARTS:
         return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_PARTS}.")
-    return Content(recipient, language, None, text, None)
+    return Content(
+        recipient=recipient, language=language, subject=None, body_text=text, body_html=None
+    )
 
 
 def _render_letter(
@@ -124,12 +131,20 @@ def _render_letter(
     brand = configuration.brand
     logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
     entrance = f"{urlsplit(head.public_url).netloc}/q"
-    post = Post(lines, entrance, brand.color, logo, enclosures)
-    rendered = render_letter(template, definition.snippets, language, facts, post)
+    post = Post(
+        address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures
+    )
+    rendered = render_letter(
+        template, definition.snippets, language=language, facts=facts, post=post
+    )
     content = Content(
-        "\n".join(lines), language, rendered.subject, rendered.body_text, None,
+        recipient="\n".join(lines),
+        language=language,
+        subject=rendered.subject,
+        body_text=rendered.body_text,
+        body_html=None,
         attachment_ids=occasion.attachment_ids,
-    )  # fmt: skip
+    )
     return content, write_sheet(rendered.sheet)
 
 

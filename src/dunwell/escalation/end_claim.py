@@ -1,15 +1,16 @@
 """Ends a claim's process before its last step: what is due is due no more, and nobody is contacted.
 
 A contact whose message has left the house is settled as usual; holds and what they stand for stay
-as they are. No event is raised (CONTRACT 4).
+as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that ran to its end.
 """
 
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
-from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
 
 # By primary key.
 _END = """
@@ -28,7 +29,21 @@ async def end_claim(work: Work, claim: Row, happening: Happening) -> Status:
     return status
 
 
-async def end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> bool:
+async def archive_claim(work: Work, claim_id: int) -> None:
+    """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
+    Raises NotFound, InvalidState."""
+    if await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED):
+        await save_audit(work, "claim.archive", f"claim:{claim_id}")
+
+
+async def withdraw_claim(work: Work, claim_id: int) -> None:
+    """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
+    nothing. Raises NotFound, InvalidState."""
+    if await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN):
+        await save_audit(work, "claim.withdraw", f"claim:{claim_id}")
+
+
+async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> bool:
     """False: it had this end already, and nothing changed. Raises NotFound, InvalidState."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:

@@ -12,15 +12,14 @@ from uuid import UUID
 import structlog
 
 from dunwell.errors import Unavailable
-from dunwell.escalation.due_claims import (
-    DueClaim,
+from dunwell.escalation.due_claim import DueClaim, find_position
+from dunwell.escalation.due_claim_store import (
     find_due_claims,
     find_due_merchants,
-    find_position,
     load_due_claims,
+    postpone,
 )
-from dunwell.escalation.postpone import postpone
-from dunwell.escalation.processes import find_process
+from dunwell.escalation.process import find_process
 from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
 from dunwell.escalation.schedule import decide
 from dunwell.kit.resources import Resources
@@ -88,7 +87,12 @@ class Engine:
                 return 0
             work = Work.open(resources, tx, merchant, SYSTEM)
             claims = await load_due_claims(
-                tx, resources.keys, merchant, work.now, SET_SIZE, claim_id
+                tx,
+                resources.keys,
+                merchant=merchant,
+                now=work.now,
+                limit=SET_SIZE,
+                claim_id=claim_id,
             )
             if not claims:
                 return 0

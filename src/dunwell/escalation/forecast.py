@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
+from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import (
     NOTHING_TRIED,
     Archived,
@@ -16,7 +17,6 @@ from dunwell.escalation.schedule import (
     FeeAdded,
     Outcome,
     Position,
-    Process,
     StepFacts,
     add_fee,
     decide,

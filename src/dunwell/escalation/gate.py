@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.processes import find_process
-from dunwell.escalation.render_leased import Leased
-from dunwell.escalation.sending_hours import find_days, find_sending_hours
-from dunwell.escalation.usable_channels import find_address
-from dunwell.kit.db import Connection, savepoint
-from dunwell.messages.guard_store import lock_guards
-from dunwell.messages.guards import Candidate, GuardHold, KeptBack, decide_contacts
-from dunwell.messages.handing_over import (
+from dunwell.escalation.gate_store import (
     GuardBegun,
     Passing,
     hand_over,
     lock_contacts,
 )
+from dunwell.escalation.letterhead import Letterhead
+from dunwell.escalation.process import find_process
+from dunwell.escalation.render_leased import Leased
+from dunwell.escalation.sending_hours import find_days, find_sending_hours
+from dunwell.escalation.usable_channels import find_address
+from dunwell.kit.db import Connection, savepoint
+from dunwell.messages.contact import Contact, RenderedContact
+from dunwell.messages.guard_store import lock_guards
+from dunwell.messages.guards import Candidate, GuardHold, KeptBack, decide_contacts
 from dunwell.messages.identities import Person, digest_address, identify
-from dunwell.messages.store import Contact, Lease, RenderedContact
+from dunwell.sending.lease import Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ async def pass_gate(
         if not locked[key].is_suppressed
     ]
     messages = {key: one for key, (_, one) in by_id.items()}
-    passed, held = await _hand_over(tx, head, lease, (candidates, messages), now)
+    passed, held = await _hand_over(tx, head, lease=lease, wanted=(candidates, messages), now=now)
     for key, hold in held.items():
         kept_back[key] = _keep_back(head, by_id[key][0], hold)
     return Passage(passed, suppressed, kept_back)

@@ -8,7 +8,8 @@ reaches the debtor. Pure.
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from dunwell.escalation.schedule import ContactPlanned, Position, Process, Tried, find_channel
+from dunwell.escalation.process import Process
+from dunwell.escalation.schedule import ContactPlanned, Position, Tried, find_channel
 from dunwell.merchants.configuration import Channel
 from dunwell.workflows.definition import CommunicationStep, WaitStep
 

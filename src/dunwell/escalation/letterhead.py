@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Merchant
 from dunwell.messages.codes import CODE_MASK
+from dunwell.messages.contact import PlannedContact
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.facts import LandingFacts, MessageFacts
 from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.store import PlannedContact
 from dunwell.workflows.definition import Definition
 
 

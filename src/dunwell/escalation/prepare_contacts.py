@@ -9,26 +9,26 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.escalation.contact_store import (
+    await_attachment,
+    keep_contacts,
+    lease_contacts,
+    release,
+)
 from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
-from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
-from dunwell.messages.channel import Permanent
+from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
-from dunwell.messages.store import (
-    Contact,
-    Lease,
-    PlannedContact,
-    RenderedContact,
-    await_attachment,
-    lease_contacts,
-    release,
-)
+from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.suppression import SUPPRESSED
+from dunwell.sending.channel import Permanent
+from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
@@ -45,26 +45,38 @@ class Prepared:
 
 
 async def prepare_contacts(
-    workshop: Workshop, merchant: Merchant, lease: Lease, limit: int
-) -> Prepared:
-    """1. Lease a set with its facts. 2. Render, print letters. 3. Hand over what still holds."""
-    resources = workshop.resources
+    resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
+    *, limit: int, beat_seconds: float = BEAT_SECONDS,
+) -> Prepared:  # fmt: skip
+    """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
+    that takes. 3. Hand over what still holds."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
-        leased = await _lease(tx, merchant.merchant_id, lease, (now, real_now), limit)
+        leased = await _lease(
+            tx, merchant.merchant_id, lease=lease, times=(now, real_now), limit=limit
+        )
     if not leased:
         return Prepared()
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)
-    outcomes = await render_leased(workshop, head, leased, now)
+    ids = [each.planned.contact.communication_id for each in leased]
+
+    async def keep(tx: Connection, until: datetime) -> None:
+        await keep_contacts(
+            tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
+        )
+
+    async with keep_lease(resources, keep, beat_seconds=beat_seconds):
+        outcomes = await render_leased(letters, head, leased, now)
     async with resources.database.transaction() as tx:
-        return await _record(tx, head, lease, (leased, outcomes), now)
+        renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
+        return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
 
 
 async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime], limit: int
 ) -> list[Leased]:
     """Attachments are looked for only where a step wants them."""
-    contacts = await lease_contacts(tx, merchant_id, lease, times, limit)
+    contacts = await lease_contacts(tx, merchant_id, lease=lease, times=times, limit=limit)
     if not contacts:
         return []
     keys = {planned.contact.process_key for planned in contacts}
@@ -115,9 +127,11 @@ async def _record(
             refused.append((contact, outcome))
         else:
             incomplete.append(each.planned)
-    passage = await pass_gate(tx, head, lease, rendered, now)
+    passage = await pass_gate(tx, head, lease=lease, rendered=rendered, now=now)
     refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
     merchant_id = head.merchant.merchant_id
     await release(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
-    await await_attachment(tx, merchant_id, lease, incomplete, now + ATTACHMENT_PATIENCE)
+    await await_attachment(
+        tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_PATIENCE
+    )
     return Prepared(passage.handed_over, refused)

@@ -9,8 +9,8 @@ from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.claims.states import Happening, Status, decide_status
-from dunwell.escalation.columns import columns
-from dunwell.escalation.due_claims import DueClaim
+from dunwell.escalation.due_claim import DueClaim
+from dunwell.escalation.due_claim_store import FeeIds, add_fees, save_decided
 from dunwell.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -33,24 +33,10 @@ from dunwell.events.payloads import (
 )
 from dunwell.events.record import save_events
 from dunwell.kit.ids import Ids
-from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 
-_WRITE = load_statement(__file__, "engine_outcomes.sql")
-# The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
-_ADD_FEES = """
-INSERT INTO items
-    (merchant_id, claim_id, position, reference, type, value_cents, item_date, run, step_id)
-SELECT $1, claim_id, position, reference, type, value_cents, item_date, run, step_id
-FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::date[],
-            $8::integer[], $9::integer[])
-    AS f (claim_id, position, reference, type, value_cents, item_date, run, step_id)
-RETURNING claim_id, step_id, item_id
-"""
 # The step id under which history keeps the archiving after the last step.
 ARCHIVING = 0
-
-FeeIds = dict[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +53,7 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
     fee_ids = await _add_fees(work, decided)
     events = {
         each.claim.claim_id: list(
-            _compose_events(work.now, work.merchant_id, each, fee_ids, work.ids)
+            _compose_events(work.now, work.merchant_id, each=each, fee_ids=fee_ids, ids=work.ids)
         )
         for each in decided
     }
@@ -80,8 +66,7 @@ async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
     rows = [row for each in decided for row in _fee_rows(each)]
     if not rows:
         return {}
-    stored = await work.tx.fetch(_ADD_FEES, work.merchant_id, *columns(rows, 8))
-    return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
+    return await add_fees(work.tx, work.merchant_id, rows)
 
 
 def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
@@ -100,10 +85,9 @@ async def _write(
     places = [_place_row(each, len(events[each.claim.claim_id])) for each in decided]
     history = [row for each in decided for row in _history_rows(each)]
     contacts = [row for each in decided for row in _contact_rows(each, work)]
-    await work.tx.execute(
-        _WRITE, work.merchant_id, work.now,
-        *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
-    )  # fmt: skip
+    await save_decided(
+        work.tx, work.merchant_id, work.now, places=places, history=history, contacts=contacts
+    )
 
 
 def _place_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
@@ -161,9 +145,14 @@ def _compose_events(
             continue
         sequence += 1
         head = EventHead(
-            ids.new(now), merchant_id, claim.claim_id, sequence, now,
-            claim.reference_number, claim.customer_number,
-        )  # fmt: skip
+            event_id=ids.new(now),
+            merchant_id=merchant_id,
+            claim_id=claim.claim_id,
+            sequence=sequence,
+            occurred_at=now,
+            reference_number=claim.reference_number,
+            customer_number=claim.customer_number,
+        )
         yield _compose(head, outcome, claim, fee_ids)
 
 

@@ -1,5 +1,5 @@
 """Turns leased contacts into messages, outside any transaction: e-mails and texts at once, letters
-by the press. One contact that cannot be rendered stops no other of its set.
+by processes of their own. One contact that cannot be rendered stops no other of its set.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ import structlog
 
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.processes import find_process
+from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.sending_hours import find_sending_hours
 from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment
-from dunwell.escalation.workshop import Workshop
 from dunwell.files.attachments import Attachment
-from dunwell.messages.channel import Permanent
+from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
-from dunwell.messages.store import PlannedContact, RenderedContact
+from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Template
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
@@ -43,21 +43,21 @@ class Leased:
 
 
 async def render_leased(
-    workshop: Workshop, head: Letterhead, leased: Sequence[Leased], now: datetime
+    letters: LetterFiles, head: Letterhead, leased: Sequence[Leased], now: datetime
 ) -> list[Outcome]:
     """One outcome each, in order. Printing takes its time; the others do not wait for it one by
     one."""
-    letters = [
-        asyncio.create_task(_print(workshop, head, each, now))
+    printed = [
+        asyncio.create_task(_print(letters, head, each, now))
         for each in leased
         if each.planned.contact.channel == "LETTER"
     ]
-    printing = iter(letters)
+    printing = iter(printed)
     outcomes = [
         next(printing) if each.planned.contact.channel == "LETTER" else _render(head, each, now)
         for each in leased
     ]
-    await asyncio.gather(*letters)
+    await asyncio.gather(*printed)
     return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
 
 
@@ -71,20 +71,19 @@ def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
         return _keep_back(each, error, now)
 
 
-async def _print(workshop: Workshop, head: Letterhead, each: Leased, now: datetime) -> Outcome:
+async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: datetime) -> Outcome:
     try:
         occasion = _decide_occasion(head, each, now)
         if not isinstance(occasion, Occasion):
             return occasion
-        printer = workshop.printer
-        enclosures = await printer.describe(each.attachments)
+        enclosures = await letters.describe(each.attachments)
         rendered = render_contact(head, each.planned, occasion, enclosures)
         if isinstance(rendered, Permanent):
             return rendered
         assert rendered.sheet is not None
         contact_id = each.planned.contact.communication_id
         merchant_id = head.merchant.merchant_id
-        key, pdf = await printer.print_letter(merchant_id, contact_id, rendered.sheet)
+        key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
     except Exception as error:  # noqa: BLE001 - logged there
         return _keep_back(each, error, now)

@@ -19,11 +19,12 @@ Pure.
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from enum import StrEnum
 
 from dunwell.claims.conditions import ConditionFacts, find_unmet
-from dunwell.escalation.calendars import Calendar, make_calendar
+from dunwell.escalation.calendars import make_calendar
+from dunwell.escalation.process import Process
 from dunwell.merchants.configuration import Channel
 from dunwell.workflows.definition import (
     CheckpointStep,
@@ -39,30 +40,6 @@ class SkipReason(StrEnum):
     GUARD_UNMET = "GUARD_UNMET"
     NOBODY_REACHED = "NOBODY_REACHED"
     TOO_LATE = "TOO_LATE"
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A version's steps with its calendar: what `decide` reads, made once per version."""
-
-    steps: tuple[Step, ...]
-    calendar: Calendar
-    fees_need_contact: bool
-    skip_contacts_older_than: timedelta | None
-
-    def index_of(self, step_id: int | None) -> int:
-        """The place of a step; none stands behind the last."""
-        if step_id is None:
-            return len(self.steps)
-        return next(i for i, step in enumerate(self.steps) if step.id == step_id)
-
-    def find_contact_step(self, step_id: int) -> CommunicationStep | None:
-        """The step that planned a contact; none: a scenario, edited in place, has lost it."""
-        found = next((step for step in self.steps if step.id == step_id), None)
-        return found if isinstance(found, CommunicationStep) else None
-
-    def id_at(self, index: int) -> int | None:
-        return self.steps[index].id if index < len(self.steps) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +127,6 @@ class Decision:
     position: Position
 
 
-def make_process(definition: Definition, merchant_timezone: str) -> Process:
-    late = definition.settings.late_policy
-    return Process(
-        steps=tuple(definition.steps),
-        calendar=make_calendar(definition.settings, merchant_timezone),
-        fees_need_contact=definition.settings.fees_need_contact,
-        skip_contacts_older_than=timedelta(days=late.skip_if_older_than_days) if late else None,
-    )
-
-
 def first_due(
     definition: Definition,
     merchant_timezone: str,
@@ -206,7 +173,7 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
         if opening > now and not _is_too_late(process, step, due_at, now):
             due_at = opening
             break
-        outcome = _run_step(process, step, due_at, facts, now)
+        outcome = _run_step(process, step, due_at=due_at, facts=facts, now=now)
         outcomes.append(outcome)
         if isinstance(outcome, ContactPlanned):
             due_at = None
@@ -252,7 +219,7 @@ def _run_step(
         return FeeAdded(step)
     if isinstance(step, CheckpointStep):
         return CheckpointReached(step)
-    return _plan_contact(process, step, due_at, facts, now)
+    return _plan_contact(process, step, due_at=due_at, facts=facts, now=now)
 
 
 def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from dunwell.escalation.calendars import Calendar
-from dunwell.escalation.schedule import Process
+from dunwell.escalation.process import Process
 from dunwell.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.messages.guards import HeldBy, KeptBack
 from dunwell.workflows.definition import CommunicationStep
@@ -100,7 +100,13 @@ def find_quiet_channels(configuration: Configuration, now: datetime) -> frozense
 @lru_cache(maxsize=1024)
 def find_days(zone: str) -> Calendar:
     """The days of a zone, with nothing closed."""
-    return Calendar(ZoneInfo(zone), frozenset(range(7)), None, None, frozenset())
+    return Calendar(
+        zone=ZoneInfo(zone),
+        weekdays=frozenset(range(7)),
+        opens=None,
+        closes=None,
+        holidays=frozenset(),
+    )
 
 
 def _minutes(time_of_day: str) -> int:

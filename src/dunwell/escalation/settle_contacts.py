@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.escalation.columns import columns
-from dunwell.escalation.schedule import Process, SkipReason
+from dunwell.claims.states import ACTIVE
+from dunwell.escalation.process import Process
+from dunwell.escalation.schedule import SkipReason
 from dunwell.escalation.settlement import (
     ATTACHMENT_MISSING,
     CallAgain,
@@ -22,30 +22,14 @@ from dunwell.escalation.settlement import (
     TryAgain,
     Unknown,
 )
+from dunwell.escalation.settlement_store import ClaimNow, SettledRows, lock_answered, save_settled
 from dunwell.events.payloads import ActionStep, Event, EventHead, escalated
 from dunwell.events.record import save_events
-from dunwell.kit.db import Row
-from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
-from dunwell.messages.store import Contact
 
-_SETTLE = load_statement(__file__, "settle_contacts.sql")
-
-# The contacts still ours, and their claims as they are now: handed over, or refused before they
-# were. By primary keys.
-_LOCK = """
-SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence,
-       -- Of what has left the house.
-       CASE WHEN m.handed_over_at IS NOT NULL THEN m.version_id END AS sent_version_id
-FROM communications m
-JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])
-  AND m.state IN ('HANDED_OVER', 'PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $3
-ORDER BY c.claim_id
-FOR NO KEY UPDATE OF c, m
-"""
 # Nobody was contacted: the guards raised for it are given back.
 _NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
 # A temporary answer, and a contact called again, leave no row.
@@ -62,9 +46,7 @@ class AnsweredContact:
     is_by_person: bool = False
 
 
-# With its claim as it is now, locked: status, run, next_step_id, due_at, event_sequence; and the
-# version it was sent under, if it was.
-SettledPair = tuple[AnsweredContact, Row]
+SettledPair = tuple[AnsweredContact, ClaimNow]
 
 
 async def settle_contacts(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
@@ -91,8 +73,7 @@ def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[Answere
 
 async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     ids = [each.contact.communication_id for each in answered]
-    rows = await work.tx.fetch(_LOCK, work.merchant_id, ids, lease_id)
-    claims = {row["communication_id"]: row for row in rows}
+    claims = await lock_answered(work.tx, work.merchant_id, ids, lease_id)
     pairs = [
         (each, claims[each.contact.communication_id])
         for each in answered
@@ -106,27 +87,27 @@ async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUI
 async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
     """Write what has been settled; claims and contacts are locked, no claim comes twice."""
     contacts = [_contact_row(work, *pair) for pair in pairs]
-    await work.tx.execute(
-        _SETTLE, work.merchant_id, work.now,
-        *columns(contacts, 8),
-        *columns([row for pair in pairs for row in _place_rows(work, *pair)], 4),
-        *columns([row for pair in pairs for row in _history_rows(*pair)], 6),
-        *columns([row for pair in pairs for row in _following_rows(work, *pair)], 6),
-    )  # fmt: skip
+    rows = SettledRows(
+        contacts=contacts,
+        places=[row for pair in pairs for row in _place_rows(work, *pair)],
+        history=[row for pair in pairs for row in _history_rows(*pair)],
+        following=[row for pair in pairs for row in _following_rows(work, *pair)],
+    )
+    await save_settled(work.tx, work.merchant_id, work.now, rows)
     not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
     await give_back(work.tx, work.merchant_id, not_made)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
 
-def _contact_row(work: Work, each: AnsweredContact, claim: Row) -> tuple[Any, ...]:
+def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
     """Its id, what it becomes, and its row in the ledger."""
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     return (each.contact.communication_id, state, *rest, work.ids.new(work.now), outcome)
 
 
-def _following_state(each: AnsweredContact, claim: Row, real_now: datetime) -> tuple[Any, ...]:
+def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:
     """State, failure, not before, lease's end, whether that is final."""
     match each.settlement:
         case Settled():
@@ -151,34 +132,34 @@ def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
     return _LEDGER_OUTCOMES.get(state)
 
 
-def _place_rows(work: Work, each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
+def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
     """Where the claim goes on. One that was assigned anew meanwhile stays where it is; one that
     ended takes its place behind the step, should it ever go on, and is not due."""
     new_events = 1 if isinstance(each.settlement, Settled) else 0
-    next_step_id, due_at = claim["next_step_id"], claim["due_at"]
+    next_step_id, due_at = claim.next_step_id, claim.due_at
     if isinstance(each.settlement, Settled | GiveUp) and _waits_for(each, claim):
         if next_step_id == each.contact.step_id:
             following = each.process.index_of(each.contact.step_id) + 1
             next_step_id = each.process.id_at(following)
-        due_at = work.now if Status(claim["status"]) in ACTIVE else None
+        due_at = work.now if claim.status in ACTIVE else None
     elif not new_events:
         return []
-    return [(each.contact.claim_id, next_step_id, due_at, claim["event_sequence"] + new_events)]
+    return [(each.contact.claim_id, next_step_id, due_at, claim.event_sequence + new_events)]
 
 
-def _waits_for(each: AnsweredContact, claim: Row) -> bool:
+def _waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
     """Whether the claim stands still for this contact: at its step, or, for a fallback begun by a
     late failure, at a later one."""
-    return bool(claim["run"] == each.contact.run and claim["due_at"] is None)
+    return claim.run == each.contact.run and claim.due_at is None
 
 
-def _still_waits_for(each: AnsweredContact, claim: Row) -> bool:
-    return Status(claim["status"]) in ACTIVE and _waits_for(each, claim)
+def _still_waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
+    return claim.status in ACTIVE and _waits_for(each, claim)
 
 
-def _history_rows(each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
+def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
     """A minor published while the message was on its way does not claim its text."""
-    contact, version_id = each.contact, claim["sent_version_id"] or each.version_id
+    contact, version_id = each.contact, claim.sent_version_id or each.version_id
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
     if isinstance(each.settlement, Settled):
         return [(*key, "DONE", contact.channel)]
@@ -190,7 +171,7 @@ def _history_rows(each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
     return []
 
 
-def _following_rows(work: Work, each: AnsweredContact, claim: Row) -> list[tuple[Any, ...]]:
+def _following_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
     """The next channel's contact; none for a claim that is not there any more."""
     if not isinstance(each.settlement, FallBack) or not _still_waits_for(each, claim):
         return []
@@ -203,7 +184,7 @@ def _following_rows(work: Work, each: AnsweredContact, claim: Row) -> list[tuple
     ]  # fmt: skip
 
 
-def _compose_events(work: Work, each: AnsweredContact, claim: Row) -> list[Event]:
+def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[Event]:
     if not isinstance(each.settlement, Settled):
         return []
     contact = each.contact
@@ -211,7 +192,12 @@ def _compose_events(work: Work, each: AnsweredContact, claim: Row) -> list[Event
     names = {step.id: step.name for step in each.process.steps}
     step = ActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
-        work.ids.new(work.now), work.merchant_id, contact.claim_id, claim["event_sequence"] + 1,
-        work.now, contact.reference_number, contact.customer_number,
-    )  # fmt: skip
+        event_id=work.ids.new(work.now),
+        merchant_id=work.merchant_id,
+        claim_id=contact.claim_id,
+        sequence=claim.event_sequence + 1,
+        occurred_at=work.now,
+        reference_number=contact.reference_number,
+        customer_number=contact.customer_number,
+    )
     return [escalated(head, step, contact.channel, contact.communication_id)]

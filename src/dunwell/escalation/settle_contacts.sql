@@ -11,7 +11,8 @@ WITH given AS MATERIALIZED (
     UPDATE communications m
     SET state = n.state, failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
         lease_until = n.lease_until,
-        lease_id = CASE WHEN n.lease_until IS NULL THEN NULL ELSE m.lease_id END,
+        -- Nobody holds it any more: one that is called again is taken up when its pause is over.
+        lease_id = NULL,
         -- A contact that was not made is as one that was never handed over.
         handed_over_at = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.handed_over_at END,
         recipient_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.recipient_digest END,

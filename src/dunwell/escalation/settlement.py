@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from dunwell.escalation.schedule import ContactPlanned, SkipReason, Tried, find_channel
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Accepted, Outcome, Temporary, Unanswered
+from dunwell.sending.channel import Accepted, Outcome, Temporary, Unanswered
 from dunwell.workflows.definition import CommunicationStep
 
 MAX_TRIES = 12

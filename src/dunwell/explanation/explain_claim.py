@@ -12,11 +12,12 @@ from dunwell.claims.holds import Hold
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import load_holds
 from dunwell.errors import NotFound
-from dunwell.escalation.due_claims import DueClaim, find_position, load_claims
+from dunwell.escalation.due_claim import DueClaim, find_position
+from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.forecast import forecast
 from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
-from dunwell.escalation.processes import find_process
-from dunwell.escalation.schedule import Process, StepFacts
+from dunwell.escalation.process import Process, find_process
+from dunwell.escalation.schedule import StepFacts
 from dunwell.explanation.explain_rules import explain_rules
 from dunwell.explanation.reasons import (
     say_contact,
@@ -137,10 +138,8 @@ async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[NextContactV
     running = RunningClaim(case.claim, "", bool(case.holds), until, waiting)
     if running.is_held_without_end or running.is_unsettled:
         return ()
-    row = case.claim.row
-    person = Person(
-        case.standing.claim_id, row["email"], row["mobile_number"], row["customer_number"]
-    )
+    claim = case.claim
+    person = Person(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
     identities = identify(keys, work.merchant_id, person)
     contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
     configuration = work.merchant.configuration

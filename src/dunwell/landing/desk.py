@@ -32,7 +32,7 @@ from dunwell.landing.visit import ForeignForm, Form, Visit
 from dunwell.landing.wording import choose_language
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 
 
@@ -51,7 +51,7 @@ class Desk:
     storage: Storage
     inspector: Inspector
     # Of receipts and confirmations.
-    press: Press
+    press: LetterPrinter
 
     @property
     def is_secure(self) -> bool:

@@ -51,7 +51,7 @@ from dunwell.landing.routes import (
 )
 from dunwell.landing.visit import Visit
 from dunwell.landing.wording import CATALOGUES, load_languages
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 
 
@@ -162,7 +162,7 @@ def build_landing_routes(
     hand_off_origins: Mapping[str, str] | None = None,
     catalogues: Path = CATALOGUES,
     inspector: Inspector | None = None,
-    press: Press | None = None,
+    press: LetterPrinter | None = None,
 ) -> Sequence[Route]:
     """hand_off_origins: of providers' own pages, by the provider's name (`Desk`). catalogues: the
     folder of the languages there are beside English. inspector: looks into debtors' files. press:
@@ -177,7 +177,7 @@ def build_landing_routes(
     storage = Storage.open(settings.files_url)
     desk = Desk(
         resources, providers, pages, hand_off_origins or {}, notices, storage,
-        inspector or Inspector(), press or Press(1),
+        inspector or Inspector(), press or LetterPrinter(1),
     )  # fmt: skip
     return [Route(path, _Page(desk, path, runs)) for path, runs in (ROUTES | _GAPS).items()]
 

@@ -30,7 +30,7 @@ from dunwell.messages.placeholders import (
     find_used,
     has_stray_braces,
 )
-from dunwell.messages.sms import MAX_PARTS
+from dunwell.messages.rendering import MAX_PARTS
 from dunwell.workflows.definition import Definition, Template, Texts
 
 # A whole text, its snippets put in, its language and its pointer.

@@ -13,6 +13,7 @@ from functools import lru_cache
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
+from markupsafe import escape as _escape
 
 from dunwell.messages.facts import DebtorFacts, MessageFacts
 from dunwell.messages.placeholders import ITEMS, LANDING_CODE, LANDING_URL, NAMES
@@ -142,6 +143,11 @@ def _render_items_inline(values: Values) -> str:
     items = values.facts.claim.items
     named = ((values.wording.item_types[i.type], i.reference, i.value_cents) for i in items)
     return ", ".join(" ".join(filter(None, (t, ref, values.money(c)))) for t, ref, c in named)
+
+
+def escape(text: str) -> str:
+    """As it stands in HTML, between tags or in a quoted attribute."""
+    return str(_escape(text))
 
 
 _READERS: dict[str, Callable[[Values], str | None]] = {

@@ -150,7 +150,13 @@ def _raise(identity: bytes, before: Days | None, days: Days, guards: Guards) -> 
     not what was done before."""
     per_day, per_week = guards.max_contacts_per_day, guards.max_contacts_per_week
     if not before:
-        return RaisedGuard(identity, tuple(days), per_day, per_week, before is None)
+        return RaisedGuard(
+            identity=identity,
+            days=tuple(days),
+            per_day=per_day,
+            per_week=per_week,
+            is_new=before is None,
+        )
     oldest = max(days) - _KEPT
     old = [day for day in before if day > oldest]
     per_day = max([per_day, *Counter(old).values()])

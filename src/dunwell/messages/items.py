@@ -1,8 +1,7 @@
 """The claim's items as a block: a table in HTML, aligned lines in plain text. Pure."""
 
 from dunwell.messages.facts import ItemFacts
-from dunwell.messages.formatting import Values, render_line
-from dunwell.messages.html import escape
+from dunwell.messages.formatting import Values, escape, render_line
 
 # Wider descriptions push their amount to the right of the column instead of moving the column.
 _MAX_WIDTH = 48

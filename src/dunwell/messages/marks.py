@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from dunwell.messages.html import escape
+from dunwell.messages.formatting import escape
 from dunwell.messages.parts import Form, Part, Slot
 from dunwell.messages.placeholders import ITEMS, LANDING_URL, PLACEHOLDER
 

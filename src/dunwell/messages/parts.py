@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-from dunwell.messages.formatting import NamedTexts, Values
-from dunwell.messages.html import escape
+from dunwell.messages.formatting import NamedTexts, Values, escape
 from dunwell.messages.items import render_items_html, render_items_text
 
 Form = Literal[

@@ -16,14 +16,17 @@ from markupsafe import Markup
 from dunwell.kit.colors import is_color, measure_contrast
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
-from dunwell.messages.markdown import Parsed, parse_line, parse_markdown
+from dunwell.messages.gsm import Parts, count_parts, write_plainly
+from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import Source, fill
 from dunwell.messages.placeholders import expand_snippets
 from dunwell.messages.wording import Wording, find_wording
-from dunwell.workflows.definition import EmailTemplate, Texts
+from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
 # Of what is no text (WCAG 2, 1.4.11).
 _LEAST_CONTRAST = 3.0
+# What gateways carry as one message of SMS.
+MAX_PARTS = 10
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -48,7 +51,7 @@ def render_email(
         parse_line(expand_snippets(choose_text(template.subject, language), words)), values
     )
     body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
-    return frame_email(subject, body, values, language, facts.creditor)
+    return frame_email(subject, body, values=values, language=language, creditor=facts.creditor)
 
 
 def frame_email(
@@ -76,6 +79,19 @@ def choose_rule_color(color: str | None) -> str | None:
     if color is None or not is_color(color):
         return None
     return color if measure_contrast(color, "#ffffff") >= _LEAST_CONTRAST else None
+
+
+def render_sms(
+    template: SmsTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
+) -> tuple[str, Parts]:
+    """No markup and no footer: it says who writes in its own words. Lines are kept, blanks folded.
+
+    The text in one of the definition's languages, and its parts; there may be more than
+    MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
+    that is sent."""
+    text = expand_snippets(choose_text(template.body, language), choose_words(snippets, language))
+    filled = write_plainly(fill(parse_lines(text), Values(facts, language)))
+    return filled, count_parts(filled)
 
 
 def choose_text(texts: Texts, language: str) -> str:

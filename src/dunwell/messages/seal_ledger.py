@@ -51,7 +51,9 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
         head = await load_head(tx, merchant_id) or Head(0, BEGINNING)
         seal, rows = head.seal + 1, {}
         for table in (CONTACTS, AUDITS):
-            unsealed = await load_unsealed(tx, merchant_id, table, seal, BATCH_SIZE)
+            unsealed = await load_unsealed(
+                tx, merchant_id, table=table, seal=seal, limit=BATCH_SIZE
+            )
             rows[table] = [
                 (row.key, digest_row(resources.keys, merchant_id, table, row.fields))
                 for row in unsealed
@@ -62,5 +64,7 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
         parts = SealParts(seal, head.digest, [d for _, d in contacts], [d for _, d in audits])
         following = Head(seal, digest_seal(resources.keys, merchant_id, parts))
         now = resources.clock.now()
-        await save_seal(tx, merchant_id, following, contacts, audits, sealed_at=now)
+        await save_seal(
+            tx, merchant_id, head=following, contacts=contacts, audits=audits, sealed_at=now
+        )
         return max(len(contacts), len(audits))

@@ -160,9 +160,7 @@ async def load_reasons_of_many(
         return {}
     keyed = [(each[0], each[1], digest_address(keys, *each)) for each in addresses]
     rows = await tx.fetch(_FIND, *map(list, zip(*keyed, strict=True)))
-    found = {
-        (row["merchant_id"], row["channel"], row["address_digest"]): row["reason"] for row in rows
-    }
+    found = {(of, channel, digest): reason for of, channel, digest, reason in rows}
     pairs = zip(addresses, keyed, strict=True)
     return {each: found[key] for each, key in pairs if key in found}
 

@@ -84,7 +84,7 @@ async def find_contact(tx: Connection, merchant_id: int, communication_id: UUID)
 def _read(row: Row) -> ContactView:
     values: dict[str, Any] = dict(row)
     recipient = values.pop("recipient")
-    masked = None if recipient is None else mask_recipient(row["channel"], recipient)
+    masked = None if recipient is None else mask_recipient(values["channel"], recipient)
     return ContactView(**values, masked_recipient=masked)
 
 

@@ -47,7 +47,14 @@ async def verify_ledger(
         await check_contacts(connection, keys, merchant_id, chain.findings)
         unsealed = await count_unsealed(connection, merchant_id)
     found = chain.findings
-    return Verdict(merchant.key, chain.head, chain.rows, unsealed, tuple(found.listed), found.count)
+    return Verdict(
+        merchant_key=merchant.key,
+        head=chain.head,
+        sealed_rows=chain.rows,
+        unsealed_rows=unsealed,
+        findings=tuple(found.listed),
+        fault_count=found.count,
+    )
 
 
 async def list_merchant_ids(resources: Resources) -> list[int]:

@@ -49,11 +49,23 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
     notice_id = work.ids.new(work.real_now)
     times = NoticeTimes(work.now, work.real_now, decide_expiry(notice.kind, work.real_now))
     digest = _digest_recipient(keys, notice)
-    await save_notice(work.tx, work.merchant_id, notice_id, notice, times, digest)
+    await save_notice(
+        work.tx,
+        work.merchant_id,
+        notice_id=notice_id,
+        notice=notice,
+        times=times,
+        recipient_digest=digest,
+    )
     if bears_token(notice.kind):
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
-            work.tx, work.merchant_id, notice_id, addressee.claim_id, token_hash, work.real_now
+            work.tx,
+            work.merchant_id,
+            notice_id=notice_id,
+            claim_id=addressee.claim_id,
+            token_hash=token_hash,
+            created_at=work.real_now,
         )
     await save_audit(
         work, "notice.send", f"claim:{addressee.claim_id}",
@@ -79,7 +91,11 @@ async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | 
     if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
         return Unreachable("SUPPRESSED")
     asked = await load_asked(
-        work.tx, work.merchant_id, addressee.claim_id, notice.kind, work.real_now - HOUR
+        work.tx,
+        work.merchant_id,
+        claim_id=addressee.claim_id,
+        kind=notice.kind,
+        since=work.real_now - HOUR,
     )
     digest, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
     if refusal or digest is None:

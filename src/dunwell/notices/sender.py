@@ -1,99 +1,140 @@
-"""Sends notices: lease and mark as handed over, call the channel, record the answer.
+"""Sends notices, each by itself: one that hangs holds up no other, and a merchant's slow channel
+fills no more than its own few places.
 
-The first and the last are a transaction each, and no network call is made while one is open. Every
-notice goes its own way: one that hangs holds up no other, and a merchant's slow channel fills no
-more than its own few places. Instants are real time; quiet hours and holds are not asked about.
+How one goes out is told in `sending.sender`; here is what a notice adds to it: it was rendered when
+it was planned, so its lease and its mark are one, and those of all merchants are taken at once.
+Instants are real time; quiet hours and holds are not asked about.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
 from uuid import UUID
 
 import structlog
 
-from dunwell.errors import Unavailable
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.calling import call_channel
-from dunwell.messages.channel import ChannelAdapter, Message
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.suppression import load_reasons_of_many
-from dunwell.notices.figures import count_unsent
 from dunwell.notices.notice import heeds_suppression
 from dunwell.notices.secrets import unmask
-from dunwell.notices.settlement import (
-    Settlement,
-    Standing,
-    decide_no_call,
-    decide_settlement,
-)
-from dunwell.notices.store import LeasedNotice, NoticeLease, lease_notices, settle_notice
+from dunwell.notices.settled import count_unsent
+from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
+from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, settle_notice
+from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
+from dunwell.sending.lease import BEAT_SECONDS, begin_lease
+from dunwell.sending.sender import Begun, Sender
 
-# Longer than a call and its settlement take.
-_LEASE = timedelta(seconds=90)
-_SETTLE_PAUSES = (0.1, 1.0, 5.0)
 _SLOTS = 64
-_LANE_SLOTS = 8
-_ROUND_SECONDS = 0.2
+# Of these as many for one channel of a merchant.
+_CHANNEL_SLOTS = 8
 
 log = structlog.get_logger(__name__)
 
 
-class NoticeSender:
-    """Close it at the end."""
+class HandedOverNotice:
+    """A `sending.sender.HandedOver` of one."""
 
-    def __init__(self, resources: Resources, adapters: Collection[ChannelAdapter]) -> None:
+    def __init__(
+        self, resources: Resources, merchant: Merchant, leased: LeasedNotice, lease_id: UUID
+    ) -> None:
         self._resources = resources
-        self._adapters = {(each.channel, each.name): each for each in adapters}
-        self._running: dict[asyncio.Task[int], LeasedNotice] = {}
-
-    async def run_once(self) -> int:
-        """Fill free slots and wait a moment for the first to finish; how many were settled."""
-        settled = await self._take_due()
-        if not self._running:
-            return settled
-        done, _ = await asyncio.wait(
-            self._running, timeout=_ROUND_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
-        for task in done:
-            del self._running[task]
-        return settled + sum(task.result() for task in done)
+        self._lease_id = lease_id
+        self.merchant = merchant
+        self.leased = leased
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing is under way from an earlier round."""
-        return not self._running
+    def items(self) -> Sequence[LeasedNotice]:
+        return (self.leased,)
 
-    async def close(self) -> None:
-        """Let what is under way finish."""
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running.clear()
+    @asynccontextmanager
+    async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary]:
+        """Link or code is put in."""
+        creditor, notice = find_creditor(self.merchant), item.notice
+        addressee = notice.addressee
 
-    async def _take_due(self) -> int:
-        """Begin with those that are due; how many were settled without a call."""
-        room = _SLOTS - len(self._running)
-        if not room:
-            return 0
-        now = self._now()
-        lease = NoticeLease(self._resources.ids.new(now), now + _LEASE)
-        busy = Counter(each.lane for each in self._running.values())
+        def show(text: str) -> str:
+            return unmask(self._resources.keys, notice.kind, item.notice_id, text)
+
+        yield Message(
+            communication_id=item.notice_id,
+            merchant_id=self.merchant.merchant_id,
+            claim_id=addressee.claim_id,
+            channel=addressee.channel,
+            recipient=addressee.recipient,
+            sender=find_sender(self.merchant, addressee.channel, creditor),
+            sender_name=creditor.legal_name,
+            reply_to=creditor.email if addressee.channel == "EMAIL" else None,
+            language=addressee.language,
+            subject=show(notice.subject) if notice.subject else None,
+            body_text=show(notice.body_text),
+            body_html=show(notice.body_html) if notice.body_html else None,
+            created_at=item.dated_at,
+            is_sandbox=self.merchant.is_sandbox,
+        )
+
+    async def keep(self, tx: Connection, until: datetime) -> None:
+        await keep_notice(tx, self.leased, self._lease_id, until)
+
+    async def settle(
+        self, tx: Connection, answers: Sequence[tuple[LeasedNotice, Outcome | Unanswered]]
+    ) -> int:
+        [(leased, answer)] = answers
+        now = self._resources.clock.now()
+        settlement = decide_settlement(
+            answer, tries=leased.tries, expires_at=leased.expires_at, now=now
+        )
+        return await _record(tx, leased, self._lease_id, settlement, now=now)
+
+
+class NoticeSender(Sender[HandedOverNotice]):
+    def __init__(
+        self, resources: Resources, adapters: Collection[ChannelAdapter],
+        *, beat_seconds: float = BEAT_SECONDS,
+    ) -> None:  # fmt: skip
+        known = Adapters(adapters)
+        queue = _NoticeQueue(resources, known)
+        super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
+
+
+class _NoticeQueue:
+    """A `sending.sender.Queue`."""
+
+    def __init__(self, resources: Resources, adapters: Adapters) -> None:
+        self._resources = resources
+        self._adapters = adapters
+
+    async def begin(
+        self, running: Sequence[HandedOverNotice], room: int
+    ) -> Begun[HandedOverNotice]:
+        """Those that are due, all marked as handed over; some are settled without a call."""
+        lease, now = begin_lease(self._resources), self._resources.clock.now()
+        busy = Counter(each.leased.by_channel for each in running)
         async with self._resources.database.transaction() as tx:
-            leased = await lease_notices(tx, now, lease, busy, lane_limit=_LANE_SLOTS, limit=room)
+            leased = await lease_notices(
+                tx, now, lease, busy, channel_limit=_CHANNEL_SLOTS, limit=room
+            )
             merchants = await _load_merchants(tx, leased)
             uncalled = await self._find_uncalled(tx, merchants, leased)
             for each in leased:
                 if each.notice_id in uncalled:
-                    await self._record(tx, each, lease.lease_id, uncalled[each.notice_id])
-        for each in leased:
-            if each.notice_id not in uncalled:
-                sending = self._send(merchants[each.merchant_id], each, lease.lease_id)
-                self._running[asyncio.create_task(sending)] = each
-        return len(uncalled)
+                    settlement = uncalled[each.notice_id]
+                    await _record(tx, each, lease.lease_id, settlement, now=now)
+        handed_over = [
+            HandedOverNotice(self._resources, merchants[each.merchant_id], each, lease.lease_id)
+            for each in leased
+            if each.notice_id not in uncalled
+        ]
+        return Begun(handed_over, len(uncalled))
+
+    async def hand_over(self, key: HandedOverNotice) -> AsyncIterator[HandedOverNotice]:
+        yield key
 
     async def _find_uncalled(
         self, tx: Connection, merchants: Mapping[int, Merchant], leased: Sequence[LeasedNotice]
@@ -106,84 +147,34 @@ class NoticeSender:
         for each in leased:
             # It may have been suppressed since it was planned.
             reason = reasons.get(_find_address(each))
-            adapter = self._find_adapter(merchants[each.merchant_id], each)
+            channel = each.notice.addressee.channel
+            adapter = self._adapters.find(merchants[each.merchant_id], channel)
             standing = Standing(
                 was_handed_over=each.was_handed_over,
                 is_suppressed=reason is not None and heeds_suppression(each.notice.kind, reason),
                 is_repeatable=adapter.is_repeatable if adapter else None,
                 expires_at=each.expires_at,
             )
-            settlement = decide_no_call(standing, self._now())
+            settlement = decide_no_call(standing, self._resources.clock.now())
             if settlement is not None:
                 found[each.notice_id] = settlement
         return found
 
-    async def _send(self, merchant: Merchant, each: LeasedNotice, lease_id: UUID) -> int:
-        adapter = self._find_adapter(merchant, each)
-        assert adapter is not None
-        answer = await call_channel(adapter, self._make_message(merchant, each))
-        settlement = decide_settlement(
-            answer, tries=each.tries, expires_at=each.expires_at, now=self._now()
+
+async def _record(
+    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement, *, now: datetime
+) -> int:
+    is_saved = await settle_notice(tx, each, lease_id=lease_id, settlement=settlement, now=now)
+    state, notice = settlement.state, each.notice
+    if is_saved and state in ("FAILED", "UNKNOWN"):
+        count_unsent(notice.kind, notice.addressee.channel, state)
+        log.warning(
+            "notice not sent",
+            notice_id=str(each.notice_id),
+            merchant_id=each.merchant_id,
+            state=state,
         )
-        # Once more when something is in the way: an answer that is lost leaves a doubt behind.
-        for pause in _SETTLE_PAUSES:
-            try:
-                return await self._settle(each, lease_id, settlement)
-            except Unavailable:
-                log.warning("cannot settle yet", merchant_id=each.merchant_id)
-                await asyncio.sleep(pause)
-        return await self._settle(each, lease_id, settlement)
-
-    async def _settle(self, each: LeasedNotice, lease_id: UUID, settlement: Settlement) -> int:
-        async with self._resources.database.transaction() as tx:
-            return await self._record(tx, each, lease_id, settlement)
-
-    async def _record(
-        self, tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement
-    ) -> int:
-        is_saved = await settle_notice(tx, each, lease_id, settlement, self._now())
-        state, notice = settlement.state, each.notice
-        if is_saved and state in ("FAILED", "UNKNOWN"):
-            count_unsent(notice.kind, notice.addressee.channel, state)
-            log.warning(
-                "notice not sent",
-                notice_id=str(each.notice_id),
-                merchant_id=each.merchant_id,
-                state=state,
-            )
-        return int(is_saved)
-
-    def _make_message(self, merchant: Merchant, each: LeasedNotice) -> Message:
-        creditor, notice = find_creditor(merchant), each.notice
-        addressee = notice.addressee
-
-        def show(text: str) -> str:
-            return unmask(self._resources.keys, notice.kind, each.notice_id, text)
-
-        return Message(
-            communication_id=each.notice_id,
-            merchant_id=merchant.merchant_id,
-            claim_id=addressee.claim_id,
-            channel=addressee.channel,
-            recipient=addressee.recipient,
-            sender=find_sender(merchant, addressee.channel, creditor),
-            sender_name=creditor.legal_name,
-            reply_to=creditor.email if addressee.channel == "EMAIL" else None,
-            language=addressee.language,
-            subject=show(notice.subject) if notice.subject else None,
-            body_text=show(notice.body_text),
-            body_html=show(notice.body_html) if notice.body_html else None,
-            created_at=each.dated_at,
-            is_sandbox=merchant.is_sandbox,
-        )
-
-    def _find_adapter(self, merchant: Merchant, each: LeasedNotice) -> ChannelAdapter | None:
-        channel = each.notice.addressee.channel
-        setup = merchant.configuration.channels.get(channel)
-        return self._adapters.get((channel, setup.adapter)) if setup else None
-
-    def _now(self) -> datetime:
-        return self._resources.clock.now()
+    return int(is_saved)
 
 
 async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dict[int, Merchant]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from dunwell.messages.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 State = Literal["PLANNED", "HANDED_OVER", "ACCEPTED", "FAILED", "UNKNOWN"]
 TOO_LATE = "not taken in time"

@@ -8,9 +8,10 @@ from uuid import UUID
 from dunwell.kit.db import Connection
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
 from dunwell.notices.settlement import Settlement, State
+from dunwell.sending.lease import Lease
 
-# A merchant's notices by one channel: what is slow there holds up no other lane.
-Lane = tuple[int, NoticeChannel]
+# A channel of a merchant: what is slow there holds up no other.
+MerchantChannel = tuple[int, NoticeChannel]
 
 # Rides on debtor_notices_claim.
 _LOAD_ASKED = """
@@ -52,7 +53,8 @@ _SAVE_LINK = """
 INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
 VALUES ($1, $2, $3, $4, $5)
 """
-# Of each lane as many as it has room for. Rides on debtor_notices_due, then on the primary key.
+# Of each merchant's channel as many as it has room for. Rides on debtor_notices_due, then on the
+# primary key.
 _LEASE = """
 WITH due AS (
     SELECT merchant_id, notice_id, channel, due_at,
@@ -77,7 +79,12 @@ WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
     n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over
 """
-# By primary key.
+# By primary key, as the next.
+_KEEP = """
+UPDATE debtor_notices
+SET due_at = $4
+WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
+"""
 _SETTLE = """
 UPDATE debtor_notices
 SET state = $4, due_at = $5, failure = $6, lease_id = NULL,
@@ -125,14 +132,6 @@ class NoticeTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeLease:
-    """Real time."""
-
-    lease_id: UUID
-    until: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class LeasedNotice:
     merchant_id: int
     notice_id: UUID
@@ -145,7 +144,7 @@ class LeasedNotice:
     was_handed_over: bool
 
     @property
-    def lane(self) -> Lane:
+    def by_channel(self) -> MerchantChannel:
         return self.merchant_id, self.notice.addressee.channel
 
 
@@ -220,28 +219,42 @@ async def save_notice_link(
 
 
 async def lease_notices(
-    tx: Connection, now: datetime, lease: NoticeLease, busy: Mapping[Lane, int],
-    *, lane_limit: int, limit: int,
+    tx: Connection, now: datetime, lease: Lease, busy: Mapping[MerchantChannel, int],
+    *, channel_limit: int, limit: int,
 ) -> list[LeasedNotice]:  # fmt: skip
-    """Due ones of all merchants, marked as handed over. busy: how many each lane is busy with."""
-    lanes = list(busy)
+    """Due ones of all merchants, marked as handed over. busy: how many are under way by each
+    channel."""
+    channels = list(busy)
     rows = await tx.fetch(
         _LEASE, now, lease.lease_id, lease.until,
-        [merchant_id for merchant_id, _ in lanes], [channel for _, channel in lanes],
-        [busy[lane] for lane in lanes], lane_limit, limit,
+        [merchant_id for merchant_id, _ in channels], [channel for _, channel in channels],
+        [busy[each] for each in channels], channel_limit, limit,
     )  # fmt: skip
     return [
         LeasedNotice(
-            row["merchant_id"], row["notice_id"],
-            Notice(
+            merchant_id=row["merchant_id"],
+            notice_id=row["notice_id"],
+            notice=Notice(
                 Kind(row["kind"]),
                 Addressee(row["claim_id"], row["channel"], row["recipient"], row["language"]),
-                row["subject"], row["body_text"], row["body_html"],
+                row["subject"],
+                row["body_text"],
+                row["body_html"],
             ),
-            row["tries"], row["dated_at"], row["expires_at"], row["was_handed_over"],
+            tries=row["tries"],
+            dated_at=row["dated_at"],
+            expires_at=row["expires_at"],
+            was_handed_over=row["was_handed_over"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
+
+
+async def keep_notice(
+    tx: Connection, leased: LeasedNotice, lease_id: UUID, until: datetime
+) -> None:
+    """Renew the lease, if it is still held."""
+    await tx.execute(_KEEP, leased.merchant_id, leased.notice_id, lease_id, until)
 
 
 async def settle_notice(

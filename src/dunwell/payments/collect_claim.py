@@ -5,7 +5,7 @@ Part of use cases that hold the claim's lock.
 
 from dunwell.claims.balance import Balance
 from dunwell.claims.states import Happening, Status, decide_status
-from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.payments.store_items import save_collected

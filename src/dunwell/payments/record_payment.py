@@ -14,7 +14,7 @@ from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import load_items, load_paid_cents, lock_claim
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.escalation.cancel_contacts import cancel_contacts
+from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit

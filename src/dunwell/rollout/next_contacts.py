@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from dunwell.escalation.forecast import Guard, UnderWay, forecast
-from dunwell.escalation.schedule import Position, Process, StepFacts, list_channels
+from dunwell.escalation.process import Process
+from dunwell.escalation.schedule import Position, StepFacts, list_channels
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.placeholders import find_snippets
 from dunwell.workflows.definition import CommunicationStep, Definition, Texts

@@ -9,7 +9,8 @@ from datetime import date, datetime
 
 from dunwell.escalation.forecast import Course, Guard, UnderWay
 from dunwell.escalation.person_guard import PersonGuard, QuietHours, find_quiet_hours
-from dunwell.escalation.schedule import Position, Process, StepFacts
+from dunwell.escalation.process import Process
+from dunwell.escalation.schedule import Position, StepFacts
 from dunwell.merchants.configuration import Channel, Configuration
 from dunwell.messages.guards import Days
 from dunwell.rollout.outlook import DebtorFees, Outlook

@@ -13,8 +13,9 @@ from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
 
-from dunwell.escalation.due_claims import find_position
-from dunwell.escalation.schedule import Process, list_channels, make_process
+from dunwell.escalation.due_claim import find_position
+from dunwell.escalation.process import Process, make_process
+from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
@@ -141,14 +142,14 @@ async def _play(work: Work, keys: KeyRing, table: _Table, claims: Sequence[Runni
 
 
 def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) -> Player:
-    facts, row = claim.facts, claim.facts.row
+    facts = claim.facts
     position = find_position(table.after, facts)
     possible = table.channels_from[table.after.index_of(position.next_step_id)]
     table.stage.outlook.add_claim(
         facts.reference_number,
         is_reachable=not possible or bool(possible & facts.usable_channels),
     )
-    person = Person(facts.claim_id, row["email"], row["mobile_number"], facts.customer_number)
+    person = Person(facts.claim_id, facts.email, facts.mobile_number, facts.customer_number)
     return Player(
         facts.reference_number,
         find_standing(table.after, claim, work.now),

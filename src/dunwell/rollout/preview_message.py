@@ -9,14 +9,15 @@ from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.schedule import make_process
-from dunwell.escalation.workshop import Workshop
+from dunwell.escalation.process import make_process
+from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Permanent
 from dunwell.messages.gsm import Parts, count_parts
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
+from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
@@ -48,8 +49,9 @@ class MessagePreview:
 
 
 async def preview_message(
-    work: Work, workshop: Workshop, definition: Definition, wanted: Wanted
-) -> MessagePreview:
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
+    *, printer: LetterPrinter,
+) -> MessagePreview:  # fmt: skip
     """Raises NotFound (template, channel, claim), ValidationError (language, or the claim has no
     address for the channel, or the text is too long) and MerchantNotConfigured."""
     _check_wanted(definition, wanted)
@@ -64,7 +66,6 @@ async def preview_message(
     reader = replace(reader, language=wanted.language or reader.language)
     step = CommunicationStep(1, "Preview", channel=wanted.channel, template=wanted.template)
     occasion = Occasion(Version(NOBODYS_ID, NOBODYS_ID, 1, 0, definition), step, today)
-    resources = workshop.resources
     head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
     if isinstance(rendered, Permanent):
@@ -77,7 +78,7 @@ async def preview_message(
         content.body_text,
         content.body_html,
         count_parts(content.body_text) if wanted.channel == "SMS" else None,
-        await workshop.press.print_sheet(rendered.sheet) if rendered.sheet else None,
+        await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
     )
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from dunwell.escalation.due_claims import DueClaim, find_position, load_claims
+from dunwell.escalation.due_claim import DueClaim, find_position
+from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.forecast import UnderWay
-from dunwell.escalation.schedule import ContactPlanned, Position, Process
+from dunwell.escalation.process import Process
+from dunwell.escalation.schedule import ContactPlanned, Position
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.account import Merchant

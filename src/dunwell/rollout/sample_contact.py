@@ -11,8 +11,8 @@ from uuid import UUID
 from dunwell.claims.balance import PRIMARY
 from dunwell.claims.read_claim import ClaimView
 from dunwell.merchants.configuration import Channel
+from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
-from dunwell.messages.store import Contact, PlannedContact
 
 # Its link and its code lead nowhere: no contact has this id.
 NOBODYS_ID = UUID(int=0)

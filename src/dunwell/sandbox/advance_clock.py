@@ -18,9 +18,9 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
-from dunwell.messages.channel import ChannelAdapter
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock
+from dunwell.sending.channel import ChannelAdapter
 
 _PATIENCE_SECONDS = 50
 _POLL_SECONDS = 0.02

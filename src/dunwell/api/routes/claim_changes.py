@@ -15,8 +15,7 @@ from dunwell.api.schemas.claims import Claim
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.resume_claim import resume_claim
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.escalation.archive_claim import archive_claim
-from dunwell.escalation.withdraw_claim import withdraw_claim
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.submission import ContactPatch
 from dunwell.merchants.account import Work

@@ -70,7 +70,7 @@ def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Bo
 
 
 def write_paper(paper: Paper) -> bytes:
-    """As the press takes it."""
+    """As the printer takes it."""
     return msgspec.json.encode(paper)
 
 

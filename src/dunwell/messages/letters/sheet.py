@@ -69,5 +69,5 @@ class Sheet(msgspec.Struct, frozen=True):
 
 
 def write_sheet(sheet: Sheet) -> bytes:
-    """As the press takes it."""
+    """As the printer takes it."""
     return msgspec.json.encode(sheet)

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.channel import Message
+from dunwell.sending.channel import Message
 
 # Holds a mark for each message that is to be reported as undeliverable.
 _LATE = "fails-later"

@@ -12,7 +12,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
-from dunwell.notices.report_failure import report_notice_failure
+from dunwell.notices.settled import report_notice_failure
 
 _REASON = "The outbox was told to fail later."
 _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from dunwell.messages.facts import CreditorFacts, DebtorFacts, ItemFacts, LandingFacts
-from dunwell.messages.letters.press import Press
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from tests.support.files import a_pdf, an_image
 from tests.support.letters import ADDRESS, PrintedLetter, a_letter
@@ -24,16 +24,16 @@ _LONG = "Noch ein Absatz mit vielen Worten, der die Seite füllt. " * 70
 
 
 @pytest.fixture(scope="module")
-async def press() -> AsyncIterator[Press]:
-    press = Press(1)
-    yield press
-    await press.close()
+async def printer() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter(1)
+    yield printer
+    await printer.close()
 
 
 @pytest.fixture
-def print_letter(press: Press, tmp_path: Path) -> Print:
+def print_letter(printer: LetterPrinter, tmp_path: Path) -> Print:
     async def print_one(body: str | None = None, **changes: Any) -> PrintedLetter:
-        pdf = await press.print_sheet(write_sheet(a_letter(body, **changes).sheet))
+        pdf = await printer.print_sheet(write_sheet(a_letter(body, **changes).sheet))
         path = tmp_path / "letter.pdf"
         await asyncio.to_thread(path.write_bytes, pdf)
         return PrintedLetter(path)
@@ -129,16 +129,16 @@ async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
     assert "DE02 1203" in last
 
 
-async def test_the_same_sheet_is_the_same_bytes_from_any_child(press: Press) -> None:
+async def test_the_same_sheet_is_the_same_bytes_from_any_child(printer: LetterPrinter) -> None:
     sheet = write_sheet(a_letter().sheet)
-    first = await press.print_sheet(sheet)
-    other = Press(1)
+    first = await printer.print_sheet(sheet)
+    other = LetterPrinter(1)
     assert await other.print_sheet(sheet) == first
     await other.close()
-    assert await press.print_sheet(write_sheet(a_letter("x").sheet)) != first
+    assert await printer.print_sheet(write_sheet(a_letter("x").sheet)) != first
 
 
-async def test_what_was_printed_before_leaves_no_trace(press: Press) -> None:
+async def test_what_was_printed_before_leaves_no_trace(printer: LetterPrinter) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     sheets = [
         write_sheet(a_letter(body, **changes).sheet)
@@ -149,9 +149,9 @@ async def test_what_was_printed_before_leaves_no_trace(press: Press) -> None:
             (None, {"language": "en"}),
         )
     ]
-    in_turn = [await press.print_sheet(sheet) for sheet in [*sheets, *sheets]]
+    in_turn = [await printer.print_sheet(sheet) for sheet in [*sheets, *sheets]]
     for sheet, *printed in zip(sheets, in_turn[:4], in_turn[4:], strict=True):
-        alone = Press(1)
+        alone = LetterPrinter(1)
         expected = await alone.print_sheet(sheet)
         await alone.close()
         assert printed == [expected, expected]
@@ -203,13 +203,13 @@ async def test_operators_text_is_no_source_either(print_letter: Print) -> None:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "SVG"])
-async def test_a_logo_takes_the_place_of_the_name(press: Press, kind: str) -> None:
+async def test_a_logo_takes_the_place_of_the_name(printer: LetterPrinter, kind: str) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     logo = Picture("image/svg+xml", svg)
     if kind != "SVG":
         logo = Picture(f"image/{kind.lower()}", an_image(kind, 80, 40))
-    with_logo = await press.print_sheet(write_sheet(a_letter(logo=logo).sheet))
-    assert with_logo != await press.print_sheet(write_sheet(a_letter().sheet))
+    with_logo = await printer.print_sheet(write_sheet(a_letter(logo=logo).sheet))
+    assert with_logo != await printer.print_sheet(write_sheet(a_letter().sheet))
 
 
 async def test_a_creditor_with_everything_fits_its_footer(print_letter: Print) -> None:
@@ -225,6 +225,6 @@ async def test_a_creditor_with_everything_fits_its_footer(print_letter: Print) -
     assert "USt-IdNr.: DE123456789" in letter.text()
 
 
-async def test_pages_of_enclosures_are_counted(press: Press) -> None:
-    assert await press.count_pages(a_pdf(3)) == 3
-    assert await press.count_pages(b"%PDF-1.7 nonsense") is None
+async def test_pages_of_enclosures_are_counted(printer: LetterPrinter) -> None:
+    assert await printer.count_pages(a_pdf(3)) == 3
+    assert await printer.count_pages(b"%PDF-1.7 nonsense") is None

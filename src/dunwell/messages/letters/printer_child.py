@@ -1,4 +1,4 @@
-"""The child that prints letters and papers: `python -m dunwell.messages.letters.press_child`.
+"""The child that prints letters and papers: `python -m dunwell.messages.letters.printer_child`.
 
 Typst places data in one fixed layout. The child has the fonts that come with Typst and no others,
 limits on memory and time, and, once it runs, can open neither file nor socket.
@@ -15,7 +15,7 @@ from PIL import Image, UnidentifiedImageError
 
 from dunwell.kit.child import limit_memory, open_nothing_more, serve
 from dunwell.messages.letters.code_image import draw_svg
-from dunwell.messages.letters.press import Done, Job
+from dunwell.messages.letters.printer import Done, Job
 from dunwell.messages.letters.sheet import Page, Picture, Transfer
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
@@ -27,10 +27,10 @@ _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
 def main() -> None:
     """Work until the parent goes away."""
     folder = Path(__file__).parent
-    press = _Press((folder / "letter.typ").read_bytes(), (folder / "paper.typ").read_bytes())
+    printer = _Printer((folder / "letter.typ").read_bytes(), (folder / "paper.typ").read_bytes())
     limit_memory(_MEMORY_BYTES)
     open_nothing_more()
-    serve(press.answer, _CPU_SECONDS_PER_JOB)
+    serve(printer.answer, _CPU_SECONDS_PER_JOB)
 
 
 class _Drawn(msgspec.Struct):
@@ -45,7 +45,7 @@ class _DrawnPaper(msgspec.Struct):
     logo: Picture | None
 
 
-class _Press:
+class _Printer:
     def __init__(self, layout: bytes, papers_layout: bytes) -> None:
         self._layout = layout
         self._papers_layout = papers_layout

@@ -8,7 +8,7 @@ import msgspec
 
 from dunwell.kit.child_pool import ChildLost, ChildPool
 
-_CHILD = "dunwell.messages.letters.press_child"
+_CHILD = "dunwell.messages.letters.printer_child"
 _MAX_PDF_BYTES = 20 * 1024 * 1024
 # Wall time, with a child's start in it; the child limits its own processor time to less.
 _PATIENCE_SECONDS = 30.0
@@ -29,7 +29,7 @@ class Done(msgspec.Struct, frozen=True, array_like=True):
     pages: int | None = None
 
 
-class Press:
+class LetterPrinter:
     """Opened once in a process and closed at its end; children start when first needed."""
 
     def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:

@@ -6,6 +6,7 @@ once, and nothing that was handed over is ever overwritten.
 """
 
 from collections.abc import Sequence
+from typing import Self
 from uuid import UUID
 
 import structlog
@@ -14,7 +15,8 @@ from dunwell.files.attachments import Attachment
 from dunwell.files.content_types import PDF
 from dunwell.files.storage import ContentMissing, Storage
 from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.messages.letters.press import Press
+from dunwell.kit.resources import Resources
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure
 
 _PURPOSE = "letter"
@@ -23,25 +25,34 @@ _DIGEST_BYTES = 16
 log = structlog.get_logger(__name__)
 
 
-class Printer:
-    def __init__(self, storage: Storage, press: Press, keys: KeyRing) -> None:
-        self._storage = storage
-        self._press = press
+class LetterFiles:
+    """Close it at the end: its printer has processes of its own, from the first letter on."""
+
+    def __init__(self, storage: Storage, printer: LetterPrinter, keys: KeyRing) -> None:
+        self.storage = storage
+        self.printer = printer
         self._keys = keys
+
+    @classmethod
+    def open(cls, resources: Resources) -> Self:
+        return cls(Storage.open(resources.settings.files_url), LetterPrinter(), resources.keys)
+
+    async def close(self) -> None:
+        await self.printer.close()
 
     async def print_letter(
         self, merchant_id: int, communication_id: UUID, sheet: bytes
     ) -> tuple[str, bytes]:
         """The key the letter is kept under, and its PDF. Raises Unprintable, Unavailable."""
-        pdf = await self._press.print_sheet(sheet)
+        pdf = await self.printer.print_sheet(sheet)
         digest = sha256(pdf)[:_DIGEST_BYTES].hex()
         key = f"{merchant_id}/letters/{communication_id}/{digest}"
-        await self._storage.save(key, self._keys.seal(_PURPOSE, pdf, bound_to=key))
+        await self.storage.save(key, self._keys.seal(_PURPOSE, pdf, bound_to=key))
         return key, pdf
 
     async def load_letter(self, key: str) -> bytes:
         """Raises ContentMissing, Unavailable."""
-        return self._keys.open(_PURPOSE, await self._storage.load(key), bound_to=key)
+        return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
     async def describe(self, attachments: Sequence[Attachment]) -> list[Enclosure]:
         """The enclosures' names, with the pages of those that have any."""
@@ -51,8 +62,8 @@ class Printer:
         if attachment.content_type != PDF:
             return None
         try:
-            content = await self._storage.load(attachment.storage_key)
+            content = await self.storage.load(attachment.storage_key)
         except ContentMissing:
             log.exception("attachment lost", attachment_id=str(attachment.attachment_id))
             return None
-        return await self._press.count_pages(content)
+        return await self.printer.count_pages(content)

@@ -1,4 +1,4 @@
-"""The press is a child: whatever a sheet does to it, the next letter is printed."""
+"""The printer is a child: whatever a sheet does to it, the next letter is printed."""
 
 import asyncio
 import signal
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import psutil
 import pytest
 
-from dunwell.messages.letters.press import Press, Unprintable
+from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.messages.letters.sheet import Picture, write_sheet
 from tests.support.children import end_all, find_children
 from tests.support.letters import a_letter
@@ -16,22 +16,24 @@ _SHEET = write_sheet(a_letter().sheet)
 
 
 @pytest.fixture
-async def press() -> AsyncIterator[Press]:
-    press = Press(1)
-    yield press
-    await press.close()
+async def printer() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter(1)
+    yield printer
+    await printer.close()
 
 
 @pytest.fixture(autouse=True)
 async def alone() -> None:
-    await end_all("press_child")
+    await end_all("printer_child")
 
 
 def _children() -> list[psutil.Process]:
-    return find_children("press_child")
+    return find_children("printer_child")
 
 
-async def test_many_letters_come_from_few_children_while_others_go_on(press: Press) -> None:
+async def test_many_letters_come_from_few_children_while_others_go_on(
+    printer: LetterPrinter,
+) -> None:
     ticks = 0
 
     async def tick() -> None:
@@ -41,33 +43,35 @@ async def test_many_letters_come_from_few_children_while_others_go_on(press: Pre
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    pdfs = await asyncio.gather(*(press.print_sheet(_SHEET) for _ in range(20)))
+    pdfs = await asyncio.gather(*(printer.print_sheet(_SHEET) for _ in range(20)))
     ticking.cancel()
     assert len(set(pdfs)) == 1
     assert len(_children()) == 1
     assert ticks > 20
 
 
-async def test_a_child_killed_between_letters_is_replaced(press: Press) -> None:
-    first = await press.print_sheet(_SHEET)
+async def test_a_child_killed_between_letters_is_replaced(printer: LetterPrinter) -> None:
+    first = await printer.print_sheet(_SHEET)
     (child,) = _children()
     child.send_signal(signal.SIGKILL)
     child.wait()
-    assert await press.print_sheet(_SHEET) == first
+    assert await printer.print_sheet(_SHEET) == first
 
 
-async def test_a_child_killed_in_mid_letter_costs_no_letter(press: Press) -> None:
-    first = await press.print_sheet(_SHEET)
+async def test_a_child_killed_in_mid_letter_costs_no_letter(printer: LetterPrinter) -> None:
+    first = await printer.print_sheet(_SHEET)
     (child,) = _children()
     child.suspend()
-    task = asyncio.create_task(press.print_sheet(_SHEET))
+    task = asyncio.create_task(printer.print_sheet(_SHEET))
     await asyncio.sleep(0)
     child.send_signal(signal.SIGKILL)
     assert await task == first
 
 
-async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(press: Press) -> None:
-    await press.print_sheet(_SHEET)
+async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(
+    printer: LetterPrinter,
+) -> None:
+    await printer.print_sheet(_SHEET)
     children = _children()
     no_text = Picture("image/svg+xml", b"\xff")
     for refused in (
@@ -76,21 +80,21 @@ async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(press:
         write_sheet(a_letter(logo=no_text).sheet),
     ):
         with pytest.raises(Unprintable):
-            await press.print_sheet(refused)
-    assert (await press.print_sheet(_SHEET)).startswith(b"%PDF-")
+            await printer.print_sheet(refused)
+    assert (await printer.print_sheet(_SHEET)).startswith(b"%PDF-")
     assert _children() == children
 
 
 async def test_a_letter_that_takes_too_long_is_refused() -> None:
-    press = Press(1, patience_seconds=0.001)
+    printer = LetterPrinter(1, patience_seconds=0.001)
     with pytest.raises(Unprintable):
-        await press.print_sheet(_SHEET)
+        await printer.print_sheet(_SHEET)
     assert _children() == []
-    await press.close()
+    await printer.close()
 
 
-async def test_the_child_has_limits_no_environment_and_no_way_out(press: Press) -> None:
-    await press.print_sheet(_SHEET)
+async def test_the_child_has_limits_no_environment_and_no_way_out(printer: LetterPrinter) -> None:
+    await printer.print_sheet(_SHEET)
     (child,) = _children()
     assert child.rlimit(psutil.RLIMIT_AS)[0] == 1024 * 1024 * 1024
     assert child.rlimit(psutil.RLIMIT_FSIZE)[0] == 0

@@ -1,7 +1,7 @@
 """The port every channel adapter implements: one message in, one outcome out.
 
 An adapter is stateless. Quotas, retries, fallbacks and the record of what was sent are not its
-business; the dispatcher's are. Every adapter passes the contract suite in `tests/adapters`. Pure.
+business; the sender's are. Every adapter passes the contract suite in `tests/adapters`. Pure.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Permanent:
 
 
 # An answer that says neither (a lost connection, a crash) is raised as an exception: the message
-# may have left, so the dispatcher treats it as unknown, never as one of these.
+# may have left, so the sender treats it as unknown, never as one of these.
 Outcome = Accepted | Temporary | Permanent
 
 

@@ -1,11 +1,10 @@
-"""The SQL of communications on their way out: leasing, giving back, taking up what was broken off.
+"""The SQL of contacts on their way out: leasing, giving back, taking up what was broken off.
 
 A planned contact is leased, rendered without any lock, and marked as handed over with its content
 before a channel is called (CONTRACT 13). Leases run in real time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -13,8 +12,10 @@ from uuid import UUID
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
+from dunwell.messages.contact import Contact, Content, PlannedContact
 from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
+from dunwell.sending.lease import Lease
 
 _LEASE = load_statement(__file__, "lease_contacts.sql")
 
@@ -126,90 +127,19 @@ SELECT communication_id FROM unknown
 """,
     still_holds=_STILL_HOLDS,
 )
-# Rides on communications_handed_over.
+# By primary keys. One that somebody else is changing keeps its end until the next time.
 _KEEP = """
-UPDATE communications
-SET lease_until = $3
-WHERE merchant_id = $1 AND lease_id = $2 AND state = 'HANDED_OVER'
+WITH held AS (
+    SELECT communication_id
+    FROM communications
+    WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND lease_id = $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE communications m
+SET lease_until = $4
+FROM held
+WHERE m.merchant_id = $1 AND m.communication_id = held.communication_id
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """A contact under lease: its key, and what its step and its claim need to go on."""
-
-    communication_id: UUID
-    claim_id: int
-    run: int
-    step_id: int
-    place: int
-    channel: Channel
-    # Tries before this one.
-    tries: int
-    process_key: tuple[UUID, int]
-    reference_number: str
-    customer_number: str | None
-    email: str | None
-    mobile_number: str | None
-    address: dict[str, Any] | None
-    # Its attachment was missing, and its time to wait is over.
-    has_waited: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedContact:
-    """A contact to be rendered, with its claim's facts as of `claim_version`."""
-
-    contact: Contact
-    claim_version: int
-    language: str | None
-    claim: ClaimFacts
-    debtor: DebtorFacts
-    # Since when nothing but the service has kept it from being sent.
-    ready_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What is kept of a message: everything but the link's token and the code, which are masked."""
-
-    recipient: str
-    language: str
-    subject: str | None
-    body_text: str
-    body_html: str | None
-    # Where a letter's PDF is kept.
-    document_key: str | None = None
-    # The claim's attachments that go along, in order.
-    attachment_ids: tuple[UUID, ...] = ()
-
-    @property
-    def parts(self) -> tuple[str | None, ...]:
-        """What the ledger's digest of the content covers."""
-        return (
-            self.language, self.subject, self.body_text, self.body_html, self.document_key,
-            *map(str, self.attachment_ids),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedContact:
-    planned: PlannedContact
-    version_id: UUID
-    content: Content
-    # Hash of the link's token, if the content bears one.
-    link_hash: bytes | None
-    # Digest of the code, if the content bears it.
-    code_digest: bytes | None = None
-    # A letter's: the sheet to be printed, with link and code, then what was printed.
-    sheet: bytes | None = None
-    pdf: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    lease_id: UUID
-    until: datetime
 
 
 async def find_merchants_with_contacts(
@@ -272,18 +202,26 @@ async def take_up(
         (
             read_contact(row),
             Content(
-                row["recipient"], row["language"], row["subject"], row["body_text"],
-                row["body_html"], row["document_key"], tuple(row["attachment_ids"]),
+                recipient=row["recipient"],
+                language=row["language"],
+                subject=row["subject"],
+                body_text=row["body_text"],
+                body_html=row["body_html"],
+                document_key=row["document_key"],
+                attachment_ids=tuple(row["attachment_ids"]),
             ),
             row["handed_over_at"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
-async def keep_lease(tx: Connection, merchant_id: int, lease: Lease) -> None:
-    """Hold on to what was handed over while its channels are called."""
-    await tx.execute(_KEEP, merchant_id, lease.lease_id, lease.until)
+async def keep_contacts(
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
+    until: datetime,
+) -> None:  # fmt: skip
+    """Renew the lease of those that are still held under it."""
+    await tx.execute(_KEEP, merchant_id, communication_ids, lease_id, until)
 
 
 async def mark_unknown(
@@ -312,7 +250,12 @@ def _read_planned(row: Row) -> PlannedContact:
     )
     debtor = DebtorFacts(row["first_name"], row["last_name"], row["company_name"])
     return PlannedContact(
-        read_contact(row), row["claim_version"], row["language"], claim, debtor, row["ready_at"]
+        contact=read_contact(row),
+        claim_version=row["claim_version"],
+        language=row["language"],
+        claim=claim,
+        debtor=debtor,
+        ready_at=row["ready_at"],
     )
 
 

@@ -1,14 +1,13 @@
-"""Which claims are due and what deciding their next steps needs: SQL in, values out."""
+"""The SQL of due claims: which they are, what deciding their next steps needs, and what was
+decided."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from uuid import UUID
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.states import Status
-from dunwell.escalation.reach import find_usable_channels, has_postal_address
-from dunwell.escalation.schedule import Position, Process, StepFacts, Tried
+from dunwell.escalation.due_claim import DueClaim
+from dunwell.escalation.reach import find_usable_channels
+from dunwell.escalation.schedule import Position, Tried
 from dunwell.escalation.usable_channels import Addresses, load_usable_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
@@ -16,6 +15,7 @@ from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 
+_WRITE = load_statement(__file__, "engine_outcomes.sql")
 _LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
 # Merchants behind the given one first, so that each gets its turn. Rides on claims_due.
@@ -50,57 +50,27 @@ LIMIT $3
 """
 
 
-@dataclass(frozen=True, slots=True)
-class DueClaim:
-    """A claim with what deciding its step needs; to the engine one that is due and locked."""
+# The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
+_ADD_FEES = """
+INSERT INTO items
+    (merchant_id, claim_id, position, reference, type, value_cents, item_date, run, step_id)
+SELECT $1, claim_id, position, reference, type, value_cents, item_date, run, step_id
+FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::date[],
+            $8::integer[], $9::integer[])
+    AS f (claim_id, position, reference, type, value_cents, item_date, run, step_id)
+RETURNING claim_id, step_id, item_id
+"""
+# By primary key; an hour of the merchant's time behind where its clock stands.
+_POSTPONE = """
+UPDATE claims c
+SET due_at = coalesce(m.sandbox_now, $3) + interval '1 hour'
+FROM merchants m
+WHERE m.merchant_id = $1 AND c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
+  AND c.due_at IS NOT NULL
+"""
 
-    claim_id: int
-    reference_number: str
-    customer_number: str | None
-    currency: str
-    status: Status
-    # Workflow and major.
-    process_key: tuple[UUID, int]
-    run: int
-    position: Position
-    event_sequence: int
-    next_item_position: int
-    # The channels by which the debtor can be contacted now.
-    usable_channels: frozenset[Channel]
-    row: Row
-
-    def step_facts(self, today: date) -> StepFacts:
-        """What the steps ask, on a day in the process's zone."""
-        row, address = self.row, self.row["address"] or {}
-        return StepFacts(
-            condition=ConditionFacts(
-                outstanding_cents=row["outstanding_cents"],
-                total_cents=row["total_cents"],
-                today=today,
-                first_primary_on=row["first_primary_on"],
-                item_types=frozenset(row["item_types"]),
-                date_of_birth=row["date_of_birth"],
-                language=row["language"],
-                country=address.get("country"),
-                city=address.get("city"),
-                postal_code=address.get("postal_code"),
-                email=row["email"],
-                mobile_number=row["mobile_number"],
-                has_address=has_postal_address(address),
-                custom_fields=row["custom_fields"] or {},
-            ),
-            has_reached=row["has_reached"],
-            usable_channels=self.usable_channels,
-            tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
-        )
-
-
-def find_position(process: Process, claim: DueClaim) -> Position:
-    """A claim that has not begun begins with what is first now: its scenario may have been edited
-    while it was created."""
-    if claim.status is Status.CREATED:
-        return Position(process.id_at(0), claim.position.due_at)
-    return claim.position
+# By claim and step.
+FeeIds = dict[tuple[int, int], int]
 
 
 async def find_due_merchants(
@@ -163,11 +133,44 @@ async def _load_usable(
     }
 
 
+async def postpone(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
+) -> None:
+    """Put off claims that could not be worked on, so that they neither block nor vanish: they are
+    tried again in an hour. Each was logged with its fault."""
+    await tx.execute(_POSTPONE, merchant_id, claim_ids, real_now)
+
+
+async def add_fees(tx: Connection, merchant_id: int, rows: Sequence[tuple[object, ...]]) -> FeeIds:
+    """rows: as _ADD_FEES takes them."""
+    stored = await tx.fetch(_ADD_FEES, merchant_id, *columns(rows, 8))
+    return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
+
+
+async def save_decided(
+    tx: Connection, merchant_id: int, now: datetime, *, places: Sequence[tuple[object, ...]],
+    history: Sequence[tuple[object, ...]], contacts: Sequence[tuple[object, ...]],
+) -> None:  # fmt: skip
+    """As engine_outcomes.sql takes them."""
+    await tx.execute(
+        _WRITE, merchant_id, now,
+        *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
+    )  # fmt: skip
+
+
+def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
+    """As PostgreSQL's unnest takes rows: one list per column, `width` empty lists for no rows."""
+    turned: list[list[object]] = [[] for _ in range(width)]
+    for row in rows:
+        for column, value in zip(turned, row, strict=True):
+            column.append(value)
+    return turned
+
+
 def _read(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
     return DueClaim(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],
-        customer_number=row["customer_number"],
         currency=row["currency"],
         status=Status(row["status"]),
         process_key=(row["workflow_id"], row["workflow_major"]),
@@ -175,6 +178,18 @@ def _read(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
         position=Position(row["next_step_id"], row["due_at"]),
         event_sequence=row["event_sequence"],
         next_item_position=row["next_position"],
+        outstanding_cents=row["outstanding_cents"],
+        total_cents=row["total_cents"],
+        first_primary_on=row["first_primary_on"],
+        item_types=frozenset(row["item_types"]),
+        custom_fields=row["custom_fields"] or {},
+        has_reached=row["has_reached"],
+        tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
+        customer_number=row["customer_number"],
+        date_of_birth=row["date_of_birth"],
+        language=row["language"],
+        email=row["email"],
+        mobile_number=row["mobile_number"],
+        address=row["address"] or {},
         usable_channels=usable_channels,
-        row=row,
     )

@@ -10,10 +10,11 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.kit.sql import load_statement
+from dunwell.messages.contact import RenderedContact
 from dunwell.messages.guard_store import write_days
 from dunwell.messages.guards import RaisedGuard
 from dunwell.messages.ledger import digest_content, digest_recipient
-from dunwell.messages.store import Lease, RenderedContact
+from dunwell.sending.lease import Lease
 
 _LOCK = load_statement(__file__, "lock_contacts.sql")
 _HAND_OVER = load_statement(__file__, "hand_over.sql")

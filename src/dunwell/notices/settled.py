@@ -1,0 +1,68 @@
+"""What becomes of settled notices: failures are counted, those too that are reported later (a
+bounce, a delivery report), and some days on their addresses and contents are taken out.
+
+Nothing is sent instead of one that failed: the page that waits for it says so, and what to do. That
+one was sent, of which kind, when and with which outcome, stays with the claim. Figures are counts
+by kind and channel, no personal data.
+"""
+
+from datetime import timedelta
+from typing import Literal
+from uuid import UUID
+
+from prometheus_client import Counter
+
+from dunwell.errors import InvalidState, NotFound
+from dunwell.kit.figures import REGISTRY
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.notices.notice import Kind, NoticeChannel
+from dunwell.notices.store import empty_notices, lock_notice, save_failed
+
+KEPT_FOR = timedelta(days=7)
+_ROWS_AT_ONCE = 5000
+
+# FAILED: its channel refused it. FAILED_LATER: it did not arrive, as was reported. UNKNOWN: it may
+# have left.
+Outcome = Literal["FAILED", "FAILED_LATER", "UNKNOWN"]
+
+_UNSENT = Counter(
+    "dunwell_notices_unsent",
+    "Messages a debtor asked for that were not sent, did not arrive, or may not have left.",
+    ["kind", "channel", "outcome"],
+    registry=REGISTRY,
+)
+
+
+def count_unsent(kind: Kind, channel: NoticeChannel, outcome: Outcome) -> None:
+    _UNSENT.labels(kind.value, channel, outcome).inc()
+
+
+async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> None:
+    """One that has failed already stays as it is: reports may come twice, and late.
+
+    Raises NotFound, and InvalidState for one that is still to be settled: the report is to come
+    again.
+    """
+    notice = await lock_notice(work.tx, work.merchant_id, notice_id)
+    if notice is None:
+        raise NotFound(f"There is no notice {notice_id}.")
+    if notice.state in ("PLANNED", "HANDED_OVER"):
+        raise InvalidState("The channel's own answer is not recorded yet.", state=notice.state)
+    if notice.state == "FAILED":
+        return
+    await save_failed(
+        work.tx, work.merchant_id, notice_id=notice_id, reason=reason, now=work.real_now
+    )
+    await save_audit(
+        work, "notice.fail", f"claim:{notice.claim_id}",
+        noticeId=str(notice_id), kind=notice.kind, channel=notice.channel,
+    )  # fmt: skip
+    count_unsent(notice.kind, notice.channel, "FAILED_LATER")
+
+
+async def sweep_notices(resources: Resources) -> int:
+    """Notices emptied; 0 when nothing was left."""
+    async with resources.database.transaction() as tx:
+        return await empty_notices(tx, resources.clock.now() - KEPT_FOR, _ROWS_AT_ONCE)

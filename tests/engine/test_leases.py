@@ -1,0 +1,160 @@
+"""Leases of seconds: a worker that lives keeps what it has in hand, one that died has lost it."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.prepare_contacts import prepare_contacts
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.notices.sender import NoticeSender
+from dunwell.sending.lease import LEASE, begin_lease
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import House, ScriptedChannel
+from tests.support.notices import an_asker
+
+BEAT = 0.02
+# Two of them are more than a lease, one is less.
+MOST_OF_A_LEASE = timedelta(seconds=10)
+_CONTACTS = "SELECT state, lease_until AS until FROM communications WHERE merchant_id = $1"
+_NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
+
+
+async def wait_until_called(post: Post) -> None:
+    async with asyncio.timeout(20):
+        while not post.calls:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0)
+
+
+async def wait_until_renewed(house: House, select: str) -> None:
+    """Until all there is is leased as if just begun."""
+    async with asyncio.timeout(20):
+        while {row["until"] for row in await house.rows(select)} != {house.clock.now() + LEASE}:
+            pass
+
+
+async def states(house: House, select: str) -> list[Any]:
+    return [row["state"] for row in await house.rows(select)]
+
+
+async def plan_one(resources: Resources, clock: MovableClock, channel: Channel) -> House:
+    house = await a_house_with_channels(resources, clock, channel)
+    await house.create(**REACHABLE)
+    await Engine(resources).run_once()
+    return house
+
+
+@pytest.mark.parametrize("channel", ["EMAIL", "SMS"])
+async def test_a_contact_whose_channel_takes_long_stays_with_its_worker(
+    resources: Resources, clock: MovableClock, channel: Channel
+) -> None:
+    house = await plan_one(resources, clock, channel)
+    post, gate = Post(), asyncio.Event()
+    worker = MessageDispatcher(resources, [GatedChannel(post, channel, gate)], beat_seconds=BEAT)
+    other = MessageDispatcher(resources, [GatedChannel(post, channel, gate)])
+    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    await wait_until_called(post)
+    for _ in range(3):
+        clock.advance(MOST_OF_A_LEASE)
+        await wait_until_renewed(house, _CONTACTS)
+        assert await other.run_set(house.merchant.merchant_id) == 0
+    gate.set()
+    assert await sending == 1
+    assert await states(house, _CONTACTS) == ["ACCEPTED"]
+    assert post.calls.total() == 1
+
+
+async def test_what_a_killed_worker_held_goes_on_within_twenty_seconds(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_one(resources, clock, "EMAIL")
+    post = Post()
+    worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
+    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    await wait_until_called(post)
+    sending.cancel()
+    await asyncio.wait([sending])
+    clock.advance(timedelta(seconds=20))
+    channel = ScriptedChannel()
+    await MessageDispatcher(resources, [channel]).run_set(house.merchant.merchant_id)
+    assert await states(house, _CONTACTS) == ["ACCEPTED"]
+    assert [each.communication_id for each in channel.sent] == list(post.calls)
+
+
+class SlowPrinter(LetterPrinter):
+    """It has begun when `begun` is set, and ends when told to."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.begun, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def print_sheet(self, sheet: bytes) -> bytes:
+        self.begun.set()
+        await self.gate.wait()
+        return sheet
+
+
+async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_one(resources, clock, "LETTER")
+    own = LetterFiles.open(resources)
+    printer = SlowPrinter()
+    letters = LetterFiles(own.storage, printer, resources.keys)
+    preparing = asyncio.create_task(
+        prepare_contacts(
+            resources, letters, house.merchant, begin_lease(resources), limit=1, beat_seconds=BEAT
+        )
+    )
+    await printer.begun.wait()
+    for _ in range(3):
+        clock.advance(MOST_OF_A_LEASE)
+        await wait_until_renewed(house, _CONTACTS)
+        lease = begin_lease(resources)
+        taken = await prepare_contacts(resources, own, house.merchant, lease, limit=1)
+        assert taken.handed_over == ()
+    printer.gate.set()
+    assert len((await preparing).handed_over) == 1
+    [row] = await house.rows(_CONTACTS)
+    assert tuple(row) == ("HANDED_OVER", clock.now() + LEASE)
+
+
+async def test_a_notice_whose_channel_takes_long_stays_with_its_worker(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned(channel="SMS")
+    post, gate = Post(), asyncio.Event()
+    worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=BEAT)
+    other = NoticeSender(resources, [GatedChannel(post, "SMS", gate)])
+    while not post.calls:
+        await worker.run_once()
+    for _ in range(3):
+        clock.advance(MOST_OF_A_LEASE)
+        await wait_until_renewed(asker.house, _NOTICES)
+        assert await other.run_once() == 0
+        assert other.is_idle
+    gate.set()
+    await worker.close()
+    assert await states(asker.house, _NOTICES) == ["ACCEPTED"]
+    assert post.calls.total() == 1
+
+
+async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_lease(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_one(resources, clock, "EMAIL")
+    channel = ScriptedChannel([ConnectionResetError()])
+    worker = MessageDispatcher(resources, [channel], beat_seconds=0)
+    await worker.run_set(house.merchant.merchant_id)
+    [row] = await house.rows(_CONTACTS)
+    paused_until: datetime = clock.now() + timedelta(seconds=30)
+    assert tuple(row) == ("HANDED_OVER", paused_until)
