@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from dunwell.errors import Refusal
-from dunwell.kit.http_server import Bounds, ServerLimits, Words, build_server
+from dunwell.kit.http_server import ServerLimits, Words
+from tests.support.bounded import bounded, talk
 
 _HEAD = b"POST /claims HTTP/1.1\r\nHost: x\r\n"
 _QUICK = ServerLimits(
@@ -56,29 +57,13 @@ async def _served(
 ) -> AsyncIterator[Served]:
     served = Served(0)
     served.reading.set()
-    server = build_server(served, Bounds(_answer, proxies.__contains__, limits))
-    config = server.config
-    config.host, config.port = "127.0.0.1", 0
-    config.load()
-    server.lifespan = config.lifespan_class(config)
-    await server.startup()
-    served.port = server.servers[0].sockets[0].getsockname()[1]
-    try:
+    async with bounded(served, _answer, limits, proxies.__contains__) as served.port:
         yield served
-    finally:
         served.reading.set()
-        server.force_exit = True
-        await server.shutdown()
 
 
 async def _talk(served: Served, *pieces: bytes) -> bytes:
-    """All that comes back until the server ends the connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    for piece in pieces:
-        writer.write(piece)
-    answer = await asyncio.wait_for(reader.read(), 10)
-    writer.close()
-    return answer
+    return await talk(served.port, *pieces)
 
 
 def _read_type(answer: bytes) -> Any:

@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx
 
+from dunwell.api.edge import build_outside_answer
+from dunwell.kit.http_server import ServerLimits
 from tests.support.api import Api, a_credential, form_of
+from tests.support.bounded import bounded, read_response, talk
 from tests.support.claims import a_claim
 
 ABSENT_CLAIM_ID = 999_999_999
@@ -124,6 +127,14 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
     return await _without(api, "access_tokens", lambda: _ask_for_token(api))
 
 
+async def _say(api: Api, words: bytes) -> httpx.Response:
+    """To the server itself, before any operation is reached."""
+    resources = api.house.resources
+    limits = ServerLimits(head_seconds=0.2)
+    async with bounded(api.app, build_outside_answer(resources), limits) as port:
+        return read_response(await talk(port, words))
+
+
 TOKEN_PROVOCATIONS: dict[int, Callable[[Api], Awaitable[httpx.Response]]] = {
     400: lambda api: _ask_for_token(api, grant_type="password"),
     401: lambda api: _ask_for_token(api, client_secret="dws_wrong"),
@@ -142,6 +153,9 @@ PROVOCATIONS: dict[str, Callable[[Api], Awaitable[httpx.Response]]] = {
     "IdempotencyConflict": _reuse_key,
     "InvalidState": _withdraw_archived,
     "PayloadTooLarge": _send_too_much,
+    "TooSlow": lambda api: _say(api, b"GET /api"),
+    "AddressTooLong": lambda api: _say(api, b"GET /" + b"a" * 70_000),
+    "HeadTooLarge": lambda api: _say(api, b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000),
     "UnsupportedMediaType": _send_text,
     "ValidationError": _send_faults,
     "UnknownTicket": _use_unknown_ticket,

@@ -219,8 +219,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_at(_Stage.BETWEEN):  # no request was begun
             self.transport.close()
             return
-        seconds = self._bounds.limits.head_seconds
-        self._refuse(TooSlow(f"The head of the request did not come within {seconds:g} s."))
+        self._refuse(TooSlow("The head of the request did not end in time. Send it again."))
 
     def _look_at_body(self) -> None:
         self._timer = None
