@@ -81,10 +81,10 @@ async def test_requests_follow_each_other_on_one_connection() -> None:
     assert (answer.count(b"200 OK"), served.bodies) == (2, [b"one", b"two"])
 
 
-@pytest.mark.parametrize("filling", [b"X: " + b"a" * 3_000, b"X: a\r\n" * 500])
+@pytest.mark.parametrize("filling", [b"a" * 3_000, b"X: a\r\n" * 500])
 async def test_a_head_over_the_limit_is_refused(filling: bytes) -> None:
     async with _served() as served:
-        answer = await _talk(served, _HEAD + filling)
+        answer = await _talk(served, b"POST /claims HTTP/1.1\r\nX: " + filling)
     assert (_read_type(answer), served.bodies) == ("HeadTooLarge", [])
 
 

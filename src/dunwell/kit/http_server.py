@@ -139,6 +139,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._host: str | None = None
         self._stage = _Stage.BETWEEN
         self._head_bytes = 0
+        self._is_past_address = False
         self._window_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         # Once refused: how many bytes more are taken in unread.
@@ -180,6 +181,7 @@ class BoundedProtocol(HttpToolsProtocol):
         room = self._bounds.limits.head_bytes - self._head_bytes
         piece, rest = data[:room], data[room:]
         self._head_bytes += len(piece)
+        self._is_past_address |= b"\n" in piece
         super().data_received(piece)
         if not self._is_at(_Stage.BODY) and self._head_bytes >= self._bounds.limits.head_bytes:
             self._refuse(self._name_excess())
@@ -191,7 +193,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _name_excess(self) -> Refusal:
         limit = self._bounds.limits.head_bytes
         words = f"is larger than {limit} bytes, the most that is taken. Send less."
-        if not self.headers:
+        if not self._is_past_address:
             return AddressTooLong(f"The request's address {words}", limit=limit)
         return HeadTooLarge(f"The head of the request {words}", limit=limit)
 
@@ -246,7 +248,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._stage, self._head_bytes = _Stage.BETWEEN, 0
+        self._stage, self._head_bytes, self._is_past_address = _Stage.BETWEEN, 0, False
         self._stop_timer()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - in words of ours
