@@ -33,7 +33,8 @@ _CHANGING = {
     r"dwt_[\w-]{43}": "TOKEN",
     r"^[0-9A-Z]{4}-[0-9A-Z]{4}$": "CASE",
     r"(?s)<!DOCTYPE html>.*</html>": "PAGE",
-    r"(?<=claim )\d+|(?<=/merchants/)\d+|\d+(?= requests)": "NUMBER",
+    r"(?<=claim )\d+|(?<=/merchants/)\d+|\d+(?= requests)"
+    r"|(?<=within )[\d.]+(?= s\.)": "NUMBER",
 }
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 

@@ -1,10 +1,14 @@
 """One request for each type of error, to see what it is answered."""
 
+import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
 
+from dunwell.api.edge import build_outside_answer
+from dunwell.kit.http_server import Bounds, ServerLimits, build_server
 from tests.support.api import Api, a_credential, form_of
 from tests.support.claims import a_claim
 
@@ -124,6 +128,24 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
     return await _without(api, "access_tokens", lambda: _ask_for_token(api))
 
 
+async def _send_to_server(api: Api, sent: bytes) -> httpx.Response:
+    """What the server itself answers, which waits less for a head than it does elsewhere."""
+    answer = build_outside_answer(api.resources)
+    bounds = Bounds(answer, lambda _host: False, ServerLimits(head_seconds=0.3))
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        server = build_server(api.app, bounds)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(sent)
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        server.should_exit = True
+        await serving
+    return httpx.Response(int(head.split()[1]), content=body)
+
+
 TOKEN_PROVOCATIONS: dict[int, Callable[[Api], Awaitable[httpx.Response]]] = {
     400: lambda api: _ask_for_token(api, grant_type="password"),
     401: lambda api: _ask_for_token(api, client_secret="dws_wrong"),
@@ -142,6 +164,11 @@ PROVOCATIONS: dict[str, Callable[[Api], Awaitable[httpx.Response]]] = {
     "IdempotencyConflict": _reuse_key,
     "InvalidState": _withdraw_archived,
     "PayloadTooLarge": _send_too_much,
+    "TooSlow": lambda api: _send_to_server(api, b"GET / HTTP/1.1\r\nHost: x\r\n"),
+    "AddressTooLong": lambda api: _send_to_server(api, b"GET /" + b"a" * 70_000),
+    "HeadTooLarge": lambda api: _send_to_server(
+        api, b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 70_000
+    ),
     "UnsupportedMediaType": _send_text,
     "ValidationError": _send_faults,
     "UnknownTicket": _use_unknown_ticket,

@@ -37,6 +37,15 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         "The body is larger than 10485760 bytes, the most that is taken. Send less.",
         {"limit": 10485760},
     ),
+    "TooSlow": ("The head of the request did not come within 10 s.", {}),
+    "AddressTooLong": (
+        "The request's address is larger than 65536 bytes, the most that is taken. Send less.",
+        {"limit": 65536},
+    ),
+    "HeadTooLarge": (
+        "The head of the request is larger than 65536 bytes, the most that is taken. Send less.",
+        {"limit": 65536},
+    ),
     "UnsupportedMediaType": (
         "The body must be sent as application/json; set the Content-Type header.",
         {"allowed": ["application/json"]},
