@@ -48,7 +48,7 @@ async def test_slashes_too_many_change_nothing(api: Api, path: str) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/api", "/api/nothing", "/api/merchants/1", "/q"])
+@pytest.mark.parametrize("path", ["/nothing", "/api", "/api/nothing", "/api/merchants/1"])
 async def test_an_unknown_address_is_told_in_the_envelope(api: Api, path: str) -> None:
     answer = await api.nordwind.http.get(path)
 
