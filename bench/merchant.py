@@ -17,9 +17,10 @@ from dunwell.intake.submission import MAX_CLAIMS
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.issue_token import issue_token
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply import apply_file

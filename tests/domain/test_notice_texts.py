@@ -19,7 +19,7 @@ from dunwell.landing.notice_facts import (
 )
 from dunwell.landing.notices import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.landing.wording import load_languages
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel

@@ -8,8 +8,9 @@ import pytest
 from dunwell.errors import InvalidState, NotFound
 from dunwell.kit.db import Connection, Database
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.discard_draft import discard_draft
 from dunwell.workflows.publish_draft import publish_draft

@@ -17,9 +17,10 @@ from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from dunwell.kit.db import Connection
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import (
     BankAccount,
     ChannelSetup,
@@ -15,6 +14,7 @@ from dunwell.merchants.configuration import (
     Legal,
     Payment,
 )
+from dunwell.merchants.merchant import Merchant
 
 CONFIGURATION = Configuration(
     language="de",

@@ -10,8 +10,9 @@ from dunwell.events.payloads import ActionStep, Event, EventHead, checkpoint_rea
 from dunwell.events.record import save_events
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.merchant import Merchant
 from tests.support.merchants import a_merchant
 
 _CLAIM = """

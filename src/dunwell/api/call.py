@@ -11,8 +11,9 @@ from dunwell.kit.db import Connection
 from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.merchant import Merchant
 from dunwell.sending.channel import ChannelAdapter
 
 

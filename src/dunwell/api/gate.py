@@ -11,8 +11,8 @@ from dunwell.api.call import Tools
 from dunwell.api.paths import read_merchant_id
 from dunwell.errors import AuthenticationError, NotFound
 from dunwell.merchants.access import Access
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.lookup import find_access
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.request_allowance import RequestAllowance
 from dunwell.merchants.secrets import hash_secret
 

@@ -19,7 +19,8 @@ from dunwell.assignment.store import (
     load_targets,
 )
 from dunwell.kit.db import Connection
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 

@@ -19,7 +19,7 @@ from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles

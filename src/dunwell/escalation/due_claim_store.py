@@ -12,8 +12,8 @@ from dunwell.escalation.usable_channels import Addresses, load_usable_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import load_statement
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 
 _WRITE = load_statement(__file__, "engine_outcomes.sql")
 _LOAD_FACTS = load_statement(__file__, "engine_facts.sql")

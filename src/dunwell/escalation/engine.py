@@ -23,9 +23,10 @@ from dunwell.escalation.process import find_process
 from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
 from dunwell.escalation.schedule import decide
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version

@@ -26,9 +26,10 @@ from dunwell.files.content_types import PDF
 from dunwell.files.storage import ContentMissing
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, Content
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.sending.channel import (

@@ -6,7 +6,7 @@ from datetime import date
 from urllib.parse import urlsplit
 
 from dunwell.kit.crypto import KeyRing
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.contact import PlannedContact
 from dunwell.messages.creditors import find_creditor

@@ -22,7 +22,7 @@ from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.files.attachments import load_attachments
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles

@@ -1,6 +1,7 @@
 """Reads an amount as people type it, and writes it so, in integers only.
 
 What could be two amounts is none: 1.234 is a thousand and more in German, and nothing in English.
+Pure.
 """
 
 import re

@@ -12,7 +12,7 @@ from dunwell.landing.store import load_letter_sums
 from dunwell.landing.tries import Locked, Wrong
 from dunwell.landing.try_code import try_code
 from dunwell.landing.visitors import admit_visitor, count_visitors_wrong
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 
 
 async def check_letter(

@@ -8,8 +8,9 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.landing.on_file import OnFile
 from dunwell.landing.preferences import Chosen, WayToReach, choose_ways, list_addresses
 from dunwell.landing.preferences_store import load_on_file
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import digest_address
 from dunwell.messages.suppression import (
     KnownSuppressions,

@@ -1,10 +1,10 @@
-"""The creditor as the pages show it: names, address, ways to ask, the look of its brand."""
+"""The creditor as the pages show it: names, address, ways to ask, the look of its brand. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.formatting import render_iban, render_line
 
 BRAND_PATH = "/claim/brand"

@@ -30,8 +30,9 @@ from dunwell.landing.session import (
 )
 from dunwell.landing.visit import ForeignForm, Form, Visit
 from dunwell.landing.wording import choose_language
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 

@@ -18,9 +18,9 @@ from dunwell.landing.facts import ClaimFacts
 from dunwell.landing.on_file import OnFile
 from dunwell.landing.proofs import NOTHING_KNOWN, Known, know
 from dunwell.landing.session import Level, Session
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.configuration_cache import find_kept
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import ModalityRow, read_modality

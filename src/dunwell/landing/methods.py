@@ -1,8 +1,8 @@
-"""The ways to pay that a claim's page can offer, and what they are called."""
+"""The ways to pay that a claim's page can offer, and what they are called. Pure."""
 
 from dataclasses import dataclass
 
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.payments.provider import Providers
 
 

@@ -17,7 +17,7 @@ from dunwell.landing.formats import build_filters
 from dunwell.landing.notice_facts import Facts
 from dunwell.landing.translating import TranslatedTemplates
 from dunwell.landing.wording import SOURCE_LANGUAGE, Language
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.formatting import NamedTexts, render_money
 from dunwell.messages.gsm import write_plainly

@@ -19,7 +19,7 @@ from dunwell.landing.kept import Kept
 from dunwell.landing.slots import Slot
 from dunwell.landing.templating import build_environment, make_safe
 from dunwell.landing.wording import Language
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 
 _MOST_KEPT = 5_000
 # Of pages with slots, and how long one may be: a claim of many items is nobody else's.

@@ -19,8 +19,9 @@ from dunwell.landing.lookup import find_references
 from dunwell.landing.notice_facts import LinkFacts
 from dunwell.landing.notices import NoticeWriter
 from dunwell.landing.store_asked_links import AskedLink, find_asked_links, take_asked_link
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.notices.notice import HOUR, Addressee, Kind
 from dunwell.notices.send_notice import send_notice

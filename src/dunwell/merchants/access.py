@@ -1,9 +1,9 @@
-"""What a token opens: the credential behind it and, if it is reached, the merchant."""
+"""What a token opens: the credential behind it and, if it is reached, the merchant. Pure."""
 
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 
 
 @dataclass(frozen=True, slots=True)

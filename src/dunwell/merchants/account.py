@@ -1,37 +1,14 @@
-"""The values every use case works with: the merchant, and the transaction at hand."""
+"""What a use case is given."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-import msgspec
-
-from dunwell.kit.clock import Clock
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor
-from dunwell.merchants.configuration import Configuration
-
-
-class Merchant(msgspec.Struct, frozen=True, gc=False):
-    merchant_id: int
-    key: str
-    name: str
-    switched_to_workflows: bool
-    # Raised by every change of configuration, rules or workflows; a key for caches.
-    revision: int
-    configuration: Configuration
-    # A sandbox merchant's own clock (CONTRACT 12); none for the others.
-    sandbox_now: datetime | None
-
-    @property
-    def is_sandbox(self) -> bool:
-        return self.sandbox_now is not None
-
-    def now(self, clock: Clock) -> datetime:
-        """The instant that rules this merchant's steps, holds and event dates."""
-        return self.sandbox_now or clock.now()
+from dunwell.merchants.merchant import Merchant
 
 
 @dataclass(frozen=True, slots=True)

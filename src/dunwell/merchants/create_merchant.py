@@ -5,9 +5,10 @@ from datetime import datetime
 from dunwell.errors import InvalidState
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store_changes import NewMerchant, save_merchant
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, CredentialKey
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration_cache import Kept, find_kept, read_configuration
+from dunwell.merchants.merchant import Merchant
 
 _LOAD_MERCHANT = """
 SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,

@@ -1,8 +1,8 @@
-"""Who a merchant's messages are from: its legal identity, and what they are sent as."""
+"""Who a merchant's messages are from: its legal identity, and what they are sent as. Pure."""
 
 from dunwell.errors import MerchantNotConfigured
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.facts import CreditorFacts
 
 

@@ -16,8 +16,8 @@ import structlog
 
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.suppression import load_reasons_of_many

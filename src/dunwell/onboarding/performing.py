@@ -13,11 +13,12 @@ from dunwell.assignment.save_rules_draft import save_rules_draft
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.change_configuration import change_configuration
 from dunwell.merchants.create_credential import create_credential
 from dunwell.merchants.create_merchant import create_merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.onboarding.changes import (
     AddCredential,

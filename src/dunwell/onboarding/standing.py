@@ -9,8 +9,8 @@ from dunwell.assignment.store import load_published_rules, load_rules_draft, loa
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.lookup import find_merchant_id_by_key
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_credentials, load_merchant
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.rollout.scenario_claims import count_standing

@@ -20,8 +20,9 @@ from dunwell.claims.store import lock_claim
 from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.events.payloads import Payment, payment_in_progress
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
+from dunwell.merchants.merchant import Merchant
 from dunwell.payments.provider import (
     Checkout,
     CheckoutRequest,

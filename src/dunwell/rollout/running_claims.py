@@ -16,8 +16,8 @@ from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.definition import CommunicationStep
 
 PAGE_SIZE = 1_000

@@ -15,9 +15,10 @@ from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.merchant import Merchant
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock
 from dunwell.sending.channel import ChannelAdapter

@@ -9,8 +9,8 @@ from collections.abc import Collection
 
 import structlog
 
-from dunwell.merchants.account import Merchant
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
 from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Unanswered
 
 _CALL_SECONDS = 60

@@ -23,7 +23,7 @@ import structlog
 from dunwell.errors import Unavailable
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Message, Outcome, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, keep_lease

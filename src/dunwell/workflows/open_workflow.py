@@ -9,7 +9,8 @@ from uuid import UUID
 from dunwell.errors import InvalidState, NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.shape import render_nearest
-from dunwell.merchants.account import Merchant, Work
+from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.workflows.store import Workflow, load_workflows, lock_workflow
 

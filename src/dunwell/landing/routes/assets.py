@@ -15,7 +15,7 @@ from dunwell.landing.answer import Answer, Headers, answer_asset
 from dunwell.landing.colors import choose_palette
 from dunwell.landing.desk import Desk
 from dunwell.landing.visit import Visit
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 
 _STYLESHEET = Path(__file__).parents[1] / "landing.css"

@@ -14,7 +14,7 @@ from dunwell.landing.tries import lock_for
 from dunwell.landing.try_sent_code import Typed
 from dunwell.landing.visit import Form, Visit
 from dunwell.landing.visitors import digest_visitor
-from dunwell.merchants.account import Merchant
+from dunwell.merchants.merchant import Merchant
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
 
 
