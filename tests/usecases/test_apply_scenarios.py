@@ -10,7 +10,8 @@ import yaml
 from dunwell.errors import ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.workflows.scenario_store import Scenario, load_scenarios
+from dunwell.workflows.scenario_store import load_scenarios
+from dunwell.workflows.versions import Scenario
 from tests.support.definitions import a_document
 from tests.support.house import House, ScriptedChannel
 from tests.usecases.test_apply import Applying

@@ -12,9 +12,10 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.allow_credential import allow_credential
-from dunwell.merchants.create_credential import REQUESTS_PER_MINUTE, create_credential
+from dunwell.merchants.create_credential import create_credential
 from dunwell.merchants.disallow_credential import disallow_credential
 from dunwell.merchants.lookup import find_credential, find_token_owner
+from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.revoke_credential import revoke_credential
 from dunwell.merchants.revoke_token import revoke_token
 from dunwell.merchants.rotate_credential import end_old_secret, rotate_credential

@@ -3,10 +3,9 @@
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_credential
 from dunwell.merchants.store import Credential, save_credential
-
-REQUESTS_PER_MINUTE = 600
 
 
 async def create_credential(

@@ -8,8 +8,8 @@ from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store_changes import NewMerchant, save_merchant
+from dunwell.merchants.merchant import Merchant, NewMerchant
+from dunwell.merchants.store_changes import save_merchant
 
 
 async def create_merchant(

@@ -1,5 +1,6 @@
 """A merchant, as use cases and rules know it. Pure."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -26,3 +27,12 @@ class Merchant(msgspec.Struct, frozen=True, gc=False):
     def now(self, clock: Clock) -> datetime:
         """The instant that rules this merchant's steps, holds and event dates."""
         return self.sandbox_now or clock.now()
+
+
+@dataclass(frozen=True, slots=True)
+class NewMerchant:
+    key: str
+    name: str
+    configuration: Configuration
+    is_sandbox: bool = False
+    switched_to_workflows: bool = True

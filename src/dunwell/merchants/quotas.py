@@ -7,6 +7,8 @@ stranded in processes that fall idle. Pure.
 
 from datetime import datetime, timedelta
 
+# Of a credential whose merchant file says nothing of it.
+REQUESTS_PER_MINUTE = 600
 # The first block is a twentieth of the minute's quota, later ones an eighth of what is left.
 _FIRST_SHARE = 20
 _LATER_SHARE = 8

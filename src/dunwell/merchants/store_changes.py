@@ -1,12 +1,12 @@
 """The SQL that changes merchants: their rows, their configuration, their revision."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
 
 from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Configuration
+from dunwell.merchants.merchant import NewMerchant
 
 _INSERT_MERCHANT = """
 INSERT INTO merchants
@@ -39,15 +39,6 @@ FROM merchants
 WHERE merchant_id = $1
 FOR NO KEY UPDATE
 """
-
-
-@dataclass(frozen=True, slots=True)
-class NewMerchant:
-    key: str
-    name: str
-    configuration: Configuration
-    is_sandbox: bool = False
-    switched_to_workflows: bool = True
 
 
 async def save_merchant(

@@ -1,15 +1,15 @@
 """What applying a merchant file would do, one value per change, each with its words.
 
-They are performed in the order of this list: rules may point at workflows made before them.
+They are performed in the order of this list: rules may point at workflows made before them. Pure.
 """
 
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.assignment.document import RulesDocument
-from dunwell.events.endpoints import WantedEndpoint
+from dunwell.events.endpoint import WantedEndpoint
 from dunwell.merchants.configuration import Configuration
-from dunwell.merchants.store_changes import NewMerchant
+from dunwell.merchants.merchant import NewMerchant
 from dunwell.workflows.definition import Definition
 
 

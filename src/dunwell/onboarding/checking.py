@@ -1,6 +1,7 @@
 """Everything wrong with a merchant file, at once, with pointers that name the YAML path.
 
 Looks at the file alone; what also depends on the merchant as it stands is in `standing_rules`.
+Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,13 +1,13 @@
-"""What a merchant file would change about the merchant as it stands."""
+"""What a merchant file would change about the merchant as it stands. Pure."""
 
 from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from dunwell.events.endpoints import sort_types
+from dunwell.events.endpoint import sort_types
 from dunwell.kit.differences import compare_values
-from dunwell.merchants.create_credential import REQUESTS_PER_MINUTE
-from dunwell.merchants.store_changes import NewMerchant
+from dunwell.merchants.merchant import NewMerchant
+from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,

@@ -2,6 +2,7 @@
 
 The first rules are always published. Changed ones, the default included, become the draft, and the
 next version when publishing is asked for. They rule new claims alone: those in process keep theirs.
+Pure.
 """
 
 from collections.abc import Iterator, Mapping

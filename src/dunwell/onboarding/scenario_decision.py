@@ -1,6 +1,7 @@
 """What becomes of one scenario of a merchant file: it is created, or edited in place.
 
 An edit takes effect at once, whether publishing is asked for or not: a scenario has no drafts.
+Pure.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a merchant file may not say about the merchant as it stands."""
+"""What a merchant file may not say about the merchant as it stands. Pure."""
 
 from collections.abc import Iterator, Sequence
 

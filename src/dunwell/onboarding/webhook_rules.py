@@ -1,10 +1,10 @@
-"""What the webhooks of a merchant file must keep: addresses we may call, known types."""
+"""What the webhooks of a merchant file must keep: addresses we may call, known types. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dunwell.errors import Fault, ValidationError
-from dunwell.events.endpoints import WantedEndpoint, check_endpoint
+from dunwell.events.endpoint import WantedEndpoint, check_endpoint
 from dunwell.kit.shape import read_if_fits
 from dunwell.onboarding.file import WebhookPart
 

@@ -1,7 +1,7 @@
 """What becomes of one workflow of a merchant file, and whom it reaches.
 
 A first version is always published. A changed definition becomes the draft, and a version when
-publishing is asked for.
+publishing is asked for. Pure.
 """
 
 from collections.abc import Iterator

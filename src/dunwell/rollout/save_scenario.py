@@ -23,13 +23,13 @@ from dunwell.workflows.definition import Definition
 from dunwell.workflows.names import check_workflow_name
 from dunwell.workflows.open_scenarios import open_scenarios
 from dunwell.workflows.scenario_store import (
-    Scenario,
     load_scenarios,
     save_new_scenario,
     save_scenario_definition,
     save_scenario_description,
 )
 from dunwell.workflows.store_changes import lock_for_deletion
+from dunwell.workflows.versions import Scenario
 
 
 class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):

@@ -15,8 +15,8 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import load_switched, lock_merchant, mark_switched
 from dunwell.rollout.store import count_active_claims
-from dunwell.workflows.scenario_store import Scenario, load_scenarios, publish_scenarios
-from dunwell.workflows.versions import render_version_name
+from dunwell.workflows.scenario_store import load_scenarios, publish_scenarios
+from dunwell.workflows.versions import Scenario, render_version_name
 
 
 class SwitchedScenario(msgspec.Struct, frozen=True, rename="camel"):

@@ -6,7 +6,8 @@ from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.workflows.open_workflow import open_workflow
-from dunwell.workflows.store import Draft, load_current, load_draft, save_draft_row
+from dunwell.workflows.store import load_current, load_draft, save_draft_row
+from dunwell.workflows.versions import Draft
 
 
 async def new_draft(work: Work, workflow_id: UUID) -> Draft:

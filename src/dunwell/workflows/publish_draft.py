@@ -11,9 +11,9 @@ from dunwell.merchants.store_changes import raise_revision
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.step_ids import find_reused_ids
-from dunwell.workflows.store import Draft, load_current, load_draft, save_publication
+from dunwell.workflows.store import load_current, load_draft, save_publication
 from dunwell.workflows.store_history import load_known_steps
-from dunwell.workflows.versions import Verdict, Version, find_next_number, find_verdict
+from dunwell.workflows.versions import Draft, Verdict, Version, find_next_number, find_verdict
 
 
 async def publish_draft(

@@ -11,12 +11,12 @@ from dunwell.workflows.definition import Definition
 from dunwell.workflows.names import check_workflow_name
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.store import (
-    Draft,
     load_current,
     load_draft,
     save_draft_row,
     save_workflow,
 )
+from dunwell.workflows.versions import Draft
 
 
 @dataclass(frozen=True, slots=True)

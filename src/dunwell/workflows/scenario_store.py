@@ -4,8 +4,6 @@ A scenario is a workflow with one version in the state SCENARIO, edited in place
 publishes that row; the ids of workflow and version v1.0 are drawn when it is created.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +13,7 @@ import msgspec
 from dunwell.kit.db import Connection, Row
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.step_ids import KnownStep
+from dunwell.workflows.versions import Scenario
 
 # After the switch the same row is the copy's v1.0, which never changes. Rides on the primary keys.
 _LOAD_SCENARIOS = """
@@ -80,23 +79,6 @@ WHERE version.merchant_id = $1
 """
 
 _GREATEST_INTEGER = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    scenario_id: int
-    # What it becomes, or became, by the switch: the workflow, and its version v1.0.
-    workflow_id: UUID
-    copy_version_id: UUID
-    name: str
-    description: str
-    # Whether claims may be newly assigned to it.
-    is_active: bool
-    created_at: datetime
-    version_id: UUID
-    definition: Definition
-    # Steps that were taken out.
-    retired: Mapping[int, KnownStep]
 
 
 async def load_scenarios(tx: Connection, merchant_id: int) -> list[Scenario]:

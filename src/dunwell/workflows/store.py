@@ -15,7 +15,7 @@ import msgspec
 
 from dunwell.kit.db import Connection, Row
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.versions import Version
+from dunwell.workflows.versions import Draft, Version
 
 # Hot: the engine asks it for each set. One look per pair into the key
 # workflow_versions (merchant_id, workflow_id, major, minor), backwards.
@@ -146,12 +146,6 @@ class Workflow:
     major: int | None
     minor: int | None
     draft_id: UUID | None
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    version_id: UUID
-    definition: Definition
 
 
 async def load_newest(

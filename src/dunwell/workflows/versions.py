@@ -6,6 +6,7 @@ it. Whatever changes their course (order, kinds, waits, guards, settings) is maj
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from dunwell.workflows.definition import (
     Step,
     WaitStep,
 )
+from dunwell.workflows.step_ids import KnownStep
 
 
 class Verdict(StrEnum):
@@ -65,6 +67,31 @@ class Version:
     @property
     def name(self) -> str:
         return render_version_name(self.major, self.minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    version_id: UUID
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A workflow with one version, edited in place until the switch publishes it."""
+
+    scenario_id: int
+    # What it becomes, or became, by the switch: the workflow, and its version v1.0.
+    workflow_id: UUID
+    copy_version_id: UUID
+    name: str
+    description: str
+    # Whether claims may be newly assigned to it.
+    is_active: bool
+    created_at: datetime
+    version_id: UUID
+    definition: Definition
+    # Steps that were taken out.
+    retired: Mapping[int, KnownStep]
 
 
 def render_version_name(major: int, minor: int) -> str:

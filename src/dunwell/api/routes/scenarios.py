@@ -21,8 +21,9 @@ from dunwell.assignment.store import load_rules
 from dunwell.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
 from dunwell.kit.db import snapshot
 from dunwell.workflows.definition import ProcessSettings
-from dunwell.workflows.scenario_store import Scenario, load_scenarios
+from dunwell.workflows.scenario_store import load_scenarios
 from dunwell.workflows.step_ids import kind_of
+from dunwell.workflows.versions import Scenario
 
 _LEGACY = (
     "Legacy: it works as long as its retirement is not announced, which its answers would do in "

@@ -1,0 +1,86 @@
+"""Loads a merchant as it stands, as far as merchant files speak of it, in a few statements."""
+
+from dunwell.assignment.document import write_rules
+from dunwell.assignment.store import load_published_rules, load_rules_draft, load_targets
+from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.merchants.lookup import find_merchant_id_by_key
+from dunwell.merchants.store import load_credentials, load_merchant
+from dunwell.merchants.store_changes import lock_merchant
+from dunwell.onboarding.standing import (
+    Standing,
+    StandingEndpoint,
+    StandingScenario,
+    StandingWorkflow,
+)
+from dunwell.rollout.scenario_claims import count_standing
+from dunwell.rollout.store import count_active_claims
+from dunwell.workflows.scenario_store import load_scenarios
+from dunwell.workflows.store import Workflow, load_current, load_draft, load_workflows
+from dunwell.workflows.store_history import load_known_steps
+
+
+async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) -> Standing:
+    """What there is under a merchant's key; `lock` holds it still until the transaction ends."""
+    merchant_id = await find_merchant_id_by_key(tx, key)
+    if merchant_id is None:
+        return Standing()
+    if lock:
+        await lock_merchant(tx, merchant_id)
+    workflows = await load_workflows(tx, merchant_id)
+    published = await load_published_rules(tx, merchant_id)
+    draft = await load_rules_draft(tx, merchant_id)
+    targets = await load_targets(tx, merchant_id)
+    names = {row.workflow_id: row.name for row in targets.values()}
+    merchant = await load_merchant(tx, merchant_id)
+    is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
+    return Standing(
+        merchant=merchant,
+        credentials=frozenset(each.name for each in await load_credentials(tx, merchant_id)),
+        endpoints={
+            each.url: _read_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
+        },
+        workflows=await _load_workflows(tx, merchant_id, workflows),
+        scenarios=await _load_scenarios(tx, merchant_id) if is_on_scenarios else {},
+        rules=None if published is None else write_rules(published.rules, names),
+        rules_version=0 if published is None else published.version,
+        rules_draft=None if draft is None else write_rules(draft.rules, names),
+    )
+
+
+def _read_endpoint(keys: KeyRing, endpoint: Endpoint) -> StandingEndpoint:
+    sealed = endpoint.authorization_sealed
+    authorization = None
+    if sealed is not None:
+        owner = (endpoint.merchant_id, endpoint.endpoint_id)
+        authorization = open_authorization(keys, *owner, sealed)
+    return StandingEndpoint(endpoint.endpoint_id, endpoint.types, authorization)
+
+
+async def _load_scenarios(tx: Connection, merchant_id: int) -> dict[str, StandingScenario]:
+    active = await count_active_claims(tx, merchant_id)
+    return {
+        scenario.name: StandingScenario(
+            scenario,
+            sum(active.get(scenario.workflow_id, {}).values()),
+            await count_standing(tx, merchant_id, scenario.workflow_id),
+        )
+        for scenario in await load_scenarios(tx, merchant_id)
+    }
+
+
+async def _load_workflows(
+    tx: Connection, merchant_id: int, workflows: list[Workflow]
+) -> dict[str, StandingWorkflow]:
+    active = await count_active_claims(tx, merchant_id)
+    return {
+        workflow.name: StandingWorkflow(
+            workflow.workflow_id,
+            await load_current(tx, merchant_id, workflow.workflow_id),
+            await load_draft(tx, merchant_id, workflow.workflow_id),
+            active.get(workflow.workflow_id, {}),
+            await load_known_steps(tx, merchant_id, workflow.workflow_id),
+        )
+        for workflow in workflows
+    }
