@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.store import lift_standing_holds, lock_claim
-from dunwell.errors import NotFound
+from dunwell.claims.store import lift_standing_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -13,7 +13,6 @@ async def lift_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
 ) -> None:
     """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
-    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    await access_claim(work, claim_id)
     await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now, hold_id=hold_id)
     await save_audit(work, "hold.lift", f"claim:{claim_id}", kind=kind)

@@ -3,10 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import load_holds, lock_claim, save_hold
-from dunwell.errors import InvalidState, NotFound
+from dunwell.claims.states import ACTIVE
+from dunwell.claims.store import load_holds, save_hold
+from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -21,11 +22,9 @@ async def open_hold(
 ) -> UUID:
     """The hold's id. Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no
     or bad end)."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
-    if Status(claim["status"]) not in ACTIVE:
-        raise InvalidState("Only a claim in process can be held.", state=claim["status"])
+    claim = await access_claim(work, claim_id)
+    if claim.status not in ACTIVE:
+        raise InvalidState("Only a claim in process can be held.", state=claim.status)
     hold = Hold(kind, work.now, until, None, work.actor.kind)
     check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
     hold_id = work.ids.new(work.now)

@@ -6,10 +6,10 @@ end and another reason in its place.
 
 from datetime import datetime
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.open_hold import open_hold
-from dunwell.claims.store import lift_standing_holds, load_holds, lock_claim
-from dunwell.errors import NotFound
+from dunwell.claims.store import lift_standing_holds, load_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 
@@ -19,8 +19,7 @@ async def pause_claim(
 ) -> None:
     """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
     process) and ValidationError (the end has come)."""
-    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    await access_claim(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
     same = (until, reason)

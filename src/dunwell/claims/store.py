@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.claims.balance import Item
 from dunwell.claims.holds import Hold, HoldKind
+from dunwell.claims.states import Status
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.actor import ActorKind
 
 # The lock that comes before every other. By primary key.
 _LOCK_CLAIM = """
-SELECT claim_id, reference_number, currency, status, status_before_collected, run, held
+SELECT claim_id, reference_number, currency, status, status_before_collected
 FROM claims
 WHERE merchant_id = $1 AND claim_id = $2
 FOR NO KEY UPDATE
@@ -52,8 +55,20 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2
 """
 
 
-async def lock_claim(tx: Connection, merchant_id: int, claim_id: int) -> Row | None:
-    return await tx.fetchrow(_LOCK_CLAIM, merchant_id, claim_id)
+class LockedClaim(msgspec.Struct, frozen=True, gc=False):
+    """As it stays until the transaction that locked it ends, or changes it itself."""
+
+    claim_id: int
+    reference_number: str
+    currency: str
+    status: Status
+    # What it was when it was collected, which a reversed payment makes it again.
+    status_before_collected: Status | None
+
+
+async def lock_claim(tx: Connection, merchant_id: int, claim_id: int) -> LockedClaim | None:
+    row = await tx.fetchrow(_LOCK_CLAIM, merchant_id, claim_id)
+    return None if row is None else msgspec.convert(dict(row), LockedClaim)
 
 
 async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:

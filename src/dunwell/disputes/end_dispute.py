@@ -5,21 +5,19 @@ The claim is locked first, so that of two who end a dispute at once the second f
 
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.store import lock_claim
+from dunwell.claims.store import LockedClaim
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.errors import NotFound
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 
 
-async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[Row, Dispute]:
+async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[LockedClaim, Dispute]:
     """The locked claim and the dispute. Raises NotFound."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
     if dispute is None:
         raise NotFound(f"There is no dispute {dispute_id}.")

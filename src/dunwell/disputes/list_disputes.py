@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.claims.store import has_claim
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.store import load_disputes
-from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 
@@ -32,8 +31,7 @@ async def list_disputes(
     """Raises NotFound, and ValidationError for a bad cursor."""
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
-        if not await has_claim(work.tx, work.merchant_id, claim_id):
-            raise NotFound(f"There is no claim {claim_id}.")
+        await check_claim(work, claim_id)
         place = None if cursor is None else decode_cursor(listed, cursor)
         found = await load_disputes(
             work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place

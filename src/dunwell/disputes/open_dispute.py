@@ -6,15 +6,15 @@ falls, with what came due meanwhile, in order.
 
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import lock_claim
+from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, check_new_dispute, check_room
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
-from dunwell.errors import InvalidState, NotFound
+from dunwell.errors import InvalidState
 from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
@@ -25,14 +25,12 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended; a
     debtor's stands already, or there were too many).
     """
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
-    if Status(claim["status"]) not in ACTIVE:
+    if claim.status not in ACTIVE:
         raise InvalidState(
-            f"A claim that is {claim['status']} cannot be disputed any more.",
-            state=claim["status"],
+            f"A claim that is {claim.status} cannot be disputed any more.",
+            state=claim.status,
         )
     if work.actor.kind is ActorKind.DEBTOR:
         since = work.now - RECENT

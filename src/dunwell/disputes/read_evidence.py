@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.claims.store import has_claim
+from dunwell.claims.access import check_claim
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence_file
 from dunwell.disputes.store import load_dispute
@@ -15,8 +15,7 @@ async def read_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UU
     found = await load_evidence_file(work.tx, work.merchant_id, claim_id, dispute_id, file_id)
     if found is not None:
         return found
-    if not await has_claim(work.tx, work.merchant_id, claim_id):
-        raise NotFound(f"There is no claim {claim_id}.")
+    await check_claim(work, claim_id)
     if await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
         raise NotFound(f"There is no dispute {dispute_id}.")
     raise NotFound(f"There is no file {file_id}.")

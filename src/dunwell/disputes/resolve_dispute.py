@@ -9,12 +9,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from dunwell.claims.states import ACTIVE, Happening, Status
+from dunwell.claims.states import ACTIVE, Happening
+from dunwell.claims.store import LockedClaim
 from dunwell.disputes.dispute import Dispute, DisputeState, check_move
 from dunwell.disputes.end_dispute import end_dispute, lock_dispute
 from dunwell.errors import Fault, ValidationError
 from dunwell.escalation.end_claim import end_claim
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -62,5 +62,5 @@ async def resolve_dispute(
     return resolved
 
 
-def _ends_claim(claim: Row, resolution: Resolution) -> bool:
-    return resolution.end_claim is not False and Status(claim["status"]) in ACTIVE
+def _ends_claim(claim: LockedClaim, resolution: Resolution) -> bool:
+    return resolution.end_claim is not False and claim.status in ACTIVE

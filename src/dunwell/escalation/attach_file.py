@@ -2,14 +2,12 @@
 
 from uuid import UUID
 
-from dunwell.claims.states import Status
-from dunwell.claims.store import lock_claim
+from dunwell.claims.access import access_claim
 from dunwell.escalation.claim_contact_store import wake_contacts
 from dunwell.files.attached import (
     AttachedFile,
     check_attachable,
     check_space,
-    no_claim,
     unknown_ticket,
 )
 from dunwell.files.store import load_usable_tickets
@@ -24,10 +22,8 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     Raises NotFound, InvalidState (the claim has ended), UnknownTicket, ValidationError (too many).
     """
     key = (work.merchant_id, claim_id)
-    claim = await lock_claim(work.tx, *key)
-    if claim is None:
-        raise no_claim(claim_id)
-    check_attachable(Status(claim["status"]))
+    claim = await access_claim(work, claim_id)
+    check_attachable(claim.status)
     present = await load_all_attached(work.tx, *key)
     for each in present:
         if each.ticket_id == ticket_id:

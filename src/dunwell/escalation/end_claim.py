@@ -4,11 +4,10 @@ A contact whose message has left the house is settled as usual; holds and what t
 as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that ran to its end.
 """
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.states import Happening, Status, decide_status
-from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
+from dunwell.claims.store import LockedClaim
 from dunwell.escalation.claim_contact_store import cancel_contacts
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -20,10 +19,10 @@ WHERE merchant_id = $1 AND claim_id = $2
 """
 
 
-async def end_claim(work: Work, claim: Row, happening: Happening) -> Status:
+async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Status:
     """The status it has now. The claim must be locked. Raises InvalidState."""
-    claim_id = claim["claim_id"]
-    status = decide_status(Status(claim["status"]), happening)
+    claim_id = claim.claim_id
+    status = decide_status(claim.status, happening)
     await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
     await cancel_contacts(work.tx, work.merchant_id, [claim_id], work.now)
     return status
@@ -45,10 +44,8 @@ async def withdraw_claim(work: Work, claim_id: int) -> None:
 
 async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> bool:
     """False: it had this end already, and nothing changed. Raises NotFound, InvalidState."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
-    if Status(claim["status"]) is end:
+    claim = await access_claim(work, claim_id)
+    if claim.status is end:
         return False
     await end_claim(work, claim, happening)
     return True

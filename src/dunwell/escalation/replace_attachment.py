@@ -2,10 +2,9 @@
 
 from uuid import UUID
 
-from dunwell.claims.states import Status
-from dunwell.claims.store import lock_claim
+from dunwell.claims.access import access_claim
 from dunwell.escalation.attach_file import check_ticket
-from dunwell.files.attached import AttachedFile, check_attachable, no_attachment, no_claim
+from dunwell.files.attached import AttachedFile, check_attachable, no_attachment
 from dunwell.files.store_attachments import load_attached, save_replacement
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -19,13 +18,11 @@ async def replace_attachment(
     Raises NotFound, InvalidState (the claim has ended), UnknownTicket.
     """
     key = (work.merchant_id, claim_id)
-    claim = await lock_claim(work.tx, *key)
-    if claim is None:
-        raise no_claim(claim_id)
+    claim = await access_claim(work, claim_id)
     present = await load_attached(work.tx, *key, attachment_id)
     if present is None:
         raise no_attachment(attachment_id)
-    check_attachable(Status(claim["status"]))
+    check_attachable(claim.status)
     if present.ticket_id == ticket_id:
         return present
     await check_ticket(work, ticket_id)

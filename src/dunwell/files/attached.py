@@ -43,10 +43,6 @@ def check_space(count: int) -> None:
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
-def no_claim(claim_id: int) -> NotFound:
-    return NotFound(f"There is no claim {claim_id}.")
-
-
 def no_attachment(attachment_id: UUID) -> NotFound:
     return NotFound(f"There is no attachment {attachment_id}.")
 

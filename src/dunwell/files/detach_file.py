@@ -5,8 +5,8 @@ The file itself stays while another claim uses it; after its last use housekeepi
 
 from uuid import UUID
 
-from dunwell.claims.store import lock_claim
-from dunwell.files.attached import AttachedFile, no_attachment, no_claim
+from dunwell.claims.access import access_claim
+from dunwell.files.attached import AttachedFile, no_attachment
 from dunwell.files.store_attachments import delete_attachment, load_attached
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -15,8 +15,7 @@ from dunwell.merchants.audit import save_audit
 async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """The attachment as it was. Raises NotFound."""
     key = (work.merchant_id, claim_id)
-    if await lock_claim(work.tx, *key) is None:
-        raise no_claim(claim_id)
+    await access_claim(work, claim_id)
     attached = await load_attached(work.tx, *key, attachment_id)
     if attached is None:
         raise no_attachment(attachment_id)

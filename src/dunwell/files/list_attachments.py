@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.claims.store import has_claim
-from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_claim
+from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
 from dunwell.files.store_attachments import load_all_attached
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
@@ -31,8 +31,7 @@ async def list_attachments(
     """Raises NotFound, and ValidationError for a bad cursor."""
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
-        if not await has_claim(work.tx, work.merchant_id, claim_id):
-            raise no_claim(claim_id)
+        await check_claim(work, claim_id)
         place = None if cursor is None else decode_cursor(listed, cursor)
         found = await load_all_attached(
             work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place

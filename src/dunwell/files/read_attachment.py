@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from dunwell.claims.store import has_claim
-from dunwell.files.attached import AttachedFile, no_attachment, no_claim
+from dunwell.claims.access import check_claim
+from dunwell.files.attached import AttachedFile, no_attachment
 from dunwell.files.store_attachments import load_attached
 from dunwell.merchants.account import Work
 
@@ -13,6 +13,5 @@ async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> Att
     found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
     if found is not None:
         return found
-    if not await has_claim(work.tx, work.merchant_id, claim_id):
-        raise no_claim(claim_id)
+    await check_claim(work, claim_id)
     raise no_attachment(attachment_id)

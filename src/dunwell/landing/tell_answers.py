@@ -56,7 +56,7 @@ async def _tell(resources: Resources, writer: NoticeWriter, untold: Untold) -> N
         if modality is None or debtor is None or debtor.email is None:
             return
         language = debtor.language or merchant.configuration.language
-        told = tell_answer(modality, claim["reference_number"])
+        told = tell_answer(modality, claim.reference_number)
         addressee = Addressee(claim_id, "EMAIL", debtor.email, language)
         notice = writer.write(merchant, addressee, told)
         work = Work.open(resources, tx, merchant, SYSTEM)

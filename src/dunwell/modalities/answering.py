@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.states import Status
-from dunwell.claims.store import lock_claim
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, check_answer
@@ -13,13 +13,11 @@ from dunwell.modalities.store import load_modality
 
 async def lock_modality(work: Work, claim_id: int, modality_id: UUID) -> tuple[Modality, Status]:
     """The modality, its claim being locked, and the claim's status. Raises NotFound."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
-    return modality, Status(claim["status"])
+    return modality, claim.status
 
 
 async def lock_request(

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.claims.store import has_claim
-from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.modalities.modality import Modality
@@ -28,8 +27,7 @@ async def list_modalities(
     merchant_id = work.merchant_id
     listed = PartList(_MARK, merchant_id, claim_id)
     async with snapshot(work.tx):
-        if not await has_claim(work.tx, merchant_id, claim_id):
-            raise NotFound(f"There is no claim {claim_id}.")
+        await check_claim(work, claim_id)
         place = None if cursor is None else decode_cursor(listed, cursor)
         found = await load_modalities(work.tx, merchant_id, claim_id, limit=limit + 1, place=place)
     page = found[:limit]

@@ -7,11 +7,11 @@ to the claim later is no part of it.
 
 from msgspec.structs import replace
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import lock_claim
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.announce import announce
@@ -38,15 +38,13 @@ async def request_modality(
     ValidationError with every fault of the terms, or for another amount than the shown one
     (AMOUNT_CHANGED).
     """
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
-    status = Status(claim["status"])
+    claim = await access_claim(work, claim_id)
+    status = claim.status
     if status not in ACTIVE:
         raise InvalidState("Only a claim in process can be paid later or in rates.", state=status)
     earlier = await load_modalities(work.tx, work.merchant_id, claim_id, limit=_EARLIER)
     check_may_ask(earlier, work.actor.kind, work.now)
-    modality = await _compose(work, claim_id, terms, claim["currency"])
+    modality = await _compose(work, claim_id, terms, claim.currency)
     if shown_cents is not None and shown_cents != modality.amount_cents:
         message = "The outstanding amount has changed meanwhile. Look at the claim again."
         raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])

@@ -9,12 +9,11 @@ from datetime import date
 
 from msgspec.structs import replace
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, Item
 from dunwell.claims.item_rules import check_changeable, check_room
 from dunwell.claims.states import Status
-from dunwell.claims.store import load_items, lock_claim
-from dunwell.errors import NotFound
-from dunwell.kit.db import Row
+from dunwell.claims.store import LockedClaim, load_items
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.payments.collect_claim import collect_if_paid
@@ -47,19 +46,19 @@ async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
     return await enter_item(work, claim, items, new)
 
 
-async def load_changeable(work: Work, claim_id: int) -> tuple[Row, list[Item]]:
+async def load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[Item]]:
     """The claim, locked, and its items. Raises NotFound, InvalidState."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
-    check_changeable(Status(claim["status"]))
+    claim = await access_claim(work, claim_id)
+    check_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
 
-async def enter_item(work: Work, claim: Row, items: Sequence[Item], new: NewItem) -> AddedItem:
+async def enter_item(
+    work: Work, claim: LockedClaim, items: Sequence[Item], new: NewItem
+) -> AddedItem:
     """Raises ValidationError."""
     check_room(items)
-    claim_id = claim["claim_id"]
+    claim_id = claim.claim_id
     item = Item(
         item_id=0,
         position=1 + max(each.position for each in items),

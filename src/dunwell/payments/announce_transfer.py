@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import lock_claim
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.claims.states import ACTIVE
+from dunwell.claims.store import LockedClaim
+from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting
 from dunwell.payments.check_choice import check_choice
@@ -37,9 +37,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
     payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
     AMOUNT_CHANGED)."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     _check_claim(work, claim)
     live = await load_awaited_requests(work, claim_id)
     for request in live:
@@ -60,10 +58,10 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     return request.request_id
 
 
-def _check_claim(work: Work, claim: Row) -> None:
-    if Status(claim["status"]) not in ACTIVE:
+def _check_claim(work: Work, claim: LockedClaim) -> None:
+    if claim.status not in ACTIVE:
         message = "There is nothing to pay on this claim any more."
-        raise InvalidState(message, state=claim["status"])
+        raise InvalidState(message, state=claim.status)
     if work.merchant.configuration.payment.bank_account is None:
         raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
 
@@ -81,14 +79,14 @@ def _find_end(work: Work, sent_on: date) -> datetime:
     return until
 
 
-def _compose(work: Work, claim: Row, sent: SentTransfer) -> PaymentRequest:
+def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> PaymentRequest:
     return PaymentRequest(
         request_id=work.ids.new(work.real_now),
-        claim_id=claim["claim_id"],
+        claim_id=claim.claim_id,
         provider=BANK_TRANSFER,
         amount_cents=sent.choice.cents,
-        currency=claim["currency"],
-        reference=claim["reference_number"],
+        currency=claim.currency,
+        reference=claim.reference_number,
         state=RequestState.PENDING,
         provider_reference=None,
         checkout_url=None,

@@ -10,9 +10,9 @@ from datetime import timedelta
 import structlog
 
 from dunwell.claims.raise_event import raise_event
+from dunwell.claims.store import LockedClaim
 from dunwell.errors import InvalidState
 from dunwell.events.payloads import Payment, payment_completed
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.formatting import render_line
@@ -35,7 +35,7 @@ class Settling:
     """A locked claim and its locked request."""
 
     work: Work
-    claim: Row
+    claim: LockedClaim
     request: PaymentRequest
 
 

@@ -6,10 +6,11 @@ When all that is left is paid, the claim is collected.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, Item
 from dunwell.claims.item_rules import check_changeable, find_going
 from dunwell.claims.states import Status
-from dunwell.claims.store import load_items, lock_claim
+from dunwell.claims.store import load_items
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -29,13 +30,11 @@ class DeletedItems:
 
 async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
     """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     items = await load_items(work.tx, work.merchant_id, claim_id)
     if not any(each.item_id == item_id for each in items):
         raise NotFound(f"There is no item {item_id}.")
-    check_changeable(Status(claim["status"]))
+    check_changeable(claim.status)
     going = find_going(items, item_id)
     ids = [each.item_id for each in going]
     await delete_items(work.tx, work.merchant_id, claim_id, ids, work.now)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
-from dunwell.claims.store import load_items, load_paid_cents, lock_claim
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.claims.store import LockedClaim, load_items, load_paid_cents
+from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.claim_contact_store import cancel_contacts
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
@@ -49,16 +49,14 @@ class RecordedPayment:
 async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
     """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
     with another amount)."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     _check_payment(work, claim, new)
     known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
     if known is None:
         return await _enter_elsewhere(work, claim, new)
     _check_same(known, new)
     balance = await load_balance(work, claim_id)
-    return RecordedPayment(known, Status(claim["status"]), balance, is_new=False)
+    return RecordedPayment(known, claim.status, balance, is_new=False)
 
 
 async def load_balance(work: Work, claim_id: int) -> Balance:
@@ -66,8 +64,8 @@ async def load_balance(work: Work, claim_id: int) -> Balance:
     return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
 
 
-async def _enter_elsewhere(work: Work, claim: Row, new: NewPayment) -> RecordedPayment:
-    arrived = await find_arrived(work, claim["claim_id"], new.amount_cents)
+async def _enter_elsewhere(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:
+    arrived = await find_arrived(work, claim.claim_id, new.amount_cents)
     if arrived is None:
         return await enter_payment(work, claim, new)
     recorded = await enter_payment(work, claim, new, arrived.request_id)
@@ -76,14 +74,14 @@ async def _enter_elsewhere(work: Work, claim: Row, new: NewPayment) -> RecordedP
 
 
 async def enter_payment(
-    work: Work, claim: Row, new: NewPayment, request_id: UUID | None = None
+    work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None = None
 ) -> RecordedPayment:
     """Book a payment of a locked claim that is not known yet; `request_id`: what it settles."""
-    items = await load_items(work.tx, work.merchant_id, claim["claim_id"])
-    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim["claim_id"])
+    items = await load_items(work.tx, work.merchant_id, claim.claim_id)
+    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim.claim_id)
     payment = StoredPayment(
         payment_id=work.ids.new(work.now),
-        claim_id=claim["claim_id"],
+        claim_id=claim.claim_id,
         amount_cents=new.amount_cents,
         currency=new.currency,
         transaction_id=new.transaction_id,
@@ -114,19 +112,19 @@ async def enter_payment(
     return RecordedPayment(payment, statuses[0], balance, is_new=True)
 
 
-def _decide_statuses(claim: Row, balance: Balance) -> tuple[Status, Status | None]:
+def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Status | None]:
     """The claim's status after the payment, and the one it left for COLLECTED."""
-    status = Status(claim["status"])
+    status = claim.status
     if balance.outstanding_cents > 0 or status is Status.COLLECTED:
-        return status, claim["status_before_collected"]
+        return status, claim.status_before_collected
     following = decide_status(status, Happening.PAID_IN_FULL)
     return following, status if following is Status.COLLECTED else None
 
 
-def _check_payment(work: Work, claim: Row, new: NewPayment) -> None:
+def _check_payment(work: Work, claim: LockedClaim, new: NewPayment) -> None:
     faults = []
-    if new.currency != claim["currency"]:
-        message = f"The claim is in {claim['currency']}; record the amount in that currency."
+    if new.currency != claim.currency:
+        message = f"The claim is in {claim.currency}; record the amount in that currency."
         faults.append(Fault("/currency", message, "OTHER_CURRENCY"))
     if new.paid_at is not None and new.paid_at > work.now:
         faults.append(Fault("/paidAt", "paidAt lies in the future.", "IN_FUTURE"))

@@ -6,10 +6,10 @@ COLLECTED, and its process goes on at its next step (CONTRACT 4).
 
 from uuid import UUID
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.states import Status
-from dunwell.claims.store import lock_claim
+from dunwell.claims.store import LockedClaim
 from dunwell.errors import NotFound
-from dunwell.kit.db import Row
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
@@ -26,13 +26,11 @@ from dunwell.payments.use_surplus import use_surplus
 
 async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:
     """Reversing what is reversed changes nothing (`is_new` is False). Raises NotFound."""
-    claim = await lock_claim(work.tx, work.merchant_id, claim_id)
-    if claim is None:
-        raise NotFound(f"There is no claim {claim_id}.")
+    claim = await access_claim(work, claim_id)
     payment = await _load(work, claim_id, payment_id)
     if payment.reversed_at is not None:
         balance = await load_balance(work, claim_id)
-        return RecordedPayment(payment, Status(claim["status"]), balance, is_new=False)
+        return RecordedPayment(payment, claim.status, balance, is_new=False)
     await save_reversal(work.tx, work.merchant_id, claim_id, payment_id, work.now)
     await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
@@ -49,8 +47,8 @@ async def _load(work: Work, claim_id: int, payment_id: UUID) -> StoredPayment:
     return payment
 
 
-async def _decide_status(work: Work, claim: Row) -> Status:
-    status, claim_id = Status(claim["status"]), claim["claim_id"]
+async def _decide_status(work: Work, claim: LockedClaim) -> Status:
+    status, claim_id = claim.status, claim.claim_id
     balance = await load_balance(work, claim_id)
     if status is Status.COLLECTED and balance.outstanding_cents > 0:
         return await reopen_claim(work.tx, work.merchant_id, claim_id, work.now)

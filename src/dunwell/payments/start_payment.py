@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE, Status
+from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import lock_claim
 from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.events.payloads import Payment, payment_in_progress
@@ -136,7 +136,7 @@ async def _hand_off(
     """Store the checkout; None: the request or the claim ended meanwhile, so look again."""
     async with start.transaction() as work:
         claim = await lock_claim(work.tx, work.merchant_id, start.claim_id)
-        is_payable = claim is not None and Status(claim["status"]) in ACTIVE
+        is_payable = claim is not None and claim.status in ACTIVE
         state = RequestState.OPEN if is_payable else RequestState.CANCELLED
         place = (checkout.provider_reference, checkout.url)
         is_first = await save_checkout(work.tx, work.merchant_id, request.request_id, state, place)

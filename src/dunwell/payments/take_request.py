@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import lock_claim
+from dunwell.claims.access import access_claim
+from dunwell.claims.states import ACTIVE
+from dunwell.claims.store import LockedClaim, lock_claim
 from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.db import Row
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
@@ -73,12 +73,10 @@ async def take_request(start: Start) -> PaymentRequest:
     """An OPEN request may be of an amount that is not due any more: it is for the caller to look
     at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
     async with start.transaction() as work:
-        claim = await lock_claim(work.tx, work.merchant_id, start.claim_id)
-        if claim is None:
-            raise NotFound(f"There is no claim {start.claim_id}.")
-        if Status(claim["status"]) not in ACTIVE:
+        claim = await access_claim(work, start.claim_id)
+        if claim.status not in ACTIVE:
             message = "There is nothing to pay on this claim any more."
-            raise InvalidState(message, state=claim["status"])
+            raise InvalidState(message, state=claim.status)
         live = await load_awaited_requests(work, start.claim_id)
         if any(request.state is RequestState.PENDING for request in live):
             raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
@@ -123,15 +121,15 @@ async def _end(work: Work, request: PaymentRequest) -> None:
     await audit_request(work, "giveUp", request)
 
 
-async def _write(work: Work, start: Start, claim: Row) -> PaymentRequest:
+async def _write(work: Work, start: Start, claim: LockedClaim) -> PaymentRequest:
     now = work.real_now
     request = PaymentRequest(
         request_id=work.ids.new(now),
         claim_id=start.claim_id,
         provider=start.wanted.provider,
         amount_cents=start.wanted.amount_cents,
-        currency=claim["currency"],
-        reference=claim["reference_number"],
+        currency=claim.currency,
+        reference=claim.reference_number,
         state=RequestState.CREATED,
         provider_reference=None,
         checkout_url=None,
