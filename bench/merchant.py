@@ -19,10 +19,10 @@ from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.issue_token import issue_token
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.merchants.store import load_merchant
+from dunwell.merchants.tokens import issue_token
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
 from dunwell.wiring import list_adapters, list_providers

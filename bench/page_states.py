@@ -12,11 +12,10 @@ import pikepdf
 from bench.debtor import Debtor, open_claim
 from bench.merchant import BenchMerchant
 from dunwell.escalation.attach_file import attach_file
-from dunwell.files.accept_upload import accept_upload
 from dunwell.files.inspection import Inspector
-from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.upload import NewUpload
+from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.landing.session import Level
 from dunwell.messages.claim_link import give_claim_token
 

@@ -16,17 +16,20 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.allow_credential import allow_credential
-from dunwell.merchants.create_credential import create_credential
-from dunwell.merchants.disallow_credential import disallow_credential
-from dunwell.merchants.revoke_credential import revoke_credential
-from dunwell.merchants.revoke_token import revoke_token
-from dunwell.merchants.rotate_credential import end_old_secret, rotate_credential
+from dunwell.merchants.credentials import (
+    allow_credential,
+    create_credential,
+    disallow_credential,
+    end_old_secret,
+    revoke_credential,
+    rotate_credential,
+)
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
 )
+from dunwell.merchants.tokens import revoke_token
 from tests.support.house import House, a_house
 from tests.support.web_processes import Web
 

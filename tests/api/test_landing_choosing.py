@@ -11,8 +11,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
-from dunwell.payments.add_fee import add_fee
-from dunwell.payments.add_item import NewItem
+from dunwell.payments.add_item import NewItem, add_fee
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-from dunwell.disputes.case_number import render_case_number
+from dunwell.disputes.dispute import render_case_number
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import (

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dunwell.disputes.resolve_dispute import Outcome
+from dunwell.disputes.end_dispute import Outcome
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, give_evidence, resolve

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.disputes.answer_day import find_answer_day
-from dunwell.disputes.case_number import render_case_number
+from dunwell.disputes.dispute import find_answer_day, render_case_number
 from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
 from dunwell.disputes.questions import (
     LONGEST_LINE,

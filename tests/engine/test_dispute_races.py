@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.disputes.end_dispute import Resolution, resolve_dispute
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.resolve_dispute import Resolution, resolve_dispute
 from dunwell.errors import InvalidState
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -7,8 +7,8 @@ import pytest
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.change_configuration import change_configuration
 from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.guard_store import give_back
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.channels import ADDRESS, three_channels

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from dunwell.assignment.checking import check_rules
-from dunwell.assignment.discard_rules_draft import discard_rules_draft
 from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.publish_rules_draft import publish_rules_draft
 from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.rules_draft import (
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
 from dunwell.assignment.store import load_rules_draft
 from dunwell.assignment.targets import load_rulebook
 from dunwell.explanation.explain_claim import explain_claim

@@ -11,7 +11,7 @@ from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.change_configuration import change_configuration
+from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.suppression import suppress
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.definitions import DOCUMENT, a_definition

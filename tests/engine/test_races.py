@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from dunwell.assignment.assign_to_scenario import assign_to_scenario
+from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock

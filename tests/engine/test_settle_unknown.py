@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.kit.clock import MovableClock

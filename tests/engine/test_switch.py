@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.assignment.assign_to_scenario import assign_to_scenario
+from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.outcome import AssignmentOutcome
 from dunwell.errors import InvalidState
 from dunwell.escalation.dispatch import MessageDispatcher

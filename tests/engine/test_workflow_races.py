@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.errors import InvalidState, NotFound, ValidationError

@@ -4,7 +4,7 @@ a new assignment from its first step.
 
 from typing import Any
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.states import Status
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

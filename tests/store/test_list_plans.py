@@ -12,9 +12,9 @@ from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import read_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.disputes.list_disputes import list_disputes
+from dunwell.disputes.read_disputes import list_disputes
 from dunwell.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
-from dunwell.files.list_attachments import list_attachments
+from dunwell.files.read_attachments import list_attachments
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work

@@ -18,7 +18,7 @@ from dunwell.api.reference.document import build_document
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.create_credential import create_credential
+from dunwell.merchants.credentials import create_credential
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.workflows.versions import Version
 from tests.support.application import Application, an_application, connect

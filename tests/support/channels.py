@@ -6,10 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.files.accept_upload import accept_upload
-from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.upload import NewUpload
+from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel, ChannelSetup

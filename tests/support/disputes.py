@@ -5,15 +5,14 @@ from uuid import UUID
 
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute, withdraw_dispute
 from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
-from dunwell.disputes.withdraw_dispute import withdraw_dispute
-from dunwell.files.prepare_upload import prepare_upload
+from dunwell.disputes.read_disputes import list_disputes
 from dunwell.files.storage import Storage
 from dunwell.files.store import save_upload
 from dunwell.files.upload import NewUpload
+from dunwell.files.upload_file import prepare_upload
 from dunwell.merchants.actor import Actor, ActorKind
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf

@@ -3,11 +3,11 @@
 import re
 from uuid import UUID
 
-from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import Storage
 from dunwell.files.store import save_upload
 from dunwell.files.store_attachments import save_attachment
 from dunwell.files.upload import NewUpload
+from dunwell.files.upload_file import prepare_upload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import House

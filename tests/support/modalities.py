@@ -11,14 +11,12 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.modalities.approve_modality import approve_modality
+from dunwell.modalities.answer_modality import approve_modality, reject_modality, withdraw_modality
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, Terms
 from dunwell.modalities.modality import Modality
-from dunwell.modalities.reject_modality import reject_modality
 from dunwell.modalities.request_modality import request_modality
 from dunwell.modalities.store import load_modality
 from dunwell.modalities.sweep_modalities import sweep_modalities
-from dunwell.modalities.withdraw_modality import withdraw_modality
 from dunwell.payments.record_payment import RecordedPayment
 from dunwell.payments.reverse_payment import reverse_payment
 from tests.support.definitions import a_definition

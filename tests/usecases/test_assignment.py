@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.store import load_rules

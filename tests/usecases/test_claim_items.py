@@ -11,8 +11,7 @@ from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.payments.add_fee import add_fee
-from dunwell.payments.add_item import AddedItem, NewItem, add_item
+from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import DeletedItems, delete_item
 from dunwell.payments.reverse_payment import reverse_payment
 from tests.support.definitions import a_definition

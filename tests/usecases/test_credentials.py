@@ -9,14 +9,12 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.create_credential import create_credential
-from dunwell.merchants.issue_token import issue_token
+from dunwell.merchants.credentials import create_credential, revoke_credential, rotate_credential
 from dunwell.merchants.lookup import find_access
-from dunwell.merchants.revoke_credential import revoke_credential
-from dunwell.merchants.rotate_credential import rotate_credential
 from dunwell.merchants.secrets import NewCredential, hash_secret
 from dunwell.merchants.store import load_credentials
 from dunwell.merchants.sweep import sweep_outdated
+from dunwell.merchants.tokens import issue_token
 from tests.support.house import House, a_house
 
 

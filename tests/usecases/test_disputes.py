@@ -9,7 +9,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
-from dunwell.disputes.resolve_dispute import Outcome
+from dunwell.disputes.end_dispute import Outcome
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock

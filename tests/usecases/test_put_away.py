@@ -11,10 +11,10 @@ import pytest
 
 from dunwell.errors import Unavailable
 from dunwell.files.inspection import Inspector
-from dunwell.files.prepare_upload import check_upload
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.storage import Storage
 from dunwell.files.upload import NewUpload
+from dunwell.files.upload_file import check_upload
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.worker.housekeeping import Housekeeping

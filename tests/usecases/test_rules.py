@@ -8,13 +8,16 @@ import asyncpg
 import pytest
 
 from dunwell.assignment.checking import check_rules
-from dunwell.assignment.discard_rules_draft import discard_rules_draft
 from dunwell.assignment.hypothetical import HypotheticalClaim
 from dunwell.assignment.matching import RuleOutcome, find_place
-from dunwell.assignment.publish_rules_draft import RulesPublication, publish_rules_draft
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.review import Review
-from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.rules_draft import (
+    RulesPublication,
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
 from dunwell.assignment.start_assignment import start_assignment
 from dunwell.assignment.targets import load_draft_rulebook, load_rulebook
 from dunwell.assignment.try_claim import Possibility, try_claim

@@ -5,7 +5,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.store import load_rules

@@ -10,13 +10,12 @@ from uuid import UUID
 import pytest
 
 from dunwell.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
-from dunwell.files.accept_upload import accept_upload
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Inspector
-from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.storage import ContentMissing, Storage, upload_key
 from dunwell.files.store import load_usable_tickets
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work

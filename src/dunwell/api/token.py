@@ -28,8 +28,8 @@ from dunwell.errors import (
     Unavailable,
 )
 from dunwell.kit.requests import BodyTooLarge, read_body, request_id_of
-from dunwell.merchants.issue_token import issue_token
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.merchants.tokens import issue_token
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_BYTES = 64 * 1024

@@ -11,20 +11,23 @@ from dunwell.errors import NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.allow_credential import allow_credential
-from dunwell.merchants.create_credential import create_credential
-from dunwell.merchants.disallow_credential import disallow_credential
+from dunwell.merchants.credentials import (
+    allow_credential,
+    create_credential,
+    disallow_credential,
+    end_old_secret,
+    revoke_credential,
+    rotate_credential,
+)
 from dunwell.merchants.lookup import find_credential, find_token_owner
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
-from dunwell.merchants.revoke_credential import revoke_credential
-from dunwell.merchants.revoke_token import revoke_token
-from dunwell.merchants.rotate_credential import end_old_secret, rotate_credential
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
     hash_secret,
 )
+from dunwell.merchants.tokens import revoke_token
 
 
 @click.group("credential", no_args_is_help=False)

@@ -6,12 +6,15 @@ from typing import TextIO
 import click
 
 from dunwell.assignment.checking import check_rules
-from dunwell.assignment.discard_rules_draft import discard_rules_draft
 from dunwell.assignment.hypothetical import HypotheticalClaim, check_hypothetical
-from dunwell.assignment.publish_rules_draft import RulesPublication, publish_rules_draft
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.review import Review, review_rules
-from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.rules_draft import (
+    RulesPublication,
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
 from dunwell.assignment.store import load_rules_draft
 from dunwell.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.assignment.try_claim import Possibility, try_claim

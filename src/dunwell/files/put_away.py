@@ -8,9 +8,9 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.files.prepare_upload import CheckedUpload
 from dunwell.files.storage import Storage, upload_key
 from dunwell.files.store import remove_uploads, save_upload
+from dunwell.files.upload_file import CheckedUpload
 from dunwell.kit.db import Database
 
 

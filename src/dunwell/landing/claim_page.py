@@ -5,7 +5,7 @@ from datetime import date, datetime
 from functools import partial
 
 from dunwell.claims.holds import HoldKind
-from dunwell.disputes.case_number import render_case_number
+from dunwell.disputes.dispute import render_case_number
 from dunwell.landing.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.facts import ItemFacts, PaymentFacts
 from dunwell.landing.formats import render_amount, render_bound_day

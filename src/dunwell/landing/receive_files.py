@@ -17,9 +17,9 @@ from dunwell.errors import (
     ValidationError,
 )
 from dunwell.files.names import tidy_name
-from dunwell.files.prepare_upload import check_upload
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
 from dunwell.landing.desk import Desk
 from dunwell.landing.lookup import OpenedClaim

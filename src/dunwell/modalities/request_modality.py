@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
+from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.events.payloads import payment_modality_state_change
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.modalities.announce import announce
 from dunwell.modalities.bounds import (
     Terms,
     check_may_ask,
@@ -72,6 +73,17 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
     end_on = find_end(modality.type, modality.schedule)
     until = start_of_day(end_on, work.merchant.configuration.timezone)
     await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
+
+
+async def announce(work: Work, modality: Modality) -> None:
+    """PAYMENT_MODALITY_STATE_CHANGE with the modality's state as it is given."""
+    await raise_event(
+        work,
+        modality.claim_id,
+        lambda head: payment_modality_state_change(
+            head, modality.type, modality.state, modality.modality_id
+        ),
+    )
 
 
 async def _compose(work: Work, claim_id: int, terms: Terms, currency: str) -> Modality:

@@ -7,19 +7,20 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.assignment.discard_rules_draft import discard_rules_draft
-from dunwell.assignment.publish_rules_draft import publish_rules_draft
-from dunwell.assignment.save_rules_draft import save_rules_draft
+from dunwell.assignment.rules_draft import (
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.change_configuration import change_configuration
-from dunwell.merchants.create_credential import create_credential
-from dunwell.merchants.create_merchant import create_merchant
+from dunwell.merchants.credentials import create_credential
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
+from dunwell.merchants.set_up_merchant import change_configuration, create_merchant
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,

@@ -1,29 +1,27 @@
-"""Adds an item to a claim in process; it raises no event.
-
-`enter_item` is what items and fees have in common.
+"""Adds an item to a claim in process, or a fee of the merchant's own; it raises no event (spec,
+Events).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+import msgspec
 from msgspec.structs import replace
 
 from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, Item
-from dunwell.claims.item_rules import check_changeable, check_room
+from dunwell.claims.item_rules import check_changeable, check_fee_of, check_room
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim, load_items
+from dunwell.escalation.sending_hours import find_days
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.payments.collect_claim import collect_if_paid
-from dunwell.payments.record_payment import load_balance
+from dunwell.payments.balancing import collect_if_paid, load_balance, use_surplus
 from dunwell.payments.store_items import save_item
-from dunwell.payments.use_surplus import use_surplus
 
 
-@dataclass(frozen=True, slots=True)
-class NewItem:
+class NewItem(msgspec.Struct, frozen=True, gc=False):
     type: str
     value_cents: int
     reference: str | None = None
@@ -42,20 +40,29 @@ class AddedItem:
 
 async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
     """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
-    claim, items = await load_changeable(work, claim_id)
-    return await enter_item(work, claim, items, new)
+    claim, items = await _load_changeable(work, claim_id)
+    return await _enter(work, claim, items, new)
 
 
-async def load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[Item]]:
+async def add_fee(work: Work, claim_id: int, fee: NewItem) -> AddedItem:
+    """A fee without a date is of today. Raises NotFound, InvalidState (not in process) and
+    ValidationError (it is for an item the claim does not have, too many items)."""
+    claim, items = await _load_changeable(work, claim_id)
+    check_fee_of(items, fee.fee_of)
+    if fee.item_on is None:
+        days = find_days(work.merchant.configuration.timezone)
+        fee = replace(fee, item_on=days.local_date(work.now))
+    return await _enter(work, claim, items, fee)
+
+
+async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[Item]]:
     """The claim, locked, and its items. Raises NotFound, InvalidState."""
     claim = await access_claim(work, claim_id)
     check_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
 
-async def enter_item(
-    work: Work, claim: LockedClaim, items: Sequence[Item], new: NewItem
-) -> AddedItem:
+async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: NewItem) -> AddedItem:
     """Raises ValidationError."""
     check_room(items)
     claim_id = claim.claim_id

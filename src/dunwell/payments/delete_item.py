@@ -14,8 +14,7 @@ from dunwell.claims.store import load_items
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.payments.collect_claim import collect_if_paid
-from dunwell.payments.record_payment import load_balance
+from dunwell.payments.balancing import collect_if_paid, load_balance
 from dunwell.payments.store_items import delete_items
 
 

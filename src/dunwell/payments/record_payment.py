@@ -19,6 +19,7 @@ from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
+from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
 
@@ -57,11 +58,6 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     _check_same(known, new)
     balance = await load_balance(work, claim_id)
     return RecordedPayment(known, claim.status, balance, is_new=False)
-
-
-async def load_balance(work: Work, claim_id: int) -> Balance:
-    items = await load_items(work.tx, work.merchant_id, claim_id)
-    return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
 
 
 async def _enter_elsewhere(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:

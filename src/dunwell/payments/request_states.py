@@ -1,4 +1,5 @@
-"""The life of a payment request as a table: what a provider's answer makes of it.
+"""The life of a payment request as a table: what a provider's answer makes of it, and when the
+provider is asked again.
 
 CREATED: the provider may not know of it yet. OPEN: the debtor was handed off. PENDING: the debtor
 is done and the money under way. The rest are ends, but only COMPLETED is one for good: money that
@@ -33,7 +34,6 @@ class RequestState(StrEnum):
 # Of these a claim has at most one for each provider.
 LIVE = frozenset({RequestState.CREATED, RequestState.OPEN, RequestState.PENDING})
 EXPIRES_AFTER = timedelta(hours=24)
-
 # What the table does not name leaves the state as it is.
 TRANSITIONS: dict[tuple[RequestState, type[CheckoutState]], RequestState] = {
     (RequestState.OPEN, Pending): RequestState.PENDING,
@@ -51,6 +51,15 @@ TRANSITIONS: dict[tuple[RequestState, type[CheckoutState]], RequestState] = {
         if state is not RequestState.COMPLETED
     },
 }
+# After the hand-off, then after each look; the last one for ever.
+GAPS = (
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=15),
+    timedelta(hours=1),
+    timedelta(hours=6),
+    timedelta(days=1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,13 @@ def decide_request(
     if isinstance(answer, Open) and is_overdue(asked.created_at, now):
         return Decision(expire(following), keeps_checking=False)
     return Decision(following, keeps_checking=isinstance(answer, Open | Pending))
+
+
+def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datetime:
+    """The next look after so many, at the latest when the request expires."""
+    following = now + GAPS[min(checks, len(GAPS) - 1)]
+    expires_at = created_at + EXPIRES_AFTER
+    return min(following, expires_at) if now < expires_at else following
 
 
 def expire(state: RequestState) -> RequestState:

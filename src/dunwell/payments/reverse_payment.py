@@ -13,7 +13,8 @@ from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
-from dunwell.payments.record_payment import RecordedPayment, load_balance
+from dunwell.payments.balancing import load_balance, use_surplus
+from dunwell.payments.record_payment import RecordedPayment
 from dunwell.payments.store import (
     StoredPayment,
     load_payment,
@@ -21,7 +22,6 @@ from dunwell.payments.store import (
     save_reversal,
     touch_claim,
 )
-from dunwell.payments.use_surplus import use_surplus
 
 
 async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:

@@ -11,8 +11,8 @@ import structlog
 
 from dunwell.errors import Refusal
 from dunwell.kit.resources import Resources
-from dunwell.payments.check_schedule import decide_next_check
 from dunwell.payments.provider import Providers
+from dunwell.payments.request_states import decide_next_check
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.store_requests import (
     find_merchants_to_check,

@@ -17,11 +17,10 @@ from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
 from dunwell.payments.check_choice import check_choice
-from dunwell.payments.check_schedule import decide_next_check
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.payments.expire_transfer import load_awaited_requests
 from dunwell.payments.provider import Providers
-from dunwell.payments.request_states import RequestState
+from dunwell.payments.request_states import RequestState, decide_next_check
 from dunwell.payments.store_requests import (
     PaymentRequest,
     lock_request,

@@ -27,8 +27,7 @@ from dunwell.escalation.replace_attachment import replace_attachment
 from dunwell.files.attached import unknown_ticket
 from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.files.detach_file import detach_file
-from dunwell.files.list_attachments import list_attachments
-from dunwell.files.read_attachment import read_attachment
+from dunwell.files.read_attachments import list_attachments, read_attachment
 from dunwell.intake.submission import AttachmentSubmission
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"

@@ -12,8 +12,7 @@ from dunwell.api.schemas import claim_changes as wire
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.intake.check_claims import find_faulty_dates
 from dunwell.intake.submission import ItemSubmission
-from dunwell.payments.add_fee import add_fee
-from dunwell.payments.add_item import AddedItem, NewItem, add_item
+from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import delete_item
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"

@@ -17,7 +17,7 @@ from dunwell.claims.read_claim import read_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
-from dunwell.files.list_attachments import list_all_attachments
+from dunwell.files.read_attachments import list_all_attachments
 from dunwell.messages.claim_link import give_claim_token
 
 CLAIM_EXAMPLE: dict[str, Any] = {

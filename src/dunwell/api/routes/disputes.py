@@ -27,15 +27,13 @@ from dunwell.api.schemas.disputes import (
     DisputeRequest,
     ResolutionRequest,
 )
-from dunwell.disputes.case_number import render_case_number
 from dunwell.disputes.dispute import Dispute as StoredDispute
-from dunwell.disputes.dispute import DisputeState, NewDispute
+from dunwell.disputes.dispute import DisputeState, NewDispute, render_case_number
+from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.list_disputes import list_disputes
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.read_evidence import read_evidence
-from dunwell.disputes.resolve_dispute import Outcome, Resolution, resolve_dispute
+from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.merchants.actor import ActorKind

@@ -22,11 +22,10 @@ from dunwell.api.schemas.modalities import (
     ScheduledPayment,
 )
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.modalities.approve_modality import approve_modality
+from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
-from dunwell.modalities.reject_modality import reject_modality
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/payment-modalities"
 _APPROVED: dict[str, Any] = {

@@ -21,7 +21,7 @@ from dunwell.api.schemas.processes import (
     AssignmentResult,
     WorkflowMetadata,
 )
-from dunwell.assignment.assign_to_workflow import assign_to_workflow
+from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentOutcome
 from dunwell.assignment.start_assignment import start_assignment
 from dunwell.errors import (

@@ -16,7 +16,7 @@ from dunwell.api.schemas.processes import (
     ScenarioCalendar,
 )
 from dunwell.api.schemas.processes import Scenario as ScenarioShown
-from dunwell.assignment.assign_to_scenario import assign_to_scenario
+from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.store import load_rules
 from dunwell.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
 from dunwell.kit.db import snapshot

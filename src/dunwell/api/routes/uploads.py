@@ -11,9 +11,8 @@ from dunwell.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.files.accept_upload import accept_upload
-from dunwell.files.prepare_upload import prepare_upload
 from dunwell.files.upload import NewUpload, PreparedUpload
+from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.kit.multipart import MEDIA_TYPE, Part
 from dunwell.kit.shape import render_nearest, render_pointer
 

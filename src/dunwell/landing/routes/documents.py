@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.errors import NotFound
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
-from dunwell.files.read_attachment import read_attachment
+from dunwell.files.read_attachments import read_attachment
 from dunwell.files.storage import ContentMissing
 from dunwell.landing.answer import Answer, answer_file, answer_page
 from dunwell.landing.desk import Desk

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
-from dunwell.disputes.answer_day import find_answer_day
-from dunwell.disputes.case_number import render_case_number
-from dunwell.disputes.dispute import Dispute, DisputeState
+from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
+from dunwell.disputes.end_dispute import withdraw_dispute
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.evidence_store import load_evidence_digests
-from dunwell.disputes.withdraw_dispute import withdraw_dispute
 from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.answer import Answer, answer_page

@@ -31,11 +31,11 @@ from dunwell.landing.view import find_day
 from dunwell.landing.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.messages.letters.paper import write_paper
+from dunwell.modalities.answer_modality import withdraw_modality
 from dunwell.modalities.modality import Modality, ModalityType, find_open_rate
 from dunwell.modalities.plans import Instalment
 from dunwell.modalities.progress import GRACE
 from dunwell.modalities.store import read_modality
-from dunwell.modalities.withdraw_modality import withdraw_modality
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
 

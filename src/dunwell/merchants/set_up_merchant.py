@@ -1,6 +1,8 @@
-"""Create a merchant account (spec, What the service does 5): its row and its first audit row."""
+"""Create a merchant account (spec, What the service does 5), and change its configuration."""
 
 from datetime import datetime
+
+import msgspec
 
 from dunwell.errors import InvalidState
 from dunwell.kit.db import Connection
@@ -8,8 +10,9 @@ from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant, NewMerchant
-from dunwell.merchants.store_changes import save_merchant
+from dunwell.merchants.store_changes import save_configuration, save_merchant
 
 
 async def create_merchant(
@@ -36,3 +39,14 @@ async def create_merchant(
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "merchant.create", f"merchant:{merchant_id}", sandbox=new.is_sandbox)
     return work
+
+
+async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
+    """Store both, which have been checked; the audit row names the parts that differ."""
+    before = {"name": work.merchant.name, **msgspec.to_builtins(work.merchant.configuration)}
+    after = {"name": name, **msgspec.to_builtins(configuration)}
+    changed = [part for part in after if after[part] != before.get(part)]
+    await save_configuration(work.tx, work.merchant_id, name, configuration)
+    await save_audit(
+        work, "merchant.change_configuration", f"merchant:{work.merchant_id}", changed=changed
+    )

@@ -1,4 +1,4 @@
-"""A claim's disputes with their files, the newest first, page by page."""
+"""A claim's disputes with their files, the newest first, page by page; and one file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
-from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.store import load_disputes
+from dunwell.disputes.evidence_store import load_evidence, load_evidence_file
+from dunwell.disputes.store import load_dispute, load_disputes
+from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 
@@ -42,3 +43,14 @@ async def list_disputes(
         return DisputePage(page, files, None)
     last = Place(page[-1].opened_at, page[-1].dispute_id)
     return DisputePage(page, files, encode_cursor(listed, last))
+
+
+async def read_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
+    """Raises NotFound, in the words of what is missing first."""
+    found = await load_evidence_file(work.tx, work.merchant_id, claim_id, dispute_id, file_id)
+    if found is not None:
+        return found
+    await check_claim(work, claim_id)
+    if await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
+        raise NotFound(f"There is no dispute {dispute_id}.")
+    raise NotFound(f"There is no file {file_id}.")

@@ -1,4 +1,5 @@
-"""Assign claims to a workflow (spec, Assign claims to a workflow; CONTRACT 5).
+"""Assign claims to a workflow or a scenario (spec, Assign claims to a workflow, to a scenario;
+CONTRACT 5).
 
 Claims that can be assigned are, whatever becomes of the others: failures are part of the answer,
 not raised, because raising would undo what was assigned.
@@ -14,6 +15,7 @@ from dunwell.assignment.store import lock_claims
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.workflows.scenario_store import find_scenario_workflow
 from dunwell.workflows.store import hold_workflows, load_current
 from dunwell.workflows.versions import Version
 
@@ -31,10 +33,25 @@ async def assign_to_workflow(
     if not work.merchant.switched_to_workflows:
         failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
         return AssignmentOutcome(failures=failures)
-    return await put_on_process(work, workflow_id, wanted)
+    return await _put_on_process(work, workflow_id, wanted)
 
 
-async def put_on_process(
+async def assign_to_scenario(
+    work: Work, scenario_id: int, claim_ids: Sequence[int]
+) -> AssignmentOutcome:
+    """Start the scenario on each claim, or after the switch the workflow it became: that has the id
+    that the claims ran under before. One it runs on already stays where it is.
+
+    Results keep the order, repeats once. Raises NotFound: the merchant has no such scenario.
+    """
+    workflow_id = await find_scenario_workflow(work.tx, work.merchant_id, scenario_id)
+    if workflow_id is None:
+        raise NotFound(f"There is no scenario {scenario_id}.")
+    word = "workflow" if work.merchant.switched_to_workflows else "scenario"
+    return await _put_on_process(work, workflow_id, list(dict.fromkeys(claim_ids)), word=word)
+
+
+async def _put_on_process(
     work: Work, workflow_id: UUID, claim_ids: Sequence[int], *, word: str = "workflow"
 ) -> AssignmentOutcome:
     """The same under whatever name the merchant knows the process by, no id twice."""

@@ -1,9 +1,11 @@
-"""Exchange a client id and secret for an access token (spec, Authentication 2 to 4)."""
+"""Exchange a client id and secret for an access token (spec, Authentication 2 to 4), and revoke it:
+it stops working at once, on every process; its credential stays.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.errors import AuthenticationError
+from dunwell.errors import AuthenticationError, NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
@@ -12,6 +14,7 @@ from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential_by_secret
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
 from dunwell.merchants.store import load_merchant, save_token
+from dunwell.merchants.store_revocations import remove_token
 
 TOKEN_LIVES = timedelta(seconds=3600)
 
@@ -42,3 +45,15 @@ async def issue_token(
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "token.issue", f"credential:{given.client_id}")
     return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))
+
+
+async def revoke_token(work: Work, token: str) -> str:
+    """Answers the client id of the token's credential.
+
+    Raises NotFound when the merchant has no such token, or it has expired.
+    """
+    client_id = await remove_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
+    if client_id is None:
+        raise NotFound("There is no such access token; it may have expired. Nothing changed.")
+    await save_audit(work, "token.revoke", f"credential:{client_id}")
+    return client_id

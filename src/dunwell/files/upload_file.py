@@ -1,11 +1,12 @@
-"""Check an upload and keep its content, written anew, before any transaction: both call out of the
-process.
+"""An upload in two halves: checked and kept, written anew, before any transaction, as both call out
+of the process; accepted within one. From then on its ticket can be used in claims.
 
 Content without a row is harmless: no ticket leads to it.
 """
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.errors import Fault, PayloadTooLarge, ValidationError
@@ -13,8 +14,14 @@ from dunwell.files.content_types import check_claimed_type
 from dunwell.files.inspection import Inspector
 from dunwell.files.names import find_name_faults
 from dunwell.files.storage import Storage, upload_key
+from dunwell.files.store import save_upload
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.crypto import sha256
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+
+# An unused ticket's life (CONTRACT 3), in the merchant's time.
+_TICKET_LIFE = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,17 @@ async def check_upload(
         storage_key=upload_key(merchant_id, ticket_id),
     )
     return CheckedUpload(prepared, cleaned.content)
+
+
+async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
+    """The ticket's id. Two rows in the work's transaction, nothing outside it."""
+    assert prepared.merchant_id == work.merchant_id
+    await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
+    await save_audit(
+        work, "upload.accept", f"ticket:{prepared.ticket_id}",
+        contentType=prepared.content_type, sizeBytes=prepared.size_bytes,
+    )  # fmt: skip
+    return prepared.ticket_id
 
 
 def _check_form(upload: NewUpload) -> None:

@@ -1,11 +1,12 @@
-"""A claim's attachments, the newest first: page by page, or all."""
+"""A claim's attachments, the newest first: page by page, or all; and one of them."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
-from dunwell.files.store_attachments import load_all_attached
+from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_attachment
+from dunwell.files.store_attachments import load_all_attached, load_attached
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 
@@ -41,3 +42,12 @@ async def list_attachments(
         return AttachmentPage(page, None)
     last = Place(page[-1].created_at, page[-1].attachment_id)
     return AttachmentPage(page, encode_cursor(listed, last))
+
+
+async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
+    """Raises NotFound."""
+    found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
+    if found is not None:
+        return found
+    await check_claim(work, claim_id)
+    raise no_attachment(attachment_id)

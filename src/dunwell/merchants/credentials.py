@@ -1,0 +1,135 @@
+"""What a merchant does with its credentials: make one, rotate its secret, revoke it, let one reach
+another merchant (CONTRACT 2).
+
+Secrets are answered once and stored as hashes. What ends here ends at once, on every process.
+"""
+
+from datetime import timedelta
+
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.lookup import find_credential
+from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.merchants.secrets import (
+    NewCredential,
+    hash_secret,
+    render_client_secret,
+    render_credential,
+)
+from dunwell.merchants.store import Credential, save_credential, save_reach, save_rotation
+from dunwell.merchants.store_revocations import remove_reach, save_old_secret_end, save_revocation
+
+OLD_SECRET_LIVES = timedelta(hours=24)
+
+
+async def create_credential(
+    work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE
+) -> NewCredential:
+    """`randomness` is CREDENTIAL_RANDOM_BYTES long.
+
+    Raises ValidationError (name, limit) and InvalidState (the merchant has one of this name).
+    """
+    _check(name, requests_per_minute)
+    new = render_credential(randomness)
+    credential = Credential(
+        work.ids.new(work.real_now), name, new.client_id, requests_per_minute, None
+    )
+    if not await save_credential(
+        work.tx, work.merchant_id, credential, hash_secret(new.client_secret), work.real_now
+    ):
+        raise InvalidState(
+            f'The merchant has a credential named "{name}" already. Use another name or rotate it.',
+            state="EXISTS",
+        )
+    await save_audit(
+        work, "credential.create", f"credential:{new.client_id}",
+        requestsPerMinute=requests_per_minute,
+    )  # fmt: skip
+    return new
+
+
+async def rotate_credential(work: Work, client_id: str, *, randomness: bytes) -> NewCredential:
+    """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
+    already ends now. Raises NotFound when there is no live credential of this id.
+    """
+    secret = render_client_secret(randomness)
+    old_until = work.real_now + OLD_SECRET_LIVES
+    rotated = await save_rotation(
+        work.tx,
+        work.merchant_id,
+        client_id,
+        hash_secret(secret),
+        now=work.real_now,
+        old_until=old_until,
+    )
+    if rotated is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    await save_audit(
+        work, "credential.rotate", f"credential:{client_id}", oldUntil=old_until.isoformat()
+    )
+    return NewCredential(client_id, secret)
+
+
+async def end_old_secret(work: Work, client_id: str) -> None:
+    """Before its day is over: everybody has the new one.
+
+    Raises NotFound when no old secret of a live credential is left.
+    """
+    if not await save_old_secret_end(work.tx, work.merchant_id, client_id, work.real_now):
+        raise NotFound(
+            f"The credential {client_id} has no old secret left; only the newest works. "
+            "Nothing changed."
+        )
+    await save_audit(work, "credential.end-old-secret", f"credential:{client_id}")
+
+
+async def revoke_credential(work: Work, client_id: str) -> None:
+    """Raises NotFound when the merchant has no live credential of this id."""
+    if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    await save_audit(work, "credential.revoke", f"credential:{client_id}")
+
+
+async def allow_credential(work: Work, client_id: str) -> bool:
+    """The work's merchant is the one to be reached.
+
+    False: it was reached already, nothing changed. Raises NotFound for an unknown client id.
+    """
+    key = await find_credential(work.tx, client_id)
+    if key is None:
+        raise NotFound(f"There is no credential {client_id}. Check the client id.")
+    if not await save_reach(work.tx, work.merchant_id, key, work.real_now):
+        return False
+    await save_audit(work, "credential.allow", f"credential:{client_id}", ownerId=key.owner_id)
+    return True
+
+
+async def disallow_credential(work: Work, client_id: str) -> bool:
+    """The work's merchant is the one that was reached.
+
+    False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
+    for a credential of the merchant's own, which is revoked instead.
+    """
+    key = await find_credential(work.tx, client_id)
+    if key is None:
+        raise NotFound(f"There is no credential {client_id}. Check the client id.")
+    if key.owner_id == work.merchant_id:
+        raise InvalidState(
+            f"{client_id} is a credential of {work.merchant.key} itself. Revoke it instead.",
+            state="OWN",
+        )
+    if not await remove_reach(work.tx, work.merchant_id, key):
+        return False
+    await save_audit(work, "credential.disallow", f"credential:{client_id}", ownerId=key.owner_id)
+    return True
+
+
+def _check(name: str, requests_per_minute: int) -> None:
+    faults = []
+    if not 1 <= len(name) <= 255 or not name.isprintable():
+        faults.append(Fault("/name", "Use 1 to 255 printable characters.", "WRONG_FORMAT"))
+    if not 1 <= requests_per_minute <= 10_000_000:
+        faults.append(Fault("/requestsPerMinute", "Use 1 to 10000000.", "WRONG_FORMAT"))
+    if faults:
+        raise ValidationError(faults)

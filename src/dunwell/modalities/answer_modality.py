@@ -1,0 +1,110 @@
+"""What becomes of a plan or deferment that was asked for: the merchant takes it, and the process
+stands still while it is kept, or does not take it; or the debtor takes it back.
+
+Taking it back raises no event, and the state stays (CONTRACT 5).
+"""
+
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from dunwell.claims.access import access_claim
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.lift_hold import lift_hold
+from dunwell.claims.states import Status
+from dunwell.claims.store import lift_holds_of_claims
+from dunwell.errors import InvalidState, NotFound
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityState, check_answer
+from dunwell.modalities.progress import decide_course, local_date
+from dunwell.modalities.request_modality import announce, open_modality_hold
+from dunwell.modalities.store import load_modality, save_approval, save_ends, save_rejection
+
+
+async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
+    """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
+    requested, is_new = await _lock_request(work, claim_id, modality_id, ModalityState.APPROVED)
+    if not is_new:
+        return requested
+    approved = replace(requested, state=ModalityState.APPROVED, answered_at=work.now)
+    await save_approval(work.tx, work.merchant_id, modality_id, work.now)
+    # The new hold first: at no time is the claim free.
+    await open_modality_hold(work, approved)
+    await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
+    await announce(work, approved)
+    await save_audit(work, "modality.approve", f"claim:{claim_id}", modalityId=str(modality_id))
+    return approved
+
+
+async def reject_modality(
+    work: Work, claim_id: int, modality_id: UUID, *, reason: str | None = None
+) -> Modality:
+    """`reason` is for the debtor. Rejecting again changes nothing, another reason included.
+
+    Raises NotFound and InvalidState (see `answering`).
+    """
+    requested, is_new = await _lock_request(work, claim_id, modality_id, ModalityState.REJECTED)
+    if not is_new:
+        return requested
+    rejected = replace(
+        requested,
+        state=ModalityState.REJECTED,
+        answered_at=work.now,
+        reason=reason,
+        ended_at=work.now,
+        ended_reason=EndReason.REJECTED,
+    )
+    await save_rejection(work.tx, work.merchant_id, modality_id, work.now, reason)
+    await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
+    await announce(work, rejected)
+    await save_audit(work, "modality.reject", f"claim:{claim_id}", modalityId=str(modality_id))
+    return rejected
+
+
+async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
+    """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
+    modality, _ = await _lock(work, claim_id, modality_id)
+    if modality.ended_reason is EndReason.WITHDRAWN:
+        return modality
+    if modality.ended_reason is not None:
+        raise InvalidState(
+            "The payment modality has ended already.", state=str(modality.ended_reason)
+        )
+    await save_ends(work.tx, work.merchant_id, work.now, {modality_id: EndReason.WITHDRAWN})
+    await lift_holds_of_claims(work.tx, work.merchant_id, [claim_id], HOLDS, work.now)
+    await save_audit(work, "modality.withdraw", f"claim:{claim_id}", modalityId=str(modality_id))
+    return replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
+
+
+async def _lock(work: Work, claim_id: int, modality_id: UUID) -> tuple[Modality, Status]:
+    """The modality, its claim being locked, and the claim's status. Raises NotFound."""
+    claim = await access_claim(work, claim_id)
+    modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
+    if modality is None:
+        raise NotFound(f"There is no payment modality {modality_id}.")
+    return modality, claim.status
+
+
+async def _lock_request(
+    work: Work, claim_id: int, modality_id: UUID, answer: ModalityState
+) -> tuple[Modality, bool]:
+    """The modality, and whether the answer changes it.
+
+    Raises NotFound, and InvalidState where it cannot be given: it has ended, also when nobody has
+    noted that yet, or the other answer was given.
+    """
+    modality, status = await _lock(work, claim_id, modality_id)
+    if not check_answer(modality, answer):
+        return modality, False
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    course = decide_course(modality, status, today)
+    if isinstance(course, EndReason):
+        raise InvalidState(_say_ended(course, status), state=str(course))
+    return modality, True
+
+
+def _say_ended(reason: EndReason, status: Status) -> str:
+    if reason is EndReason.PASSED:
+        return "The first date that was asked for is over, and with it the request."
+    return f"There is nothing left to answer: the claim is {status}."
