@@ -88,7 +88,9 @@ def match_rules(
     claim_id: int,
 ) -> Match:  # fmt: skip
     """Look at the rules in order for a claim; `targets` has every workflow they point to."""
-    return match_place(rules, facts, currency, targets, find_place(claim_id))
+    return match_place(
+        rules, facts=facts, currency=currency, targets=targets, place=find_place(claim_id)
+    )
 
 
 def match_place(

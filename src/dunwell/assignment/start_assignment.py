@@ -46,4 +46,10 @@ async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> Match:
     """Of the claim as it stands, which the caller has locked."""
     facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, find_today(work))
     assert facts is not None, "locked in this transaction"
-    return match_rules(rulebook.rules, facts.conditions, facts.currency, rulebook.targets, claim_id)
+    return match_rules(
+        rulebook.rules,
+        facts=facts.conditions,
+        currency=facts.currency,
+        targets=rulebook.targets,
+        claim_id=claim_id,
+    )

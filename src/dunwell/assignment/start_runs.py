@@ -31,5 +31,10 @@ async def start_runs(
     ]
     if starts:
         await save_new_runs(
-            work.tx, work.merchant_id, version, starts, work.now, rules_version=rules_version
+            work.tx,
+            work.merchant_id,
+            version=version,
+            starts=starts,
+            now=work.now,
+            rules_version=rules_version,
         )

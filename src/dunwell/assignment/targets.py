@@ -88,12 +88,12 @@ async def make_rulebook(
     versions = {workflow_id: found for (workflow_id, _), found in newest.items()}
     own = merchant.configuration.currency
     return Rulebook(
-        rules,
-        version,
-        {each: _describe(row, versions.get(each), own) for each, row in rows.items()},
-        {each: row.name for each, row in rows.items()},
-        versions,
-        prepare_rules(rules),
+        rules=rules,
+        version=version,
+        targets={each: _describe(row, versions.get(each), own) for each, row in rows.items()},
+        names={each: row.name for each, row in rows.items()},
+        versions=versions,
+        prepared=prepare_rules(rules),
     )
 
 

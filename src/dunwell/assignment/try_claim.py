@@ -32,7 +32,11 @@ async def try_claim(
     facts = await _load_facts(work, claim)
     if facts.claim_id is not None:
         match = match_rules(
-            rulebook.rules, facts.conditions, facts.currency, rulebook.targets, facts.claim_id
+            rulebook.rules,
+            facts=facts.conditions,
+            currency=facts.currency,
+            targets=rulebook.targets,
+            claim_id=facts.claim_id,
         )
         return (Possibility(PLACES, match),)
     return _list_possibilities(rulebook, facts)
@@ -50,7 +54,13 @@ async def _load_facts(work: Work, claim: int | HypotheticalClaim) -> ClaimFacts:
 
 def _list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibility, ...]:
     counted = Counter(
-        match_place(rulebook.rules, facts.conditions, facts.currency, rulebook.targets, place)
+        match_place(
+            rulebook.rules,
+            facts=facts.conditions,
+            currency=facts.currency,
+            targets=rulebook.targets,
+            place=place,
+        )
         for place in range(PLACES)
     )
     return tuple(Possibility(percent, match) for match, percent in counted.most_common())

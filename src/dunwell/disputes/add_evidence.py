@@ -28,7 +28,7 @@ async def add_evidence(
     key = (work.merchant_id, dispute_id)
     check_evidence_space(await count_evidence(work.tx, *key), len(ticket_ids))
     tickets = {work.ids.new(work.now): ticket_id for ticket_id in ticket_ids}
-    await save_evidence(work.tx, key, tickets, work.now, work.actor)
+    await save_evidence(work.tx, key, tickets=tickets, now=work.now, actor=work.actor)
     await save_audit(
         work, "dispute.addFiles", f"claim:{claim_id}",
         disputeId=str(dispute_id), files=len(tickets),

@@ -91,6 +91,10 @@ async def save_evidence(
 
 def _read(row: Row) -> EvidenceFile:
     return EvidenceFile(
-        row["file_id"], row["name"], row["content_type"], row["size_bytes"], row["added_at"],
-        row["storage_key"],
-    )  # fmt: skip
+        file_id=row["file_id"],
+        name=row["name"],
+        content_type=row["content_type"],
+        size_bytes=row["size_bytes"],
+        added_at=row["added_at"],
+        storage_key=row["storage_key"],
+    )

@@ -37,7 +37,7 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
         earlier = await load_recent_disputes(work.tx, work.merchant_id, claim_id, since)
         check_room(reason, earlier, work.now)
     hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
-    dispute = _compose(work, claim_id, new, reason, hold_id)
+    dispute = _compose(work, claim_id, new=new, reason=reason, hold_id=hold_id)
     await save_dispute(work.tx, work.merchant_id, dispute)
     await raise_event(
         work,

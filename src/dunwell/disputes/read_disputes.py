@@ -47,7 +47,9 @@ async def list_disputes(
 
 async def read_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
     """Raises NotFound, in the words of what is missing first."""
-    found = await load_evidence_file(work.tx, work.merchant_id, claim_id, dispute_id, file_id)
+    found = await load_evidence_file(
+        work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
+    )
     if found is not None:
         return found
     await check_claim(work, claim_id)

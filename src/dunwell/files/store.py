@@ -4,6 +4,8 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.files.upload import PreparedUpload
 from dunwell.kit.db import Connection
 
@@ -28,6 +30,36 @@ WHERE u.merchant_id = $1
 
 _REMOVE = "DELETE FROM uploads WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])"
 
+# Goes over all merchants, as a sweep does. Rides on uploads_expiry, then on attachments_ticket and
+# dispute_files_ticket.
+# A sandbox merchant's standing clock keeps its tickets alive.
+_FIND_UNUSED = """
+SELECT upload.merchant_id, upload.ticket_id, upload.storage_key
+FROM uploads AS upload
+JOIN merchants AS merchant USING (merchant_id)
+WHERE upload.expires_at >= $1
+    AND upload.expires_at < $2
+    AND (merchant.sandbox_now IS NULL OR upload.expires_at < merchant.sandbox_now)
+    AND NOT EXISTS (
+        SELECT FROM attachments AS attachment
+        WHERE attachment.merchant_id = upload.merchant_id
+            AND attachment.ticket_id = upload.ticket_id
+    )
+    AND NOT EXISTS (
+        SELECT FROM dispute_files AS evidence
+        WHERE evidence.merchant_id = upload.merchant_id
+            AND evidence.ticket_id = upload.ticket_id
+    )
+ORDER BY upload.expires_at
+LIMIT $3
+"""
+
+
+class UnusedUpload(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    ticket_id: UUID
+    storage_key: str
+
 
 async def save_upload(
     tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime
@@ -50,3 +82,10 @@ async def load_usable_tickets(
     """This merchant's live ones: an unused one until it expires, a used one always."""
     rows = await tx.fetch(_LOAD_USABLE, merchant_id, list(ticket_ids), now)
     return {row["ticket_id"] for row in rows}
+
+
+async def find_unused_uploads(
+    tx: Connection, since: datetime, until: datetime, limit: int
+) -> list[UnusedUpload]:
+    """Whose ticket ran out from `since` on and before `until`, the first to run out first."""
+    return [UnusedUpload(**row) for row in await tx.fetch(_FIND_UNUSED, since, until, limit)]

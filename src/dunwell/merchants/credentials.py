@@ -33,10 +33,18 @@ async def create_credential(
     _check(name, requests_per_minute)
     new = render_credential(randomness)
     credential = Credential(
-        work.ids.new(work.real_now), name, new.client_id, requests_per_minute, None
+        credential_id=work.ids.new(work.real_now),
+        name=name,
+        client_id=new.client_id,
+        requests_per_minute=requests_per_minute,
+        revoked_at=None,
     )
     if not await save_credential(
-        work.tx, work.merchant_id, credential, hash_secret(new.client_secret), work.real_now
+        work.tx,
+        work.merchant_id,
+        credential=credential,
+        secret_hash=hash_secret(new.client_secret),
+        now=work.real_now,
     ):
         raise InvalidState(
             f'The merchant has a credential named "{name}" already. Use another name or rotate it.',

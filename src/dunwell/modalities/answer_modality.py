@@ -55,7 +55,9 @@ async def reject_modality(
         ended_at=work.now,
         ended_reason=EndReason.REJECTED,
     )
-    await save_rejection(work.tx, work.merchant_id, modality_id, work.now, reason)
+    await save_rejection(
+        work.tx, work.merchant_id, modality_id=modality_id, now=work.now, reason=reason
+    )
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, rejected)
     await save_audit(work, "modality.reject", f"claim:{claim_id}", modalityId=str(modality_id))
@@ -72,7 +74,9 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
             "The payment modality has ended already.", state=str(modality.ended_reason)
         )
     await save_ends(work.tx, work.merchant_id, work.now, {modality_id: EndReason.WITHDRAWN})
-    await lift_holds_of_claims(work.tx, work.merchant_id, [claim_id], HOLDS, work.now)
+    await lift_holds_of_claims(
+        work.tx, work.merchant_id, claim_ids=[claim_id], kinds=HOLDS, now=work.now
+    )
     await save_audit(work, "modality.withdraw", f"claim:{claim_id}", modalityId=str(modality_id))
     return replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
 

@@ -84,7 +84,9 @@ def list_plans(
     plans = modalities.plan
     if plans is None or facts.outstanding_cents <= 0:
         return []
-    return _list_fitting(modalities, facts, plans.counts or _ALL_COUNTS, today, first_on)
+    return _list_fitting(
+        modalities, facts=facts, counts=plans.counts or _ALL_COUNTS, today=today, first_on=first_on
+    )
 
 
 def find_plan(
@@ -94,7 +96,7 @@ def find_plan(
     plans = modalities.plan
     if plans is None or facts.outstanding_cents <= 0 or count not in (plans.counts or _ALL_COUNTS):
         return None
-    found = _list_fitting(modalities, facts, [count], today, first_on)
+    found = _list_fitting(modalities, facts=facts, counts=[count], today=today, first_on=first_on)
     return found[0] if found else None
 
 
@@ -124,7 +126,10 @@ def _list_fitting(
     if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
         # Of the shorter ones each ends sooner, and its rates are higher.
         return [PlanTerms(count, days[0]) for count in fitting]
-    found = (_find_first_date(modalities, facts, count, days, today) for count in fitting)
+    found = (
+        _find_first_date(modalities, facts=facts, count=count, days=days, today=today)
+        for count in fitting
+    )
     return [each for each in found if each is not None]
 
 

@@ -43,7 +43,9 @@ def find_end(modality_type: ModalityType, schedule: Sequence[Instalment]) -> dat
 
 def start_of_day(day: date, timezone: str) -> datetime:
     """Its first instant in a zone."""
-    calendar = Calendar(ZoneInfo(timezone), frozenset(), None, None, frozenset())
+    calendar = Calendar(
+        zone=ZoneInfo(timezone), weekdays=frozenset(), opens=None, closes=None, holidays=frozenset()
+    )
     return calendar.start_of(day)
 
 

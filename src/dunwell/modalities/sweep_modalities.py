@@ -81,7 +81,9 @@ async def _apply(work: Work, found: Sequence[tuple[Modality, Status]]) -> None:
     if not ended:
         return
     await save_ends(work.tx, work.merchant_id, work.now, ended)
-    await lift_holds_of_claims(work.tx, work.merchant_id, ended_claims, HOLDS, work.now)
+    await lift_holds_of_claims(
+        work.tx, work.merchant_id, claim_ids=ended_claims, kinds=HOLDS, now=work.now
+    )
     await save_audit(
         work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(ended.values())
     )

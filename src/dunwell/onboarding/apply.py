@@ -31,4 +31,10 @@ async def apply_file(
         changes = decide_changes(checked, standing, publish=publish)
         made = await perform_changes(resources, tx, standing.merchant, changes)
     words = [line for change in changes for line in change.words]
-    return ApplyReport(made.merchant_id, checked.file.key, words, made.credentials, made.webhooks)
+    return ApplyReport(
+        merchant_id=made.merchant_id,
+        key=checked.file.key,
+        changes=words,
+        credentials=made.credentials,
+        webhooks=made.webhooks,
+    )

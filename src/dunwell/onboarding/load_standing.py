@@ -76,11 +76,11 @@ async def _load_workflows(
     active = await count_active_claims(tx, merchant_id)
     return {
         workflow.name: StandingWorkflow(
-            workflow.workflow_id,
-            await load_current(tx, merchant_id, workflow.workflow_id),
-            await load_draft(tx, merchant_id, workflow.workflow_id),
-            active.get(workflow.workflow_id, {}),
-            await load_known_steps(tx, merchant_id, workflow.workflow_id),
+            workflow_id=workflow.workflow_id,
+            current=await load_current(tx, merchant_id, workflow.workflow_id),
+            draft=await load_draft(tx, merchant_id, workflow.workflow_id),
+            active_claims=active.get(workflow.workflow_id, {}),
+            known_steps=await load_known_steps(tx, merchant_id, workflow.workflow_id),
         )
         for workflow in workflows
     }

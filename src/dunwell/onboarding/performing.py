@@ -90,7 +90,9 @@ async def _begin(
         return Work.open(resources, tx, merchant, ACTOR)
     creation = changes[0]
     assert isinstance(creation, CreateMerchant)
-    return await create_merchant(tx, ACTOR, creation.new, resources.clock.now(), resources.ids)
+    return await create_merchant(
+        tx, ACTOR, new=creation.new, now=resources.clock.now(), ids=resources.ids
+    )
 
 
 async def _perform_access(
@@ -116,9 +118,12 @@ async def _perform_access(
             )  # fmt: skip
             made.webhooks.append(NewWebhookReport(new.url, new.secret))
         case ChangeWebhook():
-            wanted = change.wanted
             await change_endpoint(
-                work, resources.keys, change.endpoint_id, wanted.types, wanted.authorization
+                work,
+                resources.keys,
+                change.endpoint_id,
+                types=change.wanted.types,
+                authorization=change.wanted.authorization,
             )
         case RemoveWebhook():
             await remove_endpoint(work, change.endpoint_id)

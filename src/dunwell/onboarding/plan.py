@@ -35,7 +35,9 @@ async def plan_file(
         if merchant is None:
             return ApplyReport(None, checked.file.key, words, previews=[])
         work = Work.open(resources, connection, merchant, ACTOR)
-        previews = await preview_workflows(work, resources.keys, checked, standing, progress)
+        previews = await preview_workflows(
+            work, resources.keys, checked=checked, standing=standing, progress=progress
+        )
     words += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]
     return ApplyReport(merchant.merchant_id, checked.file.key, words, previews=reports)

@@ -44,7 +44,13 @@ async def preview_workflows(
             asked = replace(_ASKED, progress=progress)
             effects = await preview_effects(work, keys, change, asked)
         staying = sum(workflow.active_claims.values()) - reached
-        preview = _compose(name, definition, current, verdict, (reached, staying, effects))
+        preview = _compose(
+            name,
+            wanted=definition,
+            current=current,
+            verdict=verdict,
+            reach=(reached, staying, effects),
+        )
         line = f'workflow "{name}": {describe_next_contacts(effects)}' if effects.claims else None
         previews.append((preview, line))
     return previews

@@ -38,11 +38,20 @@ def decide_workflow(
     elif publish:
         if draft != wanted:
             yield SaveDraft(name, wanted)
-        yield PublishDraft(name, words=_describe(name, wanted, standing, current, published))
+        yield PublishDraft(
+            name,
+            words=_describe(
+                name, wanted=wanted, standing=standing, current=current, said=published
+            ),
+        )
     elif draft != wanted:
         saved = "would be saved" if is_plan else "saved"
         said = f"{saved} as draft; --publish makes it"
-        yield SaveDraft(name, wanted, words=_describe(name, wanted, standing, current, said))
+        yield SaveDraft(
+            name,
+            wanted,
+            words=_describe(name, wanted=wanted, standing=standing, current=current, said=said),
+        )
 
 
 def _describe(

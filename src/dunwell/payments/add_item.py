@@ -76,7 +76,7 @@ async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: New
         item_on=new.item_on,
         fee_of=new.fee_of,
     )
-    item_id = await save_item(work.tx, work.merchant_id, claim_id, item, work.now)
+    item_id = await save_item(work.tx, work.merchant_id, claim_id, item=item, now=work.now)
     await use_surplus(work, claim_id)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)

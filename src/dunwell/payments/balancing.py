@@ -37,6 +37,6 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     if balance.outstanding_cents > 0:
         return status
     following = decide_status(status, Happening.PAID_IN_FULL)
-    await save_collected(work.tx, work.merchant_id, claim_id, status, work.now)
+    await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
     await cancel_contacts(work.tx, work.merchant_id, [claim_id], work.now)
     return following

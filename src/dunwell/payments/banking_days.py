@@ -33,7 +33,9 @@ def find_known_on(sent_on: date) -> date:
 
 def find_end_of_waiting(sent_on: date, timezone: str) -> datetime:
     """The end of that day where the merchant is: until then nobody is dunned."""
-    calendar = Calendar(ZoneInfo(timezone), _WEEKDAYS, None, None, frozenset())
+    calendar = Calendar(
+        zone=ZoneInfo(timezone), weekdays=_WEEKDAYS, opens=None, closes=None, holidays=frozenset()
+    )
     return calendar.start_of(find_known_on(sent_on) + _ONE_DAY)
 
 

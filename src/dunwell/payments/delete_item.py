@@ -36,7 +36,7 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
     check_changeable(claim.status)
     going = find_going(items, item_id)
     ids = [each.item_id for each in going]
-    await delete_items(work.tx, work.merchant_id, claim_id, ids, work.now)
+    await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
     await save_audit(work, "item.delete", f"claim:{claim_id}", itemIds=ids)

@@ -98,7 +98,7 @@ async def enter_payment(
         before.overpaid_cents + new.amount_cents - shared,
     )
     statuses = _decide_statuses(claim, balance)
-    await save_payment(work.tx, work.merchant_id, payment, shares, statuses)
+    await save_payment(work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses)
     if statuses[0] is Status.COLLECTED:
         await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now)
     await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)

@@ -31,7 +31,7 @@ async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> Record
     if payment.reversed_at is not None:
         balance = await load_balance(work, claim_id)
         return RecordedPayment(payment, claim.status, balance, is_new=False)
-    await save_reversal(work.tx, work.merchant_id, claim_id, payment_id, work.now)
+    await save_reversal(work.tx, work.merchant_id, claim_id, payment_id=payment_id, now=work.now)
     await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
     await hasten_check(work.tx, work.merchant_id, claim_id, work.now)

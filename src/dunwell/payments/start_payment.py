@@ -71,7 +71,14 @@ async def start_payment(
     """Raises NotFound, InvalidState (not payable, or money is under way), ValidationError (another
     amount is due by now: AMOUNT_CHANGED) and ProviderAway (try again; nothing was lost)."""
     provider = _choose_provider(resources, providers, merchant, wanted.provider)
-    start = Start(resources, providers, merchant.merchant_id, actor, claim_id, wanted)
+    start = Start(
+        resources=resources,
+        providers=providers,
+        merchant_id=merchant.merchant_id,
+        actor=actor,
+        claim_id=claim_id,
+        wanted=wanted,
+    )
     for _ in range(_LOOKS):
         request = await take_request(start)
         if request.state is RequestState.CREATED:
@@ -139,7 +146,9 @@ async def _hand_off(
         is_payable = claim is not None and claim.status in ACTIVE
         state = RequestState.OPEN if is_payable else RequestState.CANCELLED
         place = (checkout.provider_reference, checkout.url)
-        is_first = await save_checkout(work.tx, work.merchant_id, request.request_id, state, place)
+        is_first = await save_checkout(
+            work.tx, work.merchant_id, request_id=request.request_id, state=state, checkout=place
+        )
         if is_first and is_payable:
             await _announce(work, request)
         stored = await load_request(work.tx, work.merchant_id, request.request_id)
