@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.claims.fields import ContactData
 from dunwell.errors import ValidationError
 from dunwell.intake.contact_patch import apply_patch
-from dunwell.intake.submission import ClaimSubmission, ContactData, ContactPatch
+from dunwell.intake.submission import ClaimSubmission, ContactPatch
 
 PRESENT = msgspec.convert(
     {
@@ -88,7 +89,7 @@ def test_what_comes_of_it_is_checked_as_a_new_claim_is(patch: Any, fault: tuple[
 
 def test_a_debtor_may_become_a_company() -> None:
     assert changed({"debtorLastName": None, "companyName": "Muster GmbH"}) == {
-        "debtor_last_name": None,
+        "last_name": None,
         "company_name": "Muster GmbH",
     }
 

@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from dunwell.claims.balance import PRIMARY
 from dunwell.claims.read_claim import ClaimView
 from dunwell.merchants.configuration import Channel
@@ -72,6 +74,6 @@ def read_reader(view: ClaimView) -> Reader:
         ),
         DebtorFacts(debtor.first_name, debtor.last_name, debtor.company_name),
         debtor.email, debtor.mobile_number,
-        dict(debtor.address) if debtor.address else None,
+        msgspec.structs.asdict(debtor.address) if debtor.address else None,
         debtor.language,
     )  # fmt: skip
