@@ -7,10 +7,10 @@ from dunwell.claims.debtor_rows import define_record, list_columns, make_row, re
 from dunwell.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
-    Addressee,
     AddressSubmission,
     ContactData,
     DebtorFields,
+    DebtorName,
 )
 from dunwell.intake.check_claims import check_claims
 from dunwell.intake.submission import ClaimSubmission
@@ -30,8 +30,8 @@ def test_what_is_submitted_and_what_is_answered_have_each_field_under_one_name()
 
 
 def test_columns_have_the_attributes_names_and_their_types() -> None:
-    assert list_columns(Addressee, "d") == ", ".join(
-        f"d.{name}" for name in Addressee.__struct_fields__
+    assert list_columns(DebtorName, "d") == ", ".join(
+        f"d.{name}" for name in DebtorName.__struct_fields__
     )
     record = define_record(DebtorFields).split(", ")
     for column in ("last_name text", "date_of_birth date", "address jsonb", "custom_fields jsonb"):

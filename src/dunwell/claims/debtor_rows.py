@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dunwell.claims.fields import ADDRESS_FIELDS, Addressee, AddressSubmission, list_fields
+from dunwell.claims.fields import ADDRESS_FIELDS, AddressSubmission, DebtorName, list_fields
 
-Shape = TypeVar("Shape", bound=Addressee)
+Shape = TypeVar("Shape", bound=DebtorName)
 
 _ADDRESS_KEYS = tuple(each.name for each in ADDRESS_FIELDS)
 _take_address = attrgetter(*_ADDRESS_KEYS)
@@ -25,18 +25,18 @@ _AddressRow: Any = msgspec.defstruct(
 )
 
 
-def list_columns(shape: type[Addressee], table: str | None = None) -> str:
+def list_columns(shape: type[DebtorName], table: str | None = None) -> str:
     """The columns of a shape's fields, of this table: `d.first_name, d.last_name`."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + each.name for each in list_fields(shape))
 
 
-def define_record(shape: type[Addressee]) -> str:
+def define_record(shape: type[DebtorName]) -> str:
     """The columns with their types, for json_to_record: `first_name text, last_name text`."""
     return ", ".join(f"{each.name} {each.sql_type}" for each in list_fields(shape))
 
 
-def make_row(fields: Addressee) -> dict[str, Any]:
+def make_row(fields: DebtorName) -> dict[str, Any]:
     """The values of a shape's fields by column."""
     row = {name: getattr(fields, name) for name in fields.__struct_fields__}
     address = row.get("address")

@@ -96,8 +96,8 @@ class AddressSubmission(_Fields, frozen=True, kw_only=True):
     country: Annotated[Country | None, About("ISO 3166-1 alpha-2, like DE.")] = None
 
 
-class Addressee(_Fields, frozen=True, kw_only=True):
-    """Whom a message greets: a person, a company, or a person at a company."""
+class DebtorName(_Fields, frozen=True, kw_only=True):
+    """How a debtor is addressed: a person, a company, or a person at a company."""
 
     first_name: Annotated[
         Text | None, About("The debtor's first name.", example="Erika", in_contract=True)
@@ -120,7 +120,7 @@ class Addressee(_Fields, frozen=True, kw_only=True):
     ] = None
 
 
-class ContactData(Addressee, frozen=True, kw_only=True):
+class ContactData(DebtorName, frozen=True, kw_only=True):
     """What of a claim can be changed after it was created: all of it is personal data."""
 
     email: Annotated[

@@ -15,7 +15,8 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.messages.facts import DebtorFacts, MessageFacts
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.facts import MessageFacts
 from dunwell.messages.placeholders import ITEMS, LANDING_CODE, LANDING_URL, NAMES
 from dunwell.messages.wording import Wording, find_wording
 
@@ -84,7 +85,7 @@ def render_day(day: date | None, language: str) -> str:
     return "" if day is None else format_date(day, "long", locale=find_locale(language))
 
 
-def render_name(debtor: DebtorFacts) -> str:
+def render_name(debtor: DebtorName) -> str:
     """The person; where none is named, the company."""
     person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
     return person or debtor.company_name or ""
