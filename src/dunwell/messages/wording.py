@@ -11,6 +11,9 @@ from dunwell.messages.facts import ItemType
 
 @dataclass(frozen=True, slots=True)
 class Wording:
+    # Of a person, by name; of a company, where no person is named.
+    greeting: str
+    company_greeting: str
     item_types: dict[ItemType, str]
     item: str
     amount: str
@@ -27,6 +30,8 @@ class Wording:
 
 
 _ENGLISH = Wording(
+    greeting="Dear {}",
+    company_greeting="Dear Sir or Madam",
     item_types={
         "PRIMARY": "Principal amount",
         "COLLECTION_FEE": "Collection fee",
@@ -46,6 +51,8 @@ _ENGLISH = Wording(
     vat_id="VAT ID: {}",
 )
 _GERMAN = Wording(
+    greeting="Guten Tag {}",
+    company_greeting="Sehr geehrte Damen und Herren",
     item_types={
         "PRIMARY": "Hauptforderung",
         "COLLECTION_FEE": "Inkassokosten",
