@@ -75,6 +75,7 @@ def test_every_fault_is_told_at_once() -> None:
         ({"mobileNumber": "+9991234567"}, ("/mobileNumber", "WRONG_PHONE_NUMBER")),
         ({"language": "qqq"}, ("/language", "UNKNOWN_LANGUAGE")),
         ({"address": {"country": "XX"}}, ("/address/country", "UNKNOWN_COUNTRY")),
+        ({"salutation": "DR"}, ("/salutation", "NOT_ALLOWED")),
         ({"dateOfBirth": "04.05.1990"}, ("/dateOfBirth", "WRONG_FORMAT")),
         ({"debtorName": "a\x00"}, ("/debtorName", "WRONG_FORMAT")),
         ({"customFields": {f"f{n}": "x" for n in range(49)}}, ("/customFields", "TOO_MANY")),

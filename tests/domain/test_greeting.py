@@ -1,8 +1,9 @@
 """How a message greets: a person by name, a company as a company, in the message's language."""
 
 import pytest
+from msgspec import structs
 
-from dunwell.claims.fields import DebtorName
+from dunwell.claims.fields import DebtorName, Salutation
 from dunwell.messages.rendering import render_email
 from dunwell.workflows.definition import EmailTemplate, Texts
 from tests.support.letters import a_letter
@@ -34,6 +35,27 @@ def test_a_person_is_greeted_by_name_and_a_company_as_one(
     debtor: DebtorName, german: str, english: str
 ) -> None:
     assert (greet(debtor, "de"), greet(debtor, "en")) == (german, english)
+
+
+@pytest.mark.parametrize(
+    ("salutation", "german", "english"),
+    [
+        ("MR", "Sehr geehrter Herr Mustermann,", "Dear Mr Mustermann,"),
+        ("MS", "Sehr geehrte Frau Mustermann,", "Dear Ms Mustermann,"),
+        ("NEUTRAL", "Guten Tag Erika Mustermann,", "Dear Erika Mustermann,"),
+    ],
+)
+def test_a_salutation_says_how_a_person_is_greeted(
+    salutation: Salutation, german: str, english: str
+) -> None:
+    debtor = structs.replace(_ERIKA, salutation=salutation, company_name="Muster GmbH")
+    assert (greet(debtor, "de"), greet(debtor, "en")) == (german, english)
+
+
+def test_without_a_last_name_a_salutation_greets_nobody() -> None:
+    assert greet(structs.replace(_COMPANY, salutation="MR"), "de") == (
+        "Sehr geehrte Damen und Herren,"
+    )
 
 
 def test_a_snippet_of_the_definitions_own_stands_in_its_place() -> None:

@@ -17,6 +17,7 @@ _AUDIT = """
 SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.change' ORDER BY audit_id
 """
 WHOLE: dict[str, Any] = {
+    "salutation": "MS",
     "debtorName": "Max",
     "debtorLastName": "Muster",
     "companyName": "Muster GmbH",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -58,6 +58,7 @@ Language = Annotated[
         description="an ISO 639 code of two or three small letters, like de",
     ),
 ]
+Salutation = Literal["MR", "MS", "NEUTRAL"]
 CustomFields = dict[Reference, Text]
 
 
@@ -99,6 +100,13 @@ class AddressSubmission(_Fields, frozen=True, kw_only=True):
 class DebtorName(_Fields, frozen=True, kw_only=True):
     """How a debtor is addressed: a person, a company, or a person at a company."""
 
+    salutation: Annotated[
+        Salutation | None,
+        About(
+            "How letters and e-mails greet a person; NEUTRAL, or none: by the whole name.",
+            example="MS",
+        ),
+    ] = None
     first_name: Annotated[
         Text | None, About("The debtor's first name.", example="Erika", in_contract=True)
     ] = msgspec.field(default=None, name="debtorName")

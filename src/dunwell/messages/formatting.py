@@ -93,6 +93,9 @@ def render_name(debtor: DebtorName) -> str:
 def render_greeting(debtor: DebtorName, wording: Wording) -> str:
     """Without the comma that follows it. A company of which no person is named has no name here."""
     person = _render_person(debtor).strip()
+    last_name = (debtor.last_name or "").strip()
+    if last_name and debtor.salutation in wording.salutations:
+        return wording.salutations[debtor.salutation].format(last_name)
     return wording.greeting.format(person) if person else wording.company_greeting
 
 
