@@ -11,10 +11,10 @@ import psutil
 from bench.ground import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.facts import (
     ClaimFacts,
     CreditorFacts,
-    DebtorFacts,
     ItemFacts,
     LandingFacts,
     MessageFacts,
@@ -96,7 +96,7 @@ def _make_sheet(number: int) -> bytes:
     )
     facts = MessageFacts(
         claim=ClaimFacts(number, reference, "EUR", items, 10490, 10490, 250, due_on, "K-4711"),
-        debtor=DebtorFacts("Erika", "Mustermann"),
+        debtor=DebtorName(first_name="Erika", last_name="Mustermann"),
         creditor=_CREDITOR,
         today=date(2026, 2, 26),
         landing=LandingFacts(f"https://claims.nordwind.example/q/{number:022d}", "7K3M-9QXA-4TZB"),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.messages.facts import CreditorFacts, DebtorFacts, ItemFacts, LandingFacts
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.facts import CreditorFacts, ItemFacts, LandingFacts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from tests.support.files import a_pdf, an_image
@@ -189,7 +190,7 @@ async def test_hostile_texts_are_printed_as_they_are(print_letter: Print, hostil
     name = f"A {hostile} Z"
     letter = await print_letter(
         "{{ debtor.name }}",
-        debtor=DebtorFacts(last_name=name),
+        debtor=DebtorName(last_name=name),
         address=[name, "Straße 1", "1 Ort"],
         enclosures=[Enclosure(name)],
     )

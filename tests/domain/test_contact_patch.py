@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.claims.fields import ContactData
 from dunwell.errors import ValidationError
 from dunwell.intake.contact_patch import apply_patch
-from dunwell.intake.submission import ClaimSubmission, ContactData, ContactPatch
+from dunwell.intake.submission import ClaimSubmission, ContactPatch
 
 PRESENT = msgspec.convert(
     {
@@ -74,6 +75,7 @@ def test_every_fault_is_told_at_once() -> None:
         ({"mobileNumber": "+9991234567"}, ("/mobileNumber", "WRONG_PHONE_NUMBER")),
         ({"language": "qqq"}, ("/language", "UNKNOWN_LANGUAGE")),
         ({"address": {"country": "XX"}}, ("/address/country", "UNKNOWN_COUNTRY")),
+        ({"salutation": "DR"}, ("/salutation", "NOT_ALLOWED")),
         ({"dateOfBirth": "04.05.1990"}, ("/dateOfBirth", "WRONG_FORMAT")),
         ({"debtorName": "a\x00"}, ("/debtorName", "WRONG_FORMAT")),
         ({"customFields": {f"f{n}": "x" for n in range(49)}}, ("/customFields", "TOO_MANY")),
@@ -88,7 +90,7 @@ def test_what_comes_of_it_is_checked_as_a_new_claim_is(patch: Any, fault: tuple[
 
 def test_a_debtor_may_become_a_company() -> None:
     assert changed({"debtorLastName": None, "companyName": "Muster GmbH"}) == {
-        "debtor_last_name": None,
+        "last_name": None,
         "company_name": "Muster GmbH",
     }
 

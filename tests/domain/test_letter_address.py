@@ -2,10 +2,10 @@
 
 import pytest
 
-from dunwell.messages.facts import DebtorFacts
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.letters.address import MAX_LINES, find_home, render_address
 
-_ADA = DebtorFacts("Ada", "Lovelace")
+_ADA = DebtorName(first_name="Ada", last_name="Lovelace")
 _KOELN = {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE"}
 
 
@@ -15,7 +15,9 @@ def test_a_person_at_home_has_three_lines() -> None:
 
 
 def test_a_person_at_a_company_abroad_fills_all_six() -> None:
-    debtor = DebtorFacts("Ada", "Lovelace", "Analytical Engines Ltd")
+    debtor = DebtorName(
+        first_name="Ada", last_name="Lovelace", company_name="Analytical Engines Ltd"
+    )
     address = {
         "street": "12 Church Road", "address_line2": "2nd floor", "postal_code": "SW1A 1AA",
         "city": "London", "country": "GB",

@@ -40,6 +40,12 @@ def test_an_unknown_snippet_is_told_with_the_nearest_known_one() -> None:
     assert fault.message.endswith('Did you mean "signature"?')
 
 
+def test_the_greeting_is_a_snippet_that_nobody_has_to_write() -> None:
+    assert _faults("{{ snippet.greeting }},") == []
+    (fault,) = _faults("{{ snippet.greting }},")
+    assert fault.message.endswith('Did you mean "greeting"?')
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [

@@ -10,7 +10,7 @@ from babel.numbers import format_currency
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dunwell.messages.facts import DebtorFacts
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.formatting import (
     Values,
     render_day,
@@ -68,10 +68,11 @@ def test_days_bear_their_month_in_words() -> None:
 
 
 def test_a_debtor_is_called_by_name_or_by_company() -> None:
-    assert render_name(DebtorFacts("Ada", "Lovelace", "Engines Ltd")) == "Ada Lovelace"
-    assert render_name(DebtorFacts(None, "Lovelace")) == "Lovelace"
-    assert render_name(DebtorFacts(company_name="Engines Ltd")) == "Engines Ltd"
-    assert render_name(DebtorFacts()) == ""
+    ada = DebtorName(first_name="Ada", last_name="Lovelace", company_name="Engines Ltd")
+    assert render_name(ada) == "Ada Lovelace"
+    assert render_name(DebtorName(last_name="Lovelace")) == "Lovelace"
+    assert render_name(DebtorName(company_name="Engines Ltd")) == "Engines Ltd"
+    assert render_name(DebtorName()) == ""
 
 
 def test_an_iban_is_read_in_fours() -> None:

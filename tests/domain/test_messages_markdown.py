@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.messages.facts import DebtorFacts, LandingFacts
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.facts import LandingFacts
 from dunwell.messages.formatting import Values
 from dunwell.messages.markdown import parse_line, parse_markdown
 from dunwell.messages.parts import fill
@@ -89,7 +90,7 @@ def test_other_links_are_reported_and_never_made(target: str) -> None:
 
 
 def test_a_value_in_an_address_is_percent_encoded() -> None:
-    values = Values(some_facts(debtor=DebtorFacts(last_name='a/b?c="d"&é')), "en")
+    values = Values(some_facts(debtor=DebtorName(last_name='a/b?c="d"&é')), "en")
     html = _html("[x](https://shop.example/?n={{ debtor.lastName }})", values)
     assert 'href="https://shop.example/?n=a%2Fb%3Fc%3D%22d%22%26%C3%A9"' in html
 
@@ -133,14 +134,14 @@ class _Tags(HTMLParser):
 
 @given(st.text())
 def test_a_name_can_neither_mark_up_nor_inject(name: str) -> None:
-    values = Values(some_facts(debtor=DebtorFacts(last_name=name)), "en")
+    values = Values(some_facts(debtor=DebtorName(last_name=name)), "en")
     tags = _Tags()
     tags.feed(_html("**Dear {{ debtor.name }}**, [x](https://a.example/{{ debtor.name }})", values))
     assert tags.seen == ["p", "strong", "a"]
 
 
 def test_a_name_in_markdown_stands_as_it_is() -> None:
-    values = Values(some_facts(debtor=DebtorFacts(last_name="**x** <b> {{ total }}")), "en")
+    values = Values(some_facts(debtor=DebtorName(last_name="**x** <b> {{ total }}")), "en")
     assert _html("Dear {{ debtor.name }}", values) == "<p>Dear **x** &lt;b&gt; {{ total }}</p>"
     assert _text("Dear {{ debtor.name }}", values) == "Dear **x** <b> {{ total }}"
 

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from dunwell.messages.facts import DebtorFacts
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.rendering import render_email
 from dunwell.workflows.definition import EmailTemplate
 from tests.support.messages import CREDITOR, some_facts
@@ -83,7 +83,7 @@ def test_a_colour_nobody_sees_on_white_or_that_is_none_makes_no_line(color: str 
 
 
 def test_a_debtors_name_is_text_in_every_part() -> None:
-    debtor = DebtorFacts(last_name="**x** <b>\r\nBcc: a@b")
+    debtor = DebtorName(last_name="**x** <b>\r\nBcc: a@b")
     rendered = render_email(_TEMPLATE, {}, "en", some_facts(debtor=debtor))
     assert rendered.subject == "Reminder for **x** <b> Bcc: a@b"
     assert "Dear **x** <b> Bcc: a@b,\n" in rendered.body_text

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.messages.facts import DebtorFacts
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.letters.sheet import Enclosure, write_sheet
 from tests.support.letters import a_letter
 
@@ -67,7 +67,7 @@ def test_markdown_becomes_blocks() -> None:
 
 def test_the_same_text_is_filled_anew_each_time() -> None:
     first, second = (
-        a_letter(debtor=DebtorFacts(last_name=name)).sheet.body[0] for name in ("One", "Two")
+        a_letter(debtor=DebtorName(last_name=name)).sheet.body[0] for name in ("One", "Two")
     )
     assert first == ["p", [_text("Guten Tag One,")]]
     assert second == ["p", [_text("Guten Tag Two,")]]
@@ -75,7 +75,7 @@ def test_the_same_text_is_filled_anew_each_time() -> None:
 
 def test_values_are_texts_whatever_they_look_like() -> None:
     hostile = '**x** #read("/etc/passwd") $x$ \\ "]) <b>'
-    sheet = a_letter(debtor=DebtorFacts(last_name=hostile)).sheet
+    sheet = a_letter(debtor=DebtorName(last_name=hostile)).sheet
     assert sheet.body[0] == ["p", [_text(f"Guten Tag {hostile},")]]
     assert msgspec.json.decode(write_sheet(sheet))["body"][0] == sheet.body[0]
 

@@ -1,7 +1,8 @@
 """A template and facts become the text of an SMS."""
 
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.facts import DebtorFacts, LandingFacts
+from dunwell.messages.facts import LandingFacts
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.messages.rendering import render_sms
@@ -30,7 +31,7 @@ def test_the_parts_of_the_masked_text_are_those_of_what_is_sent() -> None:
 
 
 def test_a_debtors_name_is_plain_text_on_one_line() -> None:
-    debtor = DebtorFacts(last_name="A*b*\r\nc {{ today }}")
+    debtor = DebtorName(last_name="A*b*\r\nc {{ today }}")
     text, _ = render_sms(
         SmsTemplate(body={"de": "{{ debtor.name }}!"}), {}, "de", some_facts(debtor=debtor)
     )

@@ -5,10 +5,10 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.facts import (
     ClaimFacts,
     CreditorFacts,
-    DebtorFacts,
     ItemFacts,
     LandingFacts,
     MessageFacts,
@@ -44,7 +44,7 @@ def some_facts(**changes: Any) -> MessageFacts:
     """The usual facts; claim, debtor, creditor, landing, today can be replaced."""
     usual: dict[str, Any] = {
         "claim": CLAIM,
-        "debtor": DebtorFacts("Ada", "Lovelace"),
+        "debtor": DebtorName(first_name="Ada", last_name="Lovelace"),
         "creditor": CREDITOR,
         "today": date(2026, 3, 2),
         "landing": LandingFacts("https://pay.example/q/abc", domain="pay.example"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.read_claim import Debtor
+from dunwell.claims.fields import DebtorFields
 from dunwell.errors import NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
@@ -17,6 +17,7 @@ _AUDIT = """
 SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.change' ORDER BY audit_id
 """
 WHOLE: dict[str, Any] = {
+    "salutation": "MS",
     "debtorName": "Max",
     "debtorLastName": "Muster",
     "companyName": "Muster GmbH",
@@ -39,7 +40,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock)
 
 
-async def change(house: House, claim_id: int, patch: Any) -> Debtor:
+async def change(house: House, claim_id: int, patch: Any) -> DebtorFields:
     async with house.work() as work:
         await change_contact_data(work, claim_id, patch)
     return (await house.read(claim_id)).debtor
@@ -72,7 +73,7 @@ async def test_everything_but_the_name_can_be_cleared(house: House) -> None:
     debtor = await change(
         house, claim_id, {name: None for name in WHOLE if name != "debtorLastName"}
     )
-    assert [name for name in Debtor.__dataclass_fields__ if getattr(debtor, name) is not None] == [
+    assert [name for name in debtor.__struct_fields__ if getattr(debtor, name) is not None] == [
         "last_name"
     ]
 

@@ -6,8 +6,7 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
-from dunwell.claims.pause_claim import pause_claim
-from dunwell.claims.resume_claim import resume_claim
+from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock

@@ -1,4 +1,4 @@
-"""Pauses a claim's process until an instant, or until it is resumed.
+"""Pauses a claim's process until an instant, or until it is resumed, and resumes it.
 
 A claim has one pause of its merchant's at a time, beside a debtor's own: pausing again puts another
 end and another reason in its place.
@@ -8,6 +8,7 @@ from datetime import datetime
 
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind
+from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.store import lift_standing_holds, load_holds
 from dunwell.merchants.account import Work
@@ -31,6 +32,12 @@ async def pause_claim(
         await lift_standing_holds(
             work.tx, work.merchant_id, claim_id, HoldKind.PAUSE, work.now, hold_id=hold.hold_id
         )
+
+
+async def resume_claim(work: Work, claim_id: int) -> None:
+    """Its pauses fall, whoever made them; other holds stay. Resuming what is not paused changes
+    nothing. Raises NotFound."""
+    await lift_hold(work, claim_id, HoldKind.PAUSE)
 
 
 def _is_merchants(hold: Hold) -> bool:

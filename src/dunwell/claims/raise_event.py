@@ -27,9 +27,14 @@ async def raise_event(work: Work, claim_id: int, compose: Callable[[EventHead], 
     if row is None:
         raise NotFound(f"There is no claim {claim_id}.")
     head = EventHead(
-        work.ids.new(work.now), work.merchant_id, claim_id, row["event_sequence"], work.now,
-        row["reference_number"], row["customer_number"],
-    )  # fmt: skip
+        event_id=work.ids.new(work.now),
+        merchant_id=work.merchant_id,
+        claim_id=claim_id,
+        sequence=row["event_sequence"],
+        occurred_at=work.now,
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+    )
     event = compose(head)
     await save_events(work.tx, work.merchant_id, [event], work.real_now)
     return event

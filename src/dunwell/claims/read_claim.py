@@ -1,35 +1,24 @@
 """A claim as its merchant sees it: what was submitted, where it stands, what is owed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.balance import Balance, Item, sum_balance
+from dunwell.claims.fields import DebtorFields
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import Status
-from dunwell.claims.store import load_claim_row, load_holds, load_items, load_paid_cents
+from dunwell.claims.store import (
+    ClaimRecord,
+    load_claim,
+    load_holds,
+    load_items,
+    load_paid_cents,
+)
 from dunwell.errors import NotFound
-from dunwell.kit.db import Row, snapshot
+from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
-
-
-@dataclass(frozen=True, slots=True)
-class Debtor:
-    first_name: str | None
-    last_name: str | None
-    company_name: str | None
-    email: str | None
-    mobile_number: str | None
-    language: str | None
-    date_of_birth: date | None
-    # Keys: street, address_line2, postal_code, city, country.
-    address: Mapping[str, str] | None
-    customer_number: str | None
-    contract_number: str | None
-    custom_fields: Mapping[str, str] | None
-    max_deferral_on: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +36,7 @@ class ClaimView:
     reference_number: str
     currency: str
     status: Status
-    debtor: Debtor
+    debtor: DebtorFields
     items: Sequence[Item]
     balance: Balance
     # Those that stand now.
@@ -63,35 +52,30 @@ async def read_claim(work: Work, claim_id: int) -> ClaimView:
     """Raises NotFound."""
     # One snapshot, so that what is owed and what is paid are of the same instant.
     async with snapshot(work.tx):
-        row = await load_claim_row(work.tx, work.merchant_id, claim_id)
-        if row is None:
+        claim = await load_claim(work.tx, work.merchant_id, claim_id)
+        if claim is None:
             raise NotFound(f"There is no claim {claim_id}.")
         items = await load_items(work.tx, work.merchant_id, claim_id)
         holds = await load_holds(work.tx, work.merchant_id, claim_id)
         paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim_id)
     return ClaimView(
         claim_id=claim_id,
-        reference_number=row["reference_number"],
-        currency=row["currency"],
-        status=Status(row["status"]),
-        debtor=_read_debtor(row),
+        reference_number=claim.reference_number,
+        currency=claim.currency,
+        status=claim.status,
+        debtor=claim.debtor,
         items=items,
         balance=sum_balance(items, paid_cents),
         holds=[hold for hold in holds if hold.stands(work.now)],
-        assignment=_read_assignment(row, is_switched=work.merchant.switched_to_workflows),
-        next_step_at=None if row["held"] else row["due_at"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
+        assignment=_find_assignment(claim, is_switched=work.merchant.switched_to_workflows),
+        next_step_at=claim.next_step_at,
+        created_at=claim.created_at,
+        updated_at=claim.updated_at,
     )
 
 
-def _read_debtor(row: Row) -> Debtor:
-    names: dict[str, Any] = {name: row[name] for name in Debtor.__dataclass_fields__}
-    return Debtor(**names)
-
-
-def _read_assignment(row: Row, *, is_switched: bool) -> Assignment | None:
-    if row["workflow_id"] is None:
+def _find_assignment(claim: ClaimRecord, *, is_switched: bool) -> Assignment | None:
+    if claim.workflow_id is None:
         return None
-    scenario_id = None if is_switched else row["scenario_id"]
-    return Assignment(row["workflow_id"], f"v{row['major']}.{row['minor']}", scenario_id)
+    scenario_id = None if is_switched else claim.scenario_id
+    return Assignment(claim.workflow_id, f"v{claim.major}.{claim.minor}", scenario_id)

@@ -7,9 +7,12 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.balance import Item
+from dunwell.claims.debtor_rows import list_columns, read_row
+from dunwell.claims.fields import DebtorFields
 from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.states import Status
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 
 # The lock that comes before every other. By primary key.
@@ -40,8 +43,10 @@ FROM holds
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY since, hold_id
 """
-_LOAD_CLAIM = """
-SELECT c.*, d.*, v.major, v.minor, s.scenario_id
+_LOAD_CLAIM = compose(
+    """
+SELECT c.reference_number, c.currency, c.status, c.held, c.due_at, c.created_at, c.updated_at,
+       c.workflow_id, v.major, v.minor, s.scenario_id, {columns}
 FROM claims c
 JOIN debtors d USING (merchant_id, claim_id)
 LEFT JOIN scenarios s ON s.merchant_id = $1 AND s.workflow_id = c.workflow_id
@@ -52,7 +57,32 @@ LEFT JOIN LATERAL (
     ORDER BY minor DESC
     LIMIT 1) v ON true
 WHERE c.merchant_id = $1 AND c.claim_id = $2
-"""
+""",
+    columns=list_columns(DebtorFields, "d"),
+)
+
+
+class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
+    """A claim as it is stored, and the version its next step would use."""
+
+    reference_number: str
+    currency: str
+    status: Status
+    held: bool
+    due_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    # No process: none of these. The scenario: whose definition the workflow is, if it is one's.
+    workflow_id: UUID | None
+    major: int | None
+    minor: int | None
+    scenario_id: int | None
+    debtor: DebtorFields
+
+    @property
+    def next_step_at(self) -> datetime | None:
+        """None while a contact is under way, under a hold, and after the end."""
+        return None if self.held else self.due_at
 
 
 class LockedClaim(msgspec.Struct, frozen=True, gc=False):
@@ -76,9 +106,24 @@ async def has_claim(tx: Connection, merchant_id: int, claim_id: int) -> bool:
     return found
 
 
-async def load_claim_row(tx: Connection, merchant_id: int, claim_id: int) -> Row | None:
-    """The claim, its debtor and the version its next step would use."""
-    return await tx.fetchrow(_LOAD_CLAIM, merchant_id, claim_id)
+async def load_claim(tx: Connection, merchant_id: int, claim_id: int) -> ClaimRecord | None:
+    row = await tx.fetchrow(_LOAD_CLAIM, merchant_id, claim_id)
+    if row is None:
+        return None
+    return ClaimRecord(
+        reference_number=row["reference_number"],
+        currency=row["currency"],
+        status=Status(row["status"]),
+        held=row["held"],
+        due_at=row["due_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        workflow_id=row["workflow_id"],
+        major=row["major"],
+        minor=row["minor"],
+        scenario_id=row["scenario_id"],
+        debtor=read_row(row, DebtorFields),
+    )
 
 
 async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[Item]:

@@ -1,9 +1,12 @@
 """The SQL of lists of claims: rows in, values out, no rules."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
+from dunwell.claims.balance import Balance
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import Status
 from dunwell.claims.store import read_hold
@@ -75,16 +78,61 @@ class ClaimFilter:
     updated_since: datetime | None = None
 
 
+class ListedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A claim in a list: enough to tell it and where it stands."""
+
+    place: ClaimPlace
+    reference_number: str
+    customer_number: str | None
+    currency: str
+    first_name: str | None
+    last_name: str | None
+    company_name: str | None
+    status: Status
+    balance: Balance
+    # As they are stored: those whose end has come are among them until they are lifted.
+    holds: Sequence[Hold]
+    # None while a contact is under way, under a hold, and after the end.
+    next_step_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def claim_id(self) -> int:
+        return self.place.claim_id
+
+
 async def load_page(
     tx: Connection, merchant_id: int, *, limit: int, place: ClaimPlace | None, wanted: ClaimFilter
-) -> list[Row]:
+) -> list[ListedClaim]:
     conditions = _choose_conditions(place, wanted, Conditions(merchant_id, limit))
     join = "" if wanted.customer_number is None else _JOIN_CUSTOMER
     statement = compose(_LOAD, join=join, filters=conditions.render())
-    return list(await tx.fetch(statement, *conditions.values))
+    rows = await tx.fetch(statement, *conditions.values)
+    holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])
+    return [_read(row, holds.get(row["claim_id"], ())) for row in rows]
 
 
-async def load_standing_holds(
+def _read(row: Row, holds: Sequence[Hold]) -> ListedClaim:
+    total, allocated = row["total_cents"], row["allocated_cents"]
+    return ListedClaim(
+        place=ClaimPlace(int(row["written_by"]), row["claim_id"]),
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+        currency=row["currency"],
+        first_name=row["first_name"],
+        last_name=row["last_name"],
+        company_name=row["company_name"],
+        status=Status(row["status"]),
+        balance=Balance(total, total - allocated, row["paid_cents"] - allocated),
+        holds=holds,
+        next_step_at=None if row["held"] else row["due_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+async def _load_holds(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, list[Hold]]:
     """Of claims that are held: claim id -> what was not lifted, the oldest first."""

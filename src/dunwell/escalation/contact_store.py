@@ -9,15 +9,17 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.claims.debtor_rows import list_columns, read_row
+from dunwell.claims.fields import DebtorName
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Contact, Content, PlannedContact
-from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
+from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
 from dunwell.sending.lease import Lease
 
-_LEASE = load_statement(__file__, "lease_contacts.sql")
+_LEASE = load_statement(__file__, "lease_contacts.sql", debtor=list_columns(DebtorName, "d"))
 
 # Merchants behind the given one first. Rides on communications_planned and _handed_over.
 _FIND_MERCHANTS = """
@@ -248,13 +250,12 @@ def _read_planned(row: Row) -> PlannedContact:
         customer_number=row["customer_number"],
         contract_number=row["contract_number"],
     )
-    debtor = DebtorFacts(row["first_name"], row["last_name"], row["company_name"])
     return PlannedContact(
         contact=read_contact(row),
         claim_version=row["claim_version"],
         language=row["language"],
         claim=claim,
-        debtor=debtor,
+        debtor=read_row(row, DebtorName),
         ready_at=row["ready_at"],
     )
 
@@ -279,8 +280,7 @@ def read_contact(row: Mapping[str, Any]) -> Contact:
 
 
 def _read_item(values: list[Any]) -> ItemFacts:
-    item_type, value_cents, reference, item_date, due_date = values
-    return ItemFacts(item_type, value_cents, reference, _read_date(item_date), _read_date(due_date))
+    return ItemFacts(*values[:3], *map(_read_date, values[3:]))
 
 
 def _read_date(text: str | None) -> date | None:

@@ -28,8 +28,8 @@ SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major
        greatest(leased.not_before, (SELECT max(lifted_at) FROM holds h
                                     WHERE h.merchant_id = $1 AND h.claim_id = leased.claim_id))
            AS ready_at,
-       d.first_name, d.last_name, d.company_name, d.email, d.mobile_number, d.language, d.address,
-       d.customer_number, d.contract_number, i.items, coalesce(a.cents, 0) AS allocated_cents
+       {debtor}, d.email, d.mobile_number, d.language, d.address, d.customer_number,
+       d.contract_number, i.items, coalesce(a.cents, 0) AS allocated_cents
 FROM leased
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = leased.claim_id
 JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = leased.claim_id

@@ -13,14 +13,10 @@ import phonenumbers
 from babel import Locale
 from babel.core import get_global
 
+from dunwell.claims.fields import ContactData
 from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.intake.plain_submission import decode_plain, is_plain
-from dunwell.intake.submission import (
-    MAX_CLAIMS,
-    ClaimSubmission,
-    ContactData,
-    ItemSubmission,
-)
+from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
 from dunwell.kit.shape import find_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
@@ -118,9 +114,9 @@ def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
     yield from _find_faulty_items(claim.items)
 
 
-def find_faulty_debtor(claim: ClaimSubmission | ContactData) -> Iterator[Fault]:
+def find_faulty_debtor(claim: ContactData) -> Iterator[Fault]:
     """What its shape cannot say of whom the claim is about."""
-    if not _has_text(claim.debtor_last_name) and not _has_text(claim.company_name):
+    if not _has_text(claim.last_name) and not _has_text(claim.company_name):
         yield Fault(
             "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
         )

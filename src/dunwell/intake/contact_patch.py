@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from dunwell.claims.fields import ContactData
 from dunwell.errors import Fault, ValidationError
 from dunwell.intake.check_claims import find_faulty_debtor
-from dunwell.intake.submission import ClaimSubmission, ContactData, ContactPatch
+from dunwell.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.kit.shape import find_faults
 
 # Of a claim, and never changed once it was handed over; where else it is changed.

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dunwell.assignment.targets import load_rulebook
+from dunwell.claims.debtor_rows import define_record, list_columns
+from dunwell.claims.fields import DebtorFields
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
@@ -19,7 +21,12 @@ from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
 
-_CREATE = load_statement(__file__, "create_claims.sql")
+_CREATE = load_statement(
+    __file__,
+    "create_claims.sql",
+    columns=list_columns(DebtorFields),
+    record=define_record(DebtorFields),
+)
 # Rides on claims_reference.
 _FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
 

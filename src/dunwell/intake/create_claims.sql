@@ -4,15 +4,13 @@
 -- drawn beforehand gets the next one. One whose workflow was deleted since the rules were read stays
 -- unassigned; a deletion under way is waited for (primary key of workflows). A reference the merchant
 -- already used creates nothing for that claim (index claims_reference) and answers the id of the
--- claim that has it.
+-- claim that has it. The lists of the debtor's columns are put in (claims.debtor_rows).
 WITH submitted AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($2::json) AS s (
         n integer, reference_number text, currency text,
         workflow_id uuid, workflow_major integer, next_step_id integer, due_at timestamptz,
-        claim_id bigint, first_name text, last_name text, company_name text, email text,
-        mobile_number text, language text, date_of_birth date, address jsonb,
-        customer_number text, contract_number text, custom_fields jsonb, max_deferral_on date)
+        claim_id bigint, {record})
 ), held AS MATERIALIZED (
     SELECT workflow_id
     FROM workflows
@@ -37,17 +35,12 @@ WITH submitted AS MATERIALIZED (
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
     RETURNING claim_id, reference_number
 ), placed AS MATERIALIZED (
-    SELECT s.n, c.claim_id, s.first_name, s.last_name, s.company_name, s.email, s.mobile_number,
-           s.language, s.date_of_birth, s.address, s.customer_number, s.contract_number,
-           s.custom_fields, s.max_deferral_on
+    SELECT s.n, c.claim_id, {columns}
     FROM submitted s
     JOIN created c USING (reference_number)
 ), stored_debtors AS (
-    INSERT INTO debtors (merchant_id, claim_id, first_name, last_name, company_name, email,
-                         mobile_number, language, date_of_birth, address, customer_number,
-                         contract_number, custom_fields, max_deferral_on)
-    SELECT $1, claim_id, first_name, last_name, company_name, email, mobile_number, language,
-           date_of_birth, address, customer_number, contract_number, custom_fields, max_deferral_on
+    INSERT INTO debtors (merchant_id, claim_id, {columns})
+    SELECT $1, claim_id, {columns}
     FROM placed
 ), stored_items AS (
     INSERT INTO items (merchant_id, claim_id, position, reference, type, value_cents, item_date,

@@ -5,42 +5,47 @@ by these shapes, which leave out the look for them at every text: a third of the
 read a claim. A field left out here is merely looked at as always. Pure.
 """
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from dunwell.claims.fields import ADDRESS_FIELDS, FIELDS, AddressSubmission, Field, Text
 from dunwell.claims.item_rules import MAX_ITEMS
-from dunwell.intake.submission import AddressSubmission, ClaimSubmission, ItemSubmission
+from dunwell.intake.submission import ClaimSubmission, ItemSubmission
 
 _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+def _plain_texts(fields: Iterable[Field]) -> list[tuple[str, Any, Any]]:
+    return [
+        (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
+        for each in fields
+        if each.given == Text
+    ]
 
 
 class _PlainItem(ItemSubmission, frozen=True):
     reference: _Reference
 
 
-class _PlainAddress(AddressSubmission, frozen=True):
-    street: _Text | None = None
-    address_line2: _Text | None = None
-    postal_code: _Text | None = None
-    city: _Text | None = None
-
-
-class _PlainClaim(ClaimSubmission, frozen=True):
-    reference_number: _Reference
-    # Narrower than the lists they stand for, and like them never changed.
-    items: Annotated[list[_PlainItem], Meta(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[assignment]
-    debtor_name: _Text | None = None
-    debtor_last_name: _Text | None = None
-    company_name: _Text | None = None
-    customer_number: _Text | None = None
-    contract_number: _Text | None = None
-    address: _PlainAddress | None = None
-
-
+_PlainAddress: Any = msgspec.defstruct(
+    "_PlainAddress", _plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
+)
+_PlainClaim: Any = msgspec.defstruct(
+    "_PlainClaim",
+    [
+        ("reference_number", _Reference),
+        ("items", Annotated[list[_PlainItem], Meta(min_length=1, max_length=MAX_ITEMS)]),
+        *_plain_texts(FIELDS),
+        ("address", _PlainAddress | None, None),
+    ],
+    bases=(ClaimSubmission,),
+    frozen=True,
+    kw_only=True,
+)
 _decoder = msgspec.json.Decoder(list[_PlainClaim])
 
 

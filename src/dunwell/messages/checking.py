@@ -19,6 +19,7 @@ from dunwell.messages.gsm import (
 from dunwell.messages.mandatory import describe_missing_part, find_missing_parts
 from dunwell.messages.markdown import has_markup, parse_markdown
 from dunwell.messages.placeholders import (
+    GREETING,
     ITEMS,
     LANDING_CODE,
     NAMES,
@@ -121,9 +122,10 @@ def _check_snippet(text: str, pointer: str) -> Iterator[Fault]:
 
 
 def _check_snippets_known(text: str, definition: Definition, pointer: str) -> Iterator[Fault]:
+    known = [*definition.snippets, GREETING]
     for name in find_snippets(text):
-        if name not in definition.snippets:
-            nearest = render_nearest(name, list(definition.snippets))
+        if name not in known:
+            nearest = render_nearest(name, known)
             message = f"{{{{ {SNIPPET_PREFIX}{name} }}}} names no snippet. {nearest}"
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 

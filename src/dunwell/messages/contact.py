@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.claims.fields import DebtorName
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.facts import ClaimFacts, DebtorFacts
+from dunwell.messages.facts import ClaimFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class PlannedContact:
     claim_version: int
     language: str | None
     claim: ClaimFacts
-    debtor: DebtorFacts
+    debtor: DebtorName
     # Since when nothing but the service has kept it from being sent.
     ready_at: datetime | None = None
 

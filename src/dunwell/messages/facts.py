@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from dunwell.claims.fields import DebtorName
+
 ItemType = Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
 
 
@@ -34,15 +36,6 @@ class ClaimFacts:
     due_date: date | None = None
     customer_number: str | None = None
     contract_number: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DebtorFacts:
-    """A person, a company, or a person at a company."""
-
-    first_name: str | None = None
-    last_name: str | None = None
-    company_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ class LandingFacts:
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
     claim: ClaimFacts
-    debtor: DebtorFacts
+    debtor: DebtorName
     creditor: CreditorFacts
     # The day in the merchant's zone.
     today: date

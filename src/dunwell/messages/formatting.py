@@ -15,8 +15,9 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.messages.facts import DebtorFacts, MessageFacts
-from dunwell.messages.placeholders import ITEMS, LANDING_CODE, LANDING_URL, NAMES
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.facts import MessageFacts
+from dunwell.messages.placeholders import GREETING_USED, ITEMS, LANDING_CODE, LANDING_URL, NAMES
 from dunwell.messages.wording import Wording, find_wording
 
 # ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
@@ -84,10 +85,22 @@ def render_day(day: date | None, language: str) -> str:
     return "" if day is None else format_date(day, "long", locale=find_locale(language))
 
 
-def render_name(debtor: DebtorFacts) -> str:
+def render_name(debtor: DebtorName) -> str:
     """The person; where none is named, the company."""
-    person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
-    return person or debtor.company_name or ""
+    return _render_person(debtor) or debtor.company_name or ""
+
+
+def render_greeting(debtor: DebtorName, wording: Wording) -> str:
+    """Without the comma that follows it. A company of which no person is named has no name here."""
+    person = _render_person(debtor).strip()
+    last_name = (debtor.last_name or "").strip()
+    if last_name and debtor.salutation in wording.salutations:
+        return wording.salutations[debtor.salutation].format(last_name)
+    return wording.greeting.format(person) if person else wording.company_greeting
+
+
+def _render_person(debtor: DebtorName) -> str:
+    return " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
 
 
 def render_iban(iban: str | None) -> str | None:
@@ -159,6 +172,7 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "debtor.firstName": lambda v: v.facts.debtor.first_name,
     "debtor.lastName": lambda v: v.facts.debtor.last_name,
     "companyName": lambda v: v.facts.debtor.company_name,
+    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.wording),
     "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
     "total": lambda v: v.money(v.facts.claim.total_cents),
     "fees": lambda v: v.money(v.facts.claim.fees_cents),
@@ -175,4 +189,4 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "bank.holder": lambda v: v.facts.creditor.bank_holder,
     "today": lambda v: v.day(v.facts.today),
 }
-assert set(_READERS) == set(NAMES)
+assert set(_READERS) == {*NAMES, GREETING_USED}

@@ -8,6 +8,10 @@ import re
 from collections.abc import Mapping
 
 SNIPPET_PREFIX = "snippet."
+# The snippet that is there without being written: how the debtor is greeted. A definition's own
+# snippet of this name stands in its place.
+GREETING = "greeting"
+GREETING_USED = SNIPPET_PREFIX + GREETING
 # The only value that is a block: a table. It stands alone in its paragraph.
 ITEMS = "items"
 LANDING_URL = "landing.url"
@@ -67,12 +71,14 @@ def has_stray_braces(text: str) -> bool:
 
 
 def expand_snippets(text: str, snippets: Mapping[str, str]) -> str:
-    """Put the snippets' texts in, one level deep; one that is absent becomes nothing."""
+    """Put the snippets' texts in, one level deep; one that is absent becomes nothing, but for the
+    greeting, which stays as a placeholder."""
 
     def expand(match: re.Match[str]) -> str:
         name = match.group(1)
         if not name.startswith(SNIPPET_PREFIX):
             return match.group(0)
-        return snippets.get(name.removeprefix(SNIPPET_PREFIX), "")
+        default = match.group(0) if name == GREETING_USED else ""
+        return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
     return PLACEHOLDER.sub(expand, text)

@@ -6,11 +6,17 @@ Pure.
 
 from dataclasses import dataclass
 
+from dunwell.claims.fields import Salutation
 from dunwell.messages.facts import ItemType
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
+    # Of a person, by the last name where the salutation is known, else by the whole name; of a
+    # company, where no person is named.
+    salutations: dict[Salutation | None, str]
+    greeting: str
+    company_greeting: str
     item_types: dict[ItemType, str]
     item: str
     amount: str
@@ -27,6 +33,9 @@ class Wording:
 
 
 _ENGLISH = Wording(
+    salutations={"MR": "Dear Mr {}", "MS": "Dear Ms {}"},
+    greeting="Dear {}",
+    company_greeting="Dear Sir or Madam",
     item_types={
         "PRIMARY": "Principal amount",
         "COLLECTION_FEE": "Collection fee",
@@ -46,6 +55,9 @@ _ENGLISH = Wording(
     vat_id="VAT ID: {}",
 )
 _GERMAN = Wording(
+    salutations={"MR": "Sehr geehrter Herr {}", "MS": "Sehr geehrte Frau {}"},
+    greeting="Guten Tag {}",
+    company_greeting="Sehr geehrte Damen und Herren",
     item_types={
         "PRIMARY": "Hauptforderung",
         "COLLECTION_FEE": "Inkassokosten",

@@ -8,11 +8,14 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from dunwell.claims.balance import PRIMARY
+from dunwell.claims.fields import DebtorName
 from dunwell.claims.read_claim import ClaimView
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Contact, PlannedContact
-from dunwell.messages.facts import ClaimFacts, DebtorFacts, ItemFacts
+from dunwell.messages.facts import ClaimFacts, ItemFacts
 
 # Its link and its code lead nowhere: no contact has this id.
 NOBODYS_ID = UUID(int=0)
@@ -24,7 +27,7 @@ class Reader:
     """Whom the message is for: a claim, its debtor, and how the debtor is reached."""
 
     claim: ClaimFacts
-    debtor: DebtorFacts
+    debtor: DebtorName
     email: str | None
     mobile_number: str | None
     address: dict[str, Any] | None
@@ -51,7 +54,7 @@ def make_sample(currency: str, today: date) -> Reader:
     address = {
         "street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE",
     }  # fmt: skip
-    debtor = DebtorFacts("Erika", "Mustermann")
+    debtor = DebtorName(first_name="Erika", last_name="Mustermann")
     return Reader(claim, debtor, "erika@example.org", "+4915112345678", address)
 
 
@@ -70,8 +73,8 @@ def read_reader(view: ClaimView) -> Reader:
             view.balance.total_cents, view.balance.outstanding_cents, fees_cents, due_on,
             debtor.customer_number, debtor.contract_number,
         ),
-        DebtorFacts(debtor.first_name, debtor.last_name, debtor.company_name),
+        DebtorName(**{name: getattr(debtor, name) for name in DebtorName.__struct_fields__}),
         debtor.email, debtor.mobile_number,
-        dict(debtor.address) if debtor.address else None,
+        msgspec.structs.asdict(debtor.address) if debtor.address else None,
         debtor.language,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from dunwell.api.schemas.claims import SUBMISSION_WORDS
 from dunwell.api.schemas.events import Event
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
+from dunwell.claims.fields import FIELDS
 
 Schema = dict[str, Any]
 
@@ -18,12 +19,9 @@ _REFERENCE = "#/components/schemas/{name}"
 
 # What the contract does not name, marked as ours, by shape and field.
 _ADDITIONS = {
-    "ClaimSubmission": (
-        "companyName", "customerNumber", "contractNumber", "language", "dateOfBirth", "address",
-        "customFields", "maxDeferralDate",
-    ),
+    "ClaimSubmission": tuple(each.wire_name for each in FIELDS if not each.about.in_contract),
     "EventClaim": ("customerNumber",),
-}  # fmt: skip
+}
 
 
 class Components:

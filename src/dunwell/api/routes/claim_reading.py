@@ -11,11 +11,11 @@ from dunwell.api.routes.claim_showing import show_claim, show_holds
 from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.claim_lists import ClaimList, ListedClaim
-from dunwell.claims.find_claims import ListedClaim as Found
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import read_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
+from dunwell.claims.store_lists import ListedClaim as Found
 from dunwell.errors import ValidationError
 from dunwell.files.read_attachments import list_all_attachments
 from dunwell.messages.claim_link import give_claim_token
@@ -24,18 +24,7 @@ CLAIM_EXAMPLE: dict[str, Any] = {
     "id": 4711,
     "referenceNumber": "INV-2026-0815",
     "currency": "EUR",
-    "debtorName": "Erika",
-    "debtorLastName": "Mustermann",
-    "companyName": None,
-    "email": "erika@example.org",
-    "mobileNumber": "+4915112345678",
-    "language": "en",
-    "dateOfBirth": None,
-    "address": None,
-    "customerNumber": "C-7001",
-    "contractNumber": None,
-    "customFields": None,
-    "maxDeferralDate": None,
+    **wire.DEBTOR_EXAMPLE,
     "status": "IN_PROCESS",
     "holds": [],
     "total": "10490",

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dunwell.api.query import write_instant
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.claims.balance import Item
+from dunwell.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import Assignment, ClaimView
 from dunwell.files.attached import AttachedFile
@@ -17,23 +20,11 @@ from dunwell.files.attached import AttachedFile
 def show_claim(
     view: ClaimView, attached: Sequence[AttachedFile], landing_page_url: str
 ) -> wire.Claim:
-    debtor = view.debtor
     return wire.Claim(
         id=view.claim_id,
         reference_number=view.reference_number,
         currency=view.currency,
-        debtor_name=debtor.first_name,
-        debtor_last_name=debtor.last_name,
-        company_name=debtor.company_name,
-        email=debtor.email,
-        mobile_number=debtor.mobile_number,
-        language=debtor.language,
-        date_of_birth=show_day(debtor.date_of_birth),
-        address=_show_address(view),
-        customer_number=debtor.customer_number,
-        contract_number=debtor.contract_number,
-        custom_fields=dict(debtor.custom_fields) if debtor.custom_fields else None,
-        max_deferral_date=show_day(debtor.max_deferral_on),
+        **_show_debtor(view.debtor),
         status=view.status.value,
         holds=show_holds(view.holds),
         total=str(view.balance.total_cents),
@@ -49,10 +40,20 @@ def show_claim(
     )
 
 
-def _show_address(view: ClaimView) -> wire.Address | None:
-    if view.debtor.address is None:
+def _show_debtor(debtor: DebtorFields) -> dict[str, Any]:
+    shown = {each.name: getattr(debtor, each.name) for each in FIELDS}
+    return shown | {
+        "address": _show_address(debtor.address),
+        "custom_fields": debtor.custom_fields or None,
+    }
+
+
+def _show_address(address: AddressSubmission | None) -> object:
+    if address is None:
         return None
-    return wire.Address(**{name: value or UNSET for name, value in view.debtor.address.items()})
+    return wire.Address(
+        **{name: value or UNSET for name, value in msgspec.structs.asdict(address).items()}
+    )
 
 
 def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:

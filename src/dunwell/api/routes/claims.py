@@ -17,12 +17,7 @@ from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
 
 _CLAIM_EXAMPLE = {
-    "customerNumber": "C-7001",
-    "language": "en",
-    "debtorName": "Erika",
-    "debtorLastName": "Mustermann",
-    "email": "erika@example.org",
-    "mobileNumber": "+4915112345678",
+    **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},
     "referenceNumber": "INV-2026-0815",
     "currency": "EUR",
     "items": [

@@ -7,7 +7,8 @@ from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
 from dunwell.api.schemas.wire import Cents, Given, GivenInstant, Wire
-from dunwell.intake.submission import Money, Reference
+from dunwell.claims.fields import Reference
+from dunwell.intake.submission import Money
 
 
 class PauseRequest(Given, frozen=True):

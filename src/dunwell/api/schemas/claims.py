@@ -1,49 +1,41 @@
 """Claims on the wire: what creating one answers, and how it is read back.
 
-What is submitted is `intake.submission`'s shape, which checks it as well.
+What is submitted is `intake.submission`'s shape, which checks it as well. The debtor's fields are
+those of `claims.fields`.
 """
 
-from typing import Annotated, Literal
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
+from dunwell.claims.fields import (
+    ADDRESS_FIELDS,
+    FIELDS,
+    AddressSubmission,
+    ContactData,
+    CustomFields,
+    list_fields,
+)
 
 # What each submitted field means, by shape and field.
 SUBMISSION_WORDS = {
-    "ClaimSubmission": {
+    "ClaimSubmission": {each.wire_name: each.about.words for each in FIELDS}
+    | {
         "referenceNumber": "Your own reference, once per merchant; events and results name it.",
         "currency": "ISO 4217, upper case, of all values.",
         "items": "The claim positions, at least one of type PRIMARY.",
-        "debtorName": "The debtor's first name.",
-        "debtorLastName": "The debtor's last name. Required unless companyName is given.",
-        "companyName": "The debtor's company. Required unless debtorLastName is given.",
-        "email": "The debtor's e-mail address.",
-        "mobileNumber": "International format with a leading plus sign, like +4915112345678.",
-        "customerNumber": "Your number of the debtor; events name it.",
-        "contractNumber": "Your number of the contract.",
-        "language": "The debtor's language, ISO 639, like de.",
-        "dateOfBirth": "YYYY-MM-DD.",
-        "address": "The debtor's postal address.",
-        "customFields": "Up to 50 texts under names of your own.",
-        "maxDeferralDate": "No payment may be deferred beyond this date. YYYY-MM-DD.",
         "attachments": "Files the debtor can download.",
     },
     "ContactPatch": {
-        "debtorName": "The debtor's first name.",
-        "debtorLastName": "The debtor's last name; it or companyName stays.",
-        "companyName": "The debtor's company; it or debtorLastName stays.",
-        "email": "The debtor's e-mail address.",
-        "mobileNumber": "International format with a leading plus sign, like +4915112345678.",
-        "customerNumber": "Your number of the debtor; events name it.",
-        "contractNumber": "Your number of the contract.",
-        "language": "The debtor's language, ISO 639, like de.",
-        "dateOfBirth": "YYYY-MM-DD.",
-        "address": "What is given of it is changed, the rest stays.",
-        "customFields": "The fields given are changed, a null takes one away, the rest stays.",
+        each.wire_name: each.about.patch_words or each.about.words
+        for each in list_fields(ContactData)
     },
+    "AddressSubmission": {each.wire_name: each.about.words for each in ADDRESS_FIELDS},
     "ItemSubmission": {
         "reference": "For example the invoice's number.",
         "type": "What the item is.",
@@ -55,14 +47,10 @@ SUBMISSION_WORDS = {
         "sourceType": "TICKET: source holds an upload ticket.",
         "source": "The ticketId of an upload.",
     },
-    "AddressSubmission": {
-        "street": "Street and number.",
-        "addressLine2": "What stands under it: floor, care of.",
-        "postalCode": "As it is written in the country.",
-        "city": "The town, as letters name it.",
-        "country": "ISO 3166-1 alpha-2, like DE.",
-    },
 }
+
+# As a claim in the reference has them.
+DEBTOR_EXAMPLE: dict[str, Any] = {each.wire_name: each.about.example for each in FIELDS}
 
 ItemType = Annotated[
     str, Meta(extra_json_schema={"enum": ["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]})
@@ -89,14 +77,6 @@ class ClaimCreationResult(Wire, frozen=True):
     reference_number: Annotated[str | None, Meta(description="As submitted.")]
     error: Failure | None
     result: CreationRemarks | None
-
-
-class Address(Wire, frozen=True, omit_defaults=True):
-    street: str | UnsetType = UNSET
-    address_line2: str | UnsetType = UNSET
-    postal_code: str | UnsetType = UNSET
-    city: str | UnsetType = UNSET
-    country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")] | UnsetType = UNSET
 
 
 class ClaimItem(Wire, frozen=True):
@@ -138,24 +118,51 @@ class ClaimAssignment(Wire, frozen=True, omit_defaults=True):
     ) = UNSET
 
 
-class Claim(Wire, frozen=True):
-    """A claim read back: what was submitted, where it stands, what is owed."""
-
+class _ClaimHead(Wire, frozen=True):
     id: int
     reference_number: str
     currency: Currency
-    debtor_name: str | None
-    debtor_last_name: str | None
-    company_name: str | None
-    email: str | None
-    mobile_number: str | None
-    language: str | None
-    date_of_birth: Day | None
-    address: Address | None
-    customer_number: str | None
-    contract_number: str | None
-    custom_fields: dict[str, str] | None
-    max_deferral_date: Day | None
+
+
+Address: Any = msgspec.defstruct(
+    "Address",
+    [
+        (
+            each.name,
+            Annotated[each.kind, Meta(description=each.about.words)] | UnsetType,
+            msgspec.field(default=UNSET, name=each.wire_name),
+        )
+        for each in ADDRESS_FIELDS
+    ],
+    bases=(Wire,),
+    frozen=True,
+    omit_defaults=True,
+)
+# What was submitted is answered without the limits it was checked by.
+_ANSWERED = {date: Day, AddressSubmission: Address, CustomFields: dict[str, str]}
+
+# The debtor's fields stand behind the head: `show_claim` fills them from their table.
+if TYPE_CHECKING:
+    _Submitted = _ClaimHead
+else:
+    _Submitted = msgspec.defstruct(
+        "_Submitted",
+        [
+            (
+                each.name,
+                _ANSWERED.get(each.kind, each.kind) | None,
+                msgspec.field(name=each.wire_name),
+            )
+            for each in FIELDS
+        ],
+        bases=(_ClaimHead,),
+        frozen=True,
+    )
+
+
+class Claim(_Submitted, frozen=True):
+    """A claim read back: what was submitted, where it stands, what is owed."""
+
     status: ClaimStatus
     holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
     total: Cents

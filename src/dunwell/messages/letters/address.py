@@ -5,7 +5,7 @@ from typing import Any
 
 from babel.core import get_global
 
-from dunwell.messages.facts import DebtorFacts
+from dunwell.claims.fields import DebtorName
 from dunwell.messages.formatting import find_locale, render_line
 
 MAX_LINES = 6
@@ -16,7 +16,7 @@ _CODE_LAST = frozenset({"AU", "CA", "GB", "IE", "IN", "NZ", "US", "ZA"})
 
 
 def render_address(
-    debtor: DebtorFacts, address: Mapping[str, Any], home: str | None, language: str
+    debtor: DebtorName, address: Mapping[str, Any], home: str | None, language: str
 ) -> list[str]:
     """At most six lines. `home` is the sender's country: the country is named, in the language
     given, when it is another one."""

@@ -1,0 +1,227 @@
+"""The fields of a claim's debtor: each is declared here, once (CONTRACT 3).
+
+A field is an attribute: its name is also its column's in `debtors`, its type has the limits, and
+`About` says the rest. On the wire it has the same name in camel case, unless it names another. What
+is submitted, patched, stored, read and answered is made of these shapes and of `FIELDS`: a new
+field is an attribute here, its column, and what uses it. All of them are personal data: no log
+names one. Pure.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+MAX_CUSTOM_FIELDS = 50
+
+# "(?!\n)" because "$" alone would let one line break pass at the end.
+_NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$(?!\n)"
+# What browsers take as an e-mail address (WHATWG HTML, valid e-mail address).
+_EMAIL = (
+    r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$(?!\n)"
+)
+
+# A pattern's description is what a fault says was expected (`kit.shape`).
+_PLAIN_TEXT = "a text without control characters"
+Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)]
+Reference = Annotated[
+    str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)
+]
+Country = Annotated[
+    str,
+    Meta(pattern=r"^[A-Z]{2}$(?!\n)", description="an ISO 3166-1 code of two capitals, like DE"),
+]
+Email = Annotated[
+    str,
+    Meta(
+        max_length=254,
+        pattern=_EMAIL,
+        description="one e-mail address without a name, like erika@example.org",
+    ),
+]
+MobileNumber = Annotated[
+    str,
+    Meta(
+        pattern=r"^\+[1-9][0-9]{5,14}$(?!\n)",
+        description="a number in international format with a leading plus, like +4915112345678",
+    ),
+]
+Language = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z]{2,3}$(?!\n)",
+        description="an ISO 639 code of two or three small letters, like de",
+    ),
+]
+Salutation = Literal["MR", "MS", "NEUTRAL"]
+CustomFields = dict[Reference, Text]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What its type does not say of a field."""
+
+    # For the reference.
+    words: str
+    # In a patch, where that differs.
+    patch_words: str | None = None
+    # As the reference's example of a claim has it.
+    example: str | None = None
+    # Whether the contract itself shows it; else it is an addition of ours.
+    in_contract: bool = False
+
+
+class _Fields(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    rename="camel",
+    # What is read from JSON holds no cycles; a thousand claims keep the collector busy otherwise.
+    gc=False,
+):
+    pass
+
+
+class AddressSubmission(_Fields, frozen=True, kw_only=True):
+    """A postal address."""
+
+    street: Annotated[Text | None, About("Street and number.")] = None
+    address_line2: Annotated[Text | None, About("What stands under it: floor, care of.")] = None
+    postal_code: Annotated[Text | None, About("As it is written in the country.")] = None
+    city: Annotated[Text | None, About("The town, as letters name it.")] = None
+    country: Annotated[Country | None, About("ISO 3166-1 alpha-2, like DE.")] = None
+
+
+class DebtorName(_Fields, frozen=True, kw_only=True):
+    """How a debtor is addressed: a person, a company, or a person at a company."""
+
+    salutation: Annotated[
+        Salutation | None,
+        About(
+            "How letters and e-mails greet a person; NEUTRAL, or none: by the whole name.",
+            example="MS",
+        ),
+    ] = None
+    first_name: Annotated[
+        Text | None, About("The debtor's first name.", example="Erika", in_contract=True)
+    ] = msgspec.field(default=None, name="debtorName")
+    last_name: Annotated[
+        Text | None,
+        About(
+            "The debtor's last name. Required unless companyName is given.",
+            patch_words="The debtor's last name; it or companyName stays.",
+            example="Mustermann",
+            in_contract=True,
+        ),
+    ] = msgspec.field(default=None, name="debtorLastName")
+    company_name: Annotated[
+        Text | None,
+        About(
+            "The debtor's company. Required unless debtorLastName is given.",
+            patch_words="The debtor's company; it or debtorLastName stays.",
+        ),
+    ] = None
+
+
+class ContactData(DebtorName, frozen=True, kw_only=True):
+    """What of a claim can be changed after it was created: all of it is personal data."""
+
+    email: Annotated[
+        Email | None,
+        About("The debtor's e-mail address.", example="erika@example.org", in_contract=True),
+    ] = None
+    mobile_number: Annotated[
+        MobileNumber | None,
+        About(
+            "International format with a leading plus sign, like +4915112345678.",
+            example="+4915112345678",
+            in_contract=True,
+        ),
+    ] = None
+    language: Annotated[
+        Language | None, About("The debtor's language, ISO 639, like de.", example="en")
+    ] = None
+    date_of_birth: Annotated[date | None, About("YYYY-MM-DD.")] = None
+    address: Annotated[
+        AddressSubmission | None,
+        About(
+            "The debtor's postal address.",
+            patch_words="What is given of it is changed, the rest stays.",
+        ),
+    ] = None
+    customer_number: Annotated[
+        Text | None, About("Your number of the debtor; events name it.", example="C-7001")
+    ] = None
+    contract_number: Annotated[Text | None, About("Your number of the contract.")] = None
+    custom_fields: Annotated[
+        Annotated[CustomFields, Meta(max_length=MAX_CUSTOM_FIELDS)] | None,
+        About(
+            "Up to 50 texts under names of your own.",
+            patch_words="The fields given are changed, a null takes one away, the rest stays.",
+        ),
+    ] = None
+
+    @property
+    def has_contact(self) -> bool:
+        return self.email is not None or self.mobile_number is not None or self.has_address
+
+    @property
+    def has_address(self) -> bool:
+        """Whether a letter can reach it."""
+        return self.address is not None and bool(self.address.street and self.address.city)
+
+
+class DebtorFields(ContactData, frozen=True, kw_only=True):
+    """All that is known of whom a claim is about: what can be changed, and what stays."""
+
+    max_deferral_on: Annotated[
+        date | None, About("No payment may be deferred beyond this date. YYYY-MM-DD.")
+    ] = msgspec.field(default=None, name="maxDeferralDate")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field as the table has it. `given`: its type with limits; `kind`: without; neither has the
+    None that every field may be."""
+
+    name: str
+    wire_name: str
+    given: Any
+    kind: Any
+    about: About
+    is_patchable: bool
+
+    @property
+    def sql_type(self) -> str:
+        if self.kind is date:
+            return "date"
+        is_object = get_origin(self.kind) is dict or self.kind is AddressSubmission
+        return "jsonb" if is_object else "text"
+
+
+@cache
+def list_fields(shape: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """Those of one of the shapes above, in order."""
+    hints = get_type_hints(shape, include_extras=True)
+    return tuple(
+        _read_field(each.name, each.encode_name, hints[each.name])
+        for each in msgspec.structs.fields(shape)
+    )
+
+
+def _read_field(name: str, wire_name: str, hint: Any) -> Field:
+    optional, about = get_args(hint)
+    assert get_origin(optional) in (Union, UnionType)
+    given, _ = get_args(optional)
+    kind = get_args(given)[0] if get_origin(given) is Annotated else given
+    is_patchable = name in ContactData.__struct_fields__
+    return Field(name, wire_name, given, kind, about, is_patchable)
+
+
+FIELDS = list_fields(DebtorFields)
+ADDRESS_FIELDS = list_fields(AddressSubmission)

@@ -1,0 +1,58 @@
+"""The table of a debtor's fields: everything that has them takes them from it."""
+
+import msgspec
+
+from dunwell.api.schemas.claims import Address, Claim
+from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
+from dunwell.claims.fields import (
+    ADDRESS_FIELDS,
+    FIELDS,
+    AddressSubmission,
+    ContactData,
+    DebtorFields,
+    DebtorName,
+)
+from dunwell.intake.check_claims import check_claims
+from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.logging import FIELDS as LOGGED
+from tests.support.claims import a_claim
+
+DEBTOR = DebtorFields(
+    last_name="Lovelace", address=AddressSubmission(address_line2="c/o Babbage", city="London")
+)
+
+
+def test_what_is_submitted_and_what_is_answered_have_each_field_under_one_name() -> None:
+    names = {each.wire_name for each in FIELDS}
+    assert names <= set(ClaimSubmission.__struct_encode_fields__)
+    assert names <= set(Claim.__struct_encode_fields__)
+    assert [each.wire_name for each in ADDRESS_FIELDS] == list(Address.__struct_encode_fields__)
+
+
+def test_columns_have_the_attributes_names_and_their_types() -> None:
+    assert list_columns(DebtorName, "d") == ", ".join(
+        f"d.{name}" for name in DebtorName.__struct_fields__
+    )
+    record = define_record(DebtorFields).split(", ")
+    for column in ("last_name text", "date_of_birth date", "address jsonb", "custom_fields jsonb"):
+        assert column in record
+
+
+def test_a_row_is_read_as_it_was_made() -> None:
+    row = make_row(DEBTOR)
+    stored = row | {"address": msgspec.to_builtins(row["address"])}
+    assert stored["address"] == {"address_line2": "c/o Babbage", "city": "London"}
+    assert read_row(stored, DebtorFields) == DEBTOR
+    assert read_row(stored, ContactData).last_name == "Lovelace"
+
+
+def test_the_quick_reading_of_a_body_knows_the_same_fields() -> None:
+    for name in ("Lovelace", "Love\\lace"):
+        [claim] = check_claims(msgspec.json.encode([a_claim(debtorLastName=name)]))
+        assert isinstance(claim, ClaimSubmission)
+        assert claim.last_name == name
+        assert set(claim.__struct_encode_fields__) == set(ClaimSubmission.__struct_encode_fields__)
+
+
+def test_no_log_names_a_field_of_a_debtor() -> None:
+    assert not LOGGED & {each.name for each in FIELDS + ADDRESS_FIELDS}
