@@ -50,9 +50,11 @@ check-style: $(VENV)/installed-dev
 check-size: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
-# Schemathesis with 20 examples of each operation; make test takes two, and few of the limits.
-contract: $(VENV)/installed-dev  ## every operation of the API, tried at each limit of its document
+# Schemathesis with 20 examples of each operation, Hypothesis with 150 of each property; make test
+# takes two, few of the limits, and 40.
+contract: $(VENV)/installed-dev  ## every operation of the API and every property, tried at length
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
+	PROPERTIES=full $(PYTEST) -m hypothesis --ignore tests/browser $(ARGS)
 
 faults: $(VENV)/installed-dev  ## tests that kill processes (ROUNDS=10)
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)

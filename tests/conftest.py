@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import itertools
+import os
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 
 import asyncpg
+import hypothesis
 import pytest
 
 from dunwell.config import Settings, load_settings
@@ -28,19 +30,41 @@ _TABLES = """
 SELECT relname FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'alembic_version'
 """
-# Those that many rows have been in are made anew: dead rows would slow down what comes after.
-_USED = """
-SELECT '{name}' AS name, pg_relation_size('{name}') > 4 * 1024 * 1024 AS is_big
-WHERE EXISTS (SELECT FROM {name}) OR pg_relation_size('{name}') > 4 * 1024 * 1024
+# All that a test begins with nothing of, in one statement that PostgreSQL keeps planned. Few rows
+# are deleted in a twentieth of the time that new files for all tables take; tables that many rows
+# have been in are made anew, as dead rows would slow down what comes after. No triggers, which keep
+# what is published, and no foreign keys. No merchant id is used twice in a process: caches are
+# keyed by merchant and revision.
+_MAKE_EMPTYING = """
+CREATE SCHEMA tests;
+CREATE FUNCTION tests.begin_empty(first_merchant_id bigint) RETURNS void
+LANGUAGE plpgsql SET session_replication_role = replica AS $body$
+BEGIN
+    IF (
+        SELECT max(pg_relation_size(oid)) FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+    ) > 4 * 1024 * 1024 THEN
+        TRUNCATE {tables} CASCADE;
+    END IF;
+    {deletions}
+    PERFORM setval(
+        pg_get_serial_sequence('merchants', 'merchant_id'), first_merchant_id, false
+    );
+END $body$
 """
-# No triggers, which keep what is published, and no foreign keys.
-_UNGUARDED = "SET LOCAL session_replication_role = replica"
-# No merchant id is used twice in a process: caches are keyed by merchant and revision.
-_COUNT_ON = "SELECT setval(pg_get_serial_sequence('merchants', 'merchant_id'), {first}, false)"
+_DELETION = "IF EXISTS (SELECT FROM {name}) THEN DELETE FROM {name}; END IF;"
 # What is committed outlives the server as ever; the machine's end it would not outlive.
 _NOT_FOR_TESTS = ("fsync", "full_page_writes")
 
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+# Examples of each property. Time decides nothing: on a busy machine it would fail what is true.
+for _name, _examples in {"usual": 40, "full": 150}.items():
+    hypothesis.settings.register_profile(
+        _name, max_examples=_examples, deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )  # fmt: skip
+hypothesis.settings.load_profile(os.environ.get("PROPERTIES", "usual"))
 
 
 def pytest_collection_finish() -> None:
@@ -93,24 +117,21 @@ async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
 
 
 @pytest.fixture(scope="session")
-async def tables(pool: Database) -> Sequence[str]:
-    """The names of all that the migrations made."""
-    async with pool.connection() as connection:
-        return [row["relname"] for row in await connection.fetch(_TABLES)]
+async def emptiable(pool: Database) -> Database:
+    """With a function that empties all tables that the migrations made."""
+    async with pool.transaction() as tx:
+        names = [row["relname"] for row in await tx.fetch(_TABLES)]
+        deletions = "\n".join(_DELETION.format(name=name) for name in names)
+        await tx.execute(_MAKE_EMPTYING.format(tables=", ".join(names), deletions=deletions))
+    return pool
 
 
 @pytest.fixture
-async def database(pool: Database, tables: Sequence[str]) -> Database:
+async def database(emptiable: Database) -> Database:
     """The database, every table empty. Ids go on counting: caches are keyed by them."""
-    async with pool.transaction() as tx:
-        used = await tx.fetch(" UNION ALL ".join(_USED.format(name=name) for name in tables))
-        if any(row["is_big"] for row in used):
-            await tx.execute(f"TRUNCATE {', '.join(tables)} CASCADE")
-        # Few rows are deleted in a twentieth of the time that new files for all tables take.
-        deleting = [f"DELETE FROM {row['name']}" for row in used]
-        counting_on = _COUNT_ON.format(first=next(_FIRST_MERCHANT_IDS))
-        await tx.execute("; ".join([_UNGUARDED, *deleting, counting_on]))
-    return pool
+    async with emptiable.connection() as connection:
+        await connection.execute("SELECT tests.begin_empty($1)", next(_FIRST_MERCHANT_IDS))
+    return emptiable
 
 
 @pytest.fixture(scope="session")

@@ -75,10 +75,7 @@ def near_claims(draw: st.DrawFn) -> Any:
     return claim
 
 
-@settings(
-    max_examples=150, deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(near_claims(), min_size=1, max_size=4))
 async def test_a_claim_near_a_valid_one_is_stored_whole_or_not_at_all(
     api: Api, claims: list[Any]

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from babel import Locale
 from babel.numbers import format_currency
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.claims.fields import DebtorName
@@ -48,7 +48,6 @@ def test_money_never_breaks_over_two_lines(cents: int, language: str) -> None:
     assert " " not in render_money(cents, "EUR", language)
 
 
-@settings(deadline=None)  # what CLDR says of a language is read when it is first asked for
 @given(
     st.integers(-(10**6), 10**14),
     st.sampled_from(["EUR", "USD", "CHF", "INR"]),

@@ -17,6 +17,7 @@ from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, resolve, withdraw
 from tests.support.house import House, a_house
+from tests.support.waiting import until_held_back
 
 Ending = Callable[[House, Dispute], Awaitable[Dispute]]
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
@@ -62,8 +63,7 @@ async def test_who_comes_second_waits_and_finds_it_ended(
     async with house.work() as work:
         await resolve_dispute(work, claim_id, opened.dispute_id, Resolution(REJECTED))
         second = asyncio.create_task(withdraw(house, opened))
-        await asyncio.wait([second], timeout=0.3)
-        assert not second.done()
+        await until_held_back(resources.database, second)
     with pytest.raises(InvalidState):
         await second
     assert [each.state for each in await read_disputes(house, claim_id)] == [REJECTED]
@@ -77,8 +77,7 @@ async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
     async with house.work() as work:
         await open_dispute(work, claim_id, NewDispute("DEFECTIVE"))
         paying = asyncio.create_task(house.pay(claim_id, 10240))
-        await asyncio.wait([paying], timeout=0.3)
-        assert not paying.done()
+        await until_held_back(resources.database, paying)
     assert (await paying).status is Status.COLLECTED
     assert len(await read_disputes(house, claim_id)) == 1
     with pytest.raises(InvalidState):

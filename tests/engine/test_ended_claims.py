@@ -22,11 +22,11 @@ from dunwell.payments.delete_item import delete_item
 from dunwell.sending.channel import Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
 Deed = Callable[[Work, int], Awaitable[None]]
 _CONTACTS = "SELECT communication_id, claim_id, state FROM communications WHERE merchant_id = $1"
-_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 > 0"
 
 
 @pytest.fixture
@@ -62,9 +62,7 @@ async def dispatch_into(house: House, deed: Deed, claim_id: int) -> None:
     async with house.work() as work:
         await lock_claim(work.tx, work.merchant_id, claim_id)
         sending = asyncio.create_task(dispatch(house))
-        while (await house.rows(_WAITING))[0][0] == 0:
-            assert not sending.done()
-            await asyncio.sleep(0)
+        await until_held_back(house.resources.database, sending)
         await deed(work, claim_id)
     await sending
 

@@ -20,6 +20,7 @@ from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.sending.lease import Lease
 from tests.support.guards import a_guarded_house, contact_days, held_contacts
 from tests.support.house import House
+from tests.support.waiting import until_held_back
 
 ERIKA = "erika@example.org"
 MIDNIGHT = datetime(2026, 3, 2, 23, 0, tzinfo=UTC)
@@ -85,8 +86,7 @@ async def test_a_guard_that_somebody_else_began_meanwhile_is_waited_for_and_mind
         # Begun and not committed: nobody sees it, and nobody can begin it again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
         waiting = asyncio.create_task(dispatch(house))
-        done, _ = await asyncio.wait([waiting], timeout=0.3)
-        assert not done
+        await until_held_back(resources.database, waiting)
     await other.close()
     assert await waiting == 0
     assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
@@ -109,7 +109,7 @@ async def test_a_guard_under_lock_is_read_as_its_holder_leaves_it(
             house.merchant.merchant_id, clock.now().date(),
         )  # fmt: skip
         waiting = asyncio.create_task(dispatch(house))
-        await asyncio.wait([waiting], timeout=0.3)
+        await until_held_back(resources.database, waiting)
     await other.close()
     assert await waiting == 0
     assert await states(house) == ["ACCEPTED", "PLANNED"]
@@ -132,8 +132,7 @@ async def test_guards_are_taken_in_the_order_of_their_digests(
     async with other.transaction():
         await other.execute(_RAISE, merchant_id, digests[0])
         waiting = asyncio.create_task(dispatch(house, limit=15))
-        done, _ = await asyncio.wait([waiting], timeout=0.4)
-        assert not done
+        await until_held_back(resources.database, waiting)
         # Whoever waits for the first holds none of those behind it: this waits for nobody.
         await other.execute("SET LOCAL lock_timeout = 200")
         await other.execute(_RAISE, merchant_id, digests[-1])

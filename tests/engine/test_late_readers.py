@@ -26,6 +26,7 @@ from tests.engine.test_workflow_races import alone
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
+from tests.support.waiting import until_held_back
 
 _CLAIMS = """
 SELECT workflow_id, workflow_major, run, next_step_id, due_at, rules_version
@@ -74,8 +75,7 @@ async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_una
         async with house.work() as work:
             await delete_workflow(work, workflow_id)
             creating = asyncio.create_task(create_claims(late, [a_submission("A")]))
-            await asyncio.wait([creating], timeout=0.2)
-            assert not creating.done()
+            await until_held_back(resources.database, creating)
         await creating
     assert [tuple(row) for row in await house.rows(_CLAIMS)] == [_UNASSIGNED]
 
@@ -90,8 +90,7 @@ async def test_a_draft_of_rules_saved_while_another_is_ended_is_the_next_draft(
     async with house.work() as work:
         await end_draft(work)
         saving = asyncio.create_task(alone(house, lambda w: save_rules_draft(w, a_draft("Two"))))
-        await asyncio.wait([saving], timeout=0.2)
-        assert not saving.done()
+        await until_held_back(resources.database, saving)
     await saving
     assert await draft_names(house) == ["Two"]
 
@@ -106,8 +105,7 @@ async def test_a_draft_of_rules_that_is_just_saved_is_not_deleted_by_publishing_
     async with house.work() as work:
         await save_rules_draft(work, a_draft("Two"))
         publishing = asyncio.create_task(alone(house, publish_rules_draft))
-        await asyncio.wait([publishing], timeout=0.2)
-        assert not publishing.done()
+        await until_held_back(resources.database, publishing)
     published = await publishing
     assert 'rule "Two" added' in published.review.differences
     assert await draft_names(house) == []

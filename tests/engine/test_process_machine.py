@@ -255,7 +255,6 @@ def test_whatever_happens_nothing_is_skipped_repeated_or_sent_twice(ground: Grou
     effort = hypothesis_settings(
         max_examples=EXAMPLES * len(ROUNDS),
         stateful_step_count=STEPS,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     ProcessMachine.ground = ground

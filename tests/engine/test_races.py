@@ -23,6 +23,7 @@ from dunwell.workflows.save_draft import save_draft
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
@@ -97,7 +98,7 @@ async def test_a_dispute_opened_while_another_hold_expires_still_holds(
     async with house.work() as work:
         await open_hold(work, claim_id, HoldKind.DISPUTE)
         expiring = asyncio.create_task(expire_holds(resources))
-        await asyncio.wait([expiring], timeout=0.3)
+        await until_held_back(resources.database, expiring)
     await expiring
     await house.run()
     assert house.channels[0].sent == []

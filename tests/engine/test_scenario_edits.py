@@ -20,6 +20,7 @@ from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
+from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
 REMINDER, WEEK, FEE, CHECKPOINT, LAST_WAIT = DOCUMENT["steps"]
@@ -230,8 +231,7 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
         # What an engine holds while it decides by the definition of before.
         await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
         editing = asyncio.create_task(edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
-        await asyncio.wait([editing], timeout=0.3)
-        assert not editing.done()
+        await until_held_back(resources.database, editing)
         await work.tx.execute(
             "UPDATE claims SET next_step_id = 3, due_at = $1, status = 'IN_PROCESS'", clock.now()
         )
@@ -265,7 +265,7 @@ async def test_an_answer_is_settled_by_the_steps_there_are_then(
     dispatcher = MessageDispatcher(resources, [channel])
     sending = asyncio.create_task(dispatcher.run_once())
     await begun.wait()
-    await asyncio.wait([sending], timeout=0.3)
+    await until_held_back(resources.database, sending)
     go_on.set()
     await asyncio.gather(sending, *editing)
     await dispatcher.close()

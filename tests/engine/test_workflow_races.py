@@ -25,6 +25,7 @@ from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_draft
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
+from tests.support.waiting import until_held_back
 
 Operation = Callable[[Work], Awaitable[Any]]
 FIRST = a_definition()
@@ -37,8 +38,7 @@ async def race(house: House, first: Operation, second: Operation) -> list[Any]:
     async with house.work() as work:
         one = await first(work)
         waiting = asyncio.create_task(alone(house, second))
-        await asyncio.wait([waiting], timeout=0.2)
-        assert not waiting.done(), "nothing held it back"
+        await until_held_back(house.resources.database, waiting)
     return [one, await waiting]
 
 
@@ -154,7 +154,7 @@ async def test_a_merchant_file_and_a_person_who_publish_do_not_lock_each_other_o
     async with house.work() as work:
         await lock_merchant(work.tx, work.merchant_id)
         waiting = asyncio.create_task(alone(house, lambda work: publish_draft(work, workflow_id)))
-        await asyncio.wait([waiting], timeout=0.2)
+        await until_held_back(resources.database, waiting)
         assert (await publish_draft(work, workflow_id)).name == "v1.1"
     assert isinstance(await waiting, InvalidState)
 

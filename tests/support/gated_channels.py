@@ -23,6 +23,8 @@ class Post:
     # Messages that were given to a channel and not surely refused by it.
     left: set[UUID] = field(default_factory=set)
     calls: Counter[UUID] = field(default_factory=Counter)
+    # Set by each message.
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self, message: Message, *, may_repeat: bool) -> None:
         key = message.communication_id
@@ -31,6 +33,7 @@ class Post:
         self.left.add(key)
         self.sent.append(message)
         self.calls[key] += 1
+        self.arrived.set()
 
     def answer(self, message: Message) -> Outcome:
         """Raises what it is told to: the message has left, and nobody says so."""

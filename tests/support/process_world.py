@@ -183,10 +183,11 @@ class World:
         if desk.task is not None:
             return
         desk.gate.clear()
-        before = len(self.post.sent)
+        self.post.arrived.clear()
         desk.task = self._start(desk)
-        while not desk.task.done() and len(self.post.sent) == before:
-            await asyncio.wait([desk.task], timeout=0.005)
+        arrival = asyncio.create_task(self.post.arrived.wait())
+        await asyncio.wait([desk.task, arrival], return_when=asyncio.FIRST_COMPLETED)
+        arrival.cancel()
         if desk.task.done():
             await self.finish_dispatch(which)
 
