@@ -1,0 +1,32 @@
+"""Documents name files that are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_SOURCE = ROOT / "src" / "dunwell"
+_DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("operator/*.md")]
+)
+# What a document calls a file: `folder/name.py`, in code.
+_NAMED = re.compile(r"`((?:[a-z_]+/)+[a-z_0-9]*(?:\.[a-z]+)?)`")
+_LINKED = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+# What is made when it is run, or stands for a name of the reader's own.
+_NOT_THERE = re.compile(r"^(var|run|etc)/")
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_is_linked_is_there(document: Path) -> None:
+    linked = _LINKED.findall(document.read_text())
+    assert [each for each in linked if not (document.parent / each).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["architecture.md", "conventions.md", "../CONTRIBUTING.md"])
+def test_files_of_the_code_that_are_named_are_there(name: str) -> None:
+    named = _NAMED.findall((ROOT / "docs" / name).read_text())
+    there = [ROOT, _SOURCE]
+    assert named
+    lost = [each for each in named if not any((folder / each).exists() for folder in there)]
+    assert [each for each in lost if not _NOT_THERE.match(each)] == []
