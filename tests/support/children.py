@@ -10,17 +10,12 @@ from dunwell.files.inspection import Inspector
 from dunwell.messages.letters.printer import LetterPrinter
 
 
-class _LastingInspector(Inspector):
-    async def close(self) -> None:
-        """An application's end is not theirs."""
-
-
 class _LastingPrinter(LetterPrinter):
     async def close(self) -> None:
-        """The same."""
+        """A dispatcher's end is not its end."""
 
 
-INSPECTOR = _LastingInspector()
+INSPECTOR = Inspector()
 PRINTER = _LastingPrinter(1)
 
 
@@ -40,5 +35,5 @@ async def end_all(module: str) -> None:
 
 async def end_children() -> None:
     """At the end of all tests."""
-    await Inspector.close(INSPECTOR)
+    await INSPECTOR.close()
     await LetterPrinter.close(PRINTER)
