@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from dunwell.cli.options import data_dir_option
-from dunwell.cli.output import echo_json
-from dunwell.cli.progress import show_progress
+from dunwell.cli.output import echo_json, show_progress
 from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.kit.resources import Resources
