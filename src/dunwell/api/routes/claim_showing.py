@@ -5,13 +5,13 @@ from datetime import date
 
 from msgspec import UNSET
 
-from dunwell.api.query import write_instant
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.claims.balance import Item
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import Assignment, ClaimView
 from dunwell.files.attached import AttachedFile
+from dunwell.kit.wire import write_instant
 
 
 def show_claim(
@@ -42,7 +42,7 @@ def show_claim(
         items=[show_item(item) for item in view.items],
         attachments=[show_attachment(each) for each in attached],
         assignment=_show_assignment(view.assignment),
-        next_step_at=write_instant(view.next_step_at) if view.next_step_at else None,
+        next_step_at=write_instant(view.next_step_at),
         created_at=write_instant(view.created_at),
         updated_at=write_instant(view.updated_at),
         landing_page_url=landing_page_url,
@@ -60,7 +60,7 @@ def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:
         wire.ClaimHold(
             kind=hold.kind.value,
             since=write_instant(hold.since),
-            until=write_instant(hold.until) if hold.until else None,
+            until=write_instant(hold.until),
             by=hold.actor_kind.value,
             reason=hold.reason,
         )

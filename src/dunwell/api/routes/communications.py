@@ -5,7 +5,6 @@ from typing import Any, cast
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_reference
-from dunwell.api.query import write_instant
 from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, REFERENCE, read_page
 from dunwell.api.schemas.communications import (
     Communication,
@@ -14,6 +13,7 @@ from dunwell.api.schemas.communications import (
     SentAttachment,
 )
 from dunwell.errors import ValidationError
+from dunwell.kit.wire import write_instant
 from dunwell.messages.communication_store import Communication as StoredCommunication
 from dunwell.messages.read_communications import list_communications, read_communication
 
@@ -108,8 +108,8 @@ def _show(call: Call, sent: StoredCommunication) -> Communication:
         version=sent.version if call.merchant.switched_to_workflows else None,
         planned_at=write_instant(sent.planned_at),
         not_before=write_instant(sent.not_before),
-        handed_over_at=write_instant(sent.handed_over_at) if sent.handed_over_at else None,
-        settled_at=write_instant(sent.settled_at) if sent.settled_at else None,
+        handed_over_at=write_instant(sent.handed_over_at),
+        settled_at=write_instant(sent.settled_at),
         recipient=content.recipient if content else None,
         language=content.language if content else None,
         subject=content.subject if content else None,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
-from dunwell.api.schemas.wire import Cents, Given, GivenInstant, Wire
 from dunwell.intake.submission import Money, Reference
+from dunwell.kit.wire import Cents, Given, GivenInstant, Wire
 
 
 class PauseRequest(Given, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.api.schemas.failures import Failure
-from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
+from dunwell.kit.wire import Cents, Currency, Day, Instant, Uuid, Wire
 
 # What each submitted field means, by shape and field.
 SUBMISSION_WORDS = {

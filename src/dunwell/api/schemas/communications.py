@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Instant, Uuid, Wire
+from dunwell.kit.wire import Instant, Uuid, Wire
 
 
 class CommunicationStep(Wire, frozen=True):

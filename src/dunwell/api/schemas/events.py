@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dunwell.api.schemas.wire import Given, GivenInstant, Uuid, Wire
 from dunwell.events.payloads import EVENT_TYPES
+from dunwell.kit.wire import Given, GivenInstant, Uuid, Wire
 
 EventType: Any = Literal[EVENT_TYPES]
 
