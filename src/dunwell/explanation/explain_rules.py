@@ -1,7 +1,7 @@
 """What the assignment rules say of a claim: those that chose its process, or today's."""
 
 from dunwell.assignment.facts import load_claim_facts
-from dunwell.assignment.matching import match_rules
+from dunwell.assignment.matching import Match, match_rules
 from dunwell.assignment.store import load_rules_version
 from dunwell.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
 from dunwell.assignment.wording import describe_default, describe_verdict
@@ -18,6 +18,10 @@ async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:
     match = match_rules(
         rulebook.rules, facts.conditions, facts.currency, rulebook.targets, standing.claim_id
     )
+    return show_match(rulebook, match)
+
+
+def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
     return ExplainedRules(
         version=rulebook.version,
         rules=tuple(
