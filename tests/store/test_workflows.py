@@ -11,7 +11,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Merchant, Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import (
