@@ -13,9 +13,10 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
+from dunwell.events.body import EventActionStep
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.floor import Limits
-from dunwell.events.payloads import ActionStep, Event, EventHead, escalated
+from dunwell.events.payloads import Event, EventHead, escalated
 from dunwell.events.record import save_events
 from dunwell.events.sender import open_webhook_sender
 from dunwell.kit.clock import SystemClock
@@ -76,7 +77,7 @@ def _make_event(bench: BenchMerchant, claim_id: int, reference: str) -> Event:
     ids, now = bench.resources.ids, bench.resources.clock.now()
     merchant_id = bench.merchant.merchant_id
     head = EventHead(ids.new(now), merchant_id, claim_id, 1, now, reference, "K-4711")
-    return escalated(head, ActionStep(1, "First reminder"), "EMAIL", ids.new(now))
+    return escalated(head, EventActionStep(1, "First reminder"), "EMAIL", ids.new(now))
 
 
 async def _post_bare(url: str, bodies: Sequence[bytes]) -> float:

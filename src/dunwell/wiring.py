@@ -29,12 +29,7 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.installation.standing import open_installation
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
 from dunwell.kit.http_server import Bounds
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
 from dunwell.landing.face import build_landing_routes
 from dunwell.landing.notices import NoticeWriter
@@ -52,18 +47,6 @@ from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.sending.channel import ChannelAdapter
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
-
-
-@asynccontextmanager
-async def open_resources(settings: Settings, process: str) -> AsyncIterator[Resources]:
-    """What every process needs; the database may still be away."""
-    url = find_database_url(settings)
-    database = await Database.open(url, application=f"dunwell {process}")
-    try:
-        keys = KeyRing(settings.secret_key)
-        yield Resources(settings, database, SystemClock(), RandomIds(), keys=keys)
-    finally:
-        await database.close()
 
 
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:

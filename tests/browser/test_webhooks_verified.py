@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from dunwell.events.body import EVENT_TYPES
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.endpoints import rotate_secret
-from dunwell.events.payloads import EVENT_TYPES
 from dunwell.events.record import save_events
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.kit.clock import SystemClock

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.api.paths import read_claim_id, read_merchant_id, read_workflow_id
-from dunwell.api.query import Query, read_instant, write_instant
+from dunwell.api.query import Query, read_instant
 from dunwell.errors import NotFound, ValidationError
+from dunwell.kit.wire import write_instant
 
 
 @given(st.integers(1, 2**63 - 1))

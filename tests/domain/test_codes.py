@@ -8,12 +8,11 @@ from dunwell.kit.codes import (
     is_bic,
     is_country,
     is_currency,
-    is_email_address,
     is_iban,
     is_language,
     is_timezone,
 )
-from dunwell.kit.texts import find_unprintable, is_printable
+from dunwell.kit.texts import find_unprintable, is_email_address, is_printable
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.events.body import EVENT_TYPES, EventActionStep, ModalityState, ModalityType
 from dunwell.events.payloads import (
-    EVENT_TYPES,
-    ActionStep,
     Event,
     EventHead,
     Fee,
@@ -29,7 +28,7 @@ EVENT_ID = UUID("0195f3a0-0000-7000-8000-000000000001")
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 AT = datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC)
 HEAD = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1")
-STEP = ActionStep(5, "Erste Mahnung")
+STEP = EventActionStep(5, "Erste Mahnung")
 PAYMENT = Payment("sandbox", 10240, "EUR", REFERENCE)
 SESSION_ID = UUID("0195f3a0-0000-7000-8000-000000000003")
 
@@ -108,7 +107,9 @@ def test_a_completed_payment_names_the_providers_transaction() -> None:
 
 @pytest.mark.parametrize("kind", ["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"])
 @pytest.mark.parametrize("state", ["REQUESTED", "APPROVED", "REJECTED"])
-def test_a_modality_is_named_with_its_type_and_state(kind: str, state: str) -> None:
+def test_a_modality_is_named_with_its_type_and_state(
+    kind: ModalityType, state: ModalityState
+) -> None:
     event = payment_modality_state_change(HEAD, kind, state, SESSION_ID)
     modality = {"type": kind, "state": state, "modalityId": str(SESSION_ID)}
     body = a_body("PAYMENT_MODALITY_STATE_CHANGE", paymentModality=modality)

@@ -17,10 +17,13 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.drop_draft import drop_draft
-from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
-from dunwell.workflows.new_draft import new_draft
+from dunwell.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
+from dunwell.workflows.drafts import new_draft
 from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.rename import rename_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_draft
 from tests.support.definitions import DOCUMENT, a_definition

@@ -12,7 +12,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import (

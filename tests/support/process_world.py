@@ -22,8 +22,8 @@ from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
 from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.payments.reverse_payment import reverse_payment
-from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
-from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.change_workflow import activate_workflow, deactivate_workflow
+from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.versions import Version

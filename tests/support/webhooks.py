@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.events.body import EventActionStep
 from dunwell.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
-from dunwell.events.payloads import ActionStep, Event, EventHead, checkpoint_reached
+from dunwell.events.payloads import Event, EventHead, checkpoint_reached
 from dunwell.events.record import save_events
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.resources import Resources
@@ -46,7 +47,9 @@ class Outbox:
                 self.resources.ids.new(self.now), self.merchant.merchant_id, self.claim_id,
                 self.raised, self.now, "INV-1001",
             )  # fmt: skip
-            events.append(checkpoint_reached(head, ActionStep(4, "Ask the ERP"), 14, "Grüße, €"))
+            events.append(
+                checkpoint_reached(head, EventActionStep(4, "Ask the ERP"), 14, "Grüße, €")
+            )
         return events
 
     async def raise_events(self, count: int = 1) -> list[Event]:

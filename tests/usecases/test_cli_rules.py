@@ -95,11 +95,12 @@ async def test_a_claim_is_tried_on_the_draft(
     ]
     answer = dunwell.run("rules", "try", "nordwind", "--facts", str(facts), "--draft", "--json")
     found = json.loads(answer.stdout)
-    assert [(each["percent"], each["workflow"]) for each in found["possibilities"]] == [
+    assert [(each["percent"], each["rules"]["chosen"]) for each in found["possibilities"]] == [
         (70, "Letters"), (30, "Standard"),
     ]  # fmt: skip
-    assert found["possibilities"][0]["verdicts"][0] == {
-        "rule": "Large", "outcome": "UNMET", "unmet": ["outstanding"],
+    assert found["possibilities"][0]["rules"]["rules"][0] == {
+        "name": "Large", "outcome": "UNMET", "unmet": ["outstanding"],
+        "reason": "does not match: outstanding",
     }  # fmt: skip
 
 

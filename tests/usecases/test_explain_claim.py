@@ -1,7 +1,8 @@
 """Why a claim stands where it stands, at every turn of its life."""
 
+import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,9 +12,10 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.errors import NotFound
 from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import Explanation, NextContactView
+from dunwell.explanation.views import ClaimExplanation, ExplainedNextContact
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.kit.wire import read_as_json, write_instant
 from dunwell.workflows.definition import Bounds, Condition
 from tests.support.channels import a_house_with_channels
 from tests.support.command_line import CommandLine
@@ -40,7 +42,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, LETTERS_LATER)
 
 
-async def explain(house: House, claim_id: int) -> Explanation:
+async def explain(house: House, claim_id: int) -> ClaimExplanation:
     async with house.work() as work:
         return await explain_claim(work, house.resources.keys, claim_id)
 
@@ -57,12 +59,12 @@ async def test_a_claim_in_a_wait_tells_what_it_did_and_what_comes(
     ]
     assert told.next_step is not None
     assert (told.next_step.name, told.next_step.at) == (
-        "Dunning fee", clock.now() + timedelta(days=7),
+        "Dunning fee", write_instant(clock.now() + timedelta(days=7)),
     )  # fmt: skip
     assert told.next_step.reason == 'The wait "Wait a week" ends then.'
     assert told.next_contacts == (
         # Twenty-one days on, the same local time: summer time has come.
-        NextContactView(datetime(2026, 3, 23, 9, 0, tzinfo=UTC), "EMAIL", 7, "Last reminder"),
+        ExplainedNextContact("2026-03-23T09:00:00.000Z", "EMAIL", 7, "Last reminder"),
     )
 
 
@@ -107,7 +109,7 @@ async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:
     held = next(each for each in told if each.contact)
     assert held.contact is not None
     assert held.contact.held_by == "GUARD_DAY"
-    assert held.contact.until == datetime(2026, 3, 3, 8, 0, tzinfo=UTC)
+    assert held.contact.until == "2026-03-03T08:00:00.000Z"
     assert held.contact.reason == (
         "held back until 2026-03-03 09:00 Europe/Berlin: the person was contacted on that day "
         "already, for this or another claim"
@@ -158,6 +160,18 @@ async def test_the_command_says_it_in_lines(house: House, dunwell: CommandLine) 
     )
 
 
+async def test_the_commands_json_has_the_names_of_the_apis(
+    house: House, dunwell: CommandLine
+) -> None:
+    [claim_id] = await house.create()
+    await house.run()
+    said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
+    told = read_as_json(await explain(house, claim_id))
+    # The command goes by the real clock.
+    del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
+    assert said == told
+
+
 async def test_a_contact_that_waits_for_an_attachment_is_given_up_when_its_time_is_over(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -167,5 +181,5 @@ async def test_a_contact_that_waits_for_an_attachment_is_given_up_when_its_time_
     told = await explain(house, claim_id)
     assert told.contact is not None
     assert told.contact.state == "ATTACHMENT_MISSING"
-    assert told.contact.until == clock.now() + timedelta(days=7)
+    assert told.contact.until == write_instant(clock.now() + timedelta(days=7))
     assert told.next_contacts == ()

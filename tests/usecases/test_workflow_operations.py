@@ -17,11 +17,14 @@ from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.plan_publication import describe_reach, plan_publication
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.rollout.read_workflows import compare_versions, list_workflows, show_version
-from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
+from dunwell.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.new_draft import new_draft
+from dunwell.workflows.drafts import new_draft
 from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.rename import rename_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_current, load_draft
 from dunwell.workflows.versions import Version

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dunwell import errors
 from dunwell.api.schemas import failures as shapes
-from dunwell.api.schemas.wire import Wire
+from dunwell.kit.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)

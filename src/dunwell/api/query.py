@@ -82,8 +82,3 @@ def read_instant(text: str) -> datetime | None:
     if instant.tzinfo is None or not 1900 < instant.year < 9000:
         return None
     return instant.astimezone(UTC)
-
-
-def write_instant(instant: datetime) -> str:
-    """ISO 8601 with milliseconds and Z."""
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

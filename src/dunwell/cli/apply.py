@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.cli.progress import show_progress
+from dunwell.cli.output import show_progress
 from dunwell.config import Settings
 from dunwell.installation.apply_installation import (
     AppliedInstallation,
@@ -18,11 +18,12 @@ from dunwell.installation.apply_installation import (
     plan_installation,
 )
 from dunwell.installation.document import Installation, check_installation, is_installation
+from dunwell.kit.resources import open_resources
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.reading import read_document
 from dunwell.onboarding.report import ApplyReport
-from dunwell.wiring import list_adapters, list_providers, open_resources
+from dunwell.wiring import list_adapters, list_providers
 
 
 @click.command("apply")

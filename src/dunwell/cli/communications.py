@@ -132,14 +132,14 @@ def _render(found: list[Found]) -> str:
 
 
 def _as_json(key: str, view: ContactView) -> dict[str, object]:
-    """The names people see too."""
+    """By the API's names, which people see too."""
     values: dict[str, object] = {
         "merchant": key,
         "reference": view.communication_id,
         "claimId": view.claim_id,
         "referenceNumber": view.reference_number,
         "run": view.run,
-        "step": view.step_id,
+        "stepId": view.step_id,
         "channel": view.channel,
         "recipient": view.masked_recipient,
         "state": view.state,

@@ -1,17 +1,35 @@
-"""The database a short command works on: the one that is set, the running one, or one started."""
+"""The database a short command works on: the one that is set, the running one, or one started;
+and `dunwell migrate`, which brings it to the newest schema.
+"""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import asyncpg
+import click
 
+from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.cli.words import load
 from dunwell.config import Settings
 from dunwell.kit.folder_lock import FolderLock, FolderTaken
-from dunwell.kit.migrate import load_revisions, migrate
 from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, find_embedded, stop_server
+from dunwell.kit.revisions import load_revisions
 
 _PATIENCE_SECONDS = 30.0
+# Read when a database is to be migrated: what it needs takes longer than most commands do.
+_MIGRATE = "dunwell.kit.migrate:migrate"
+
+
+@click.command("migrate")
+@data_dir_option
+def command(data_dir: str | None) -> None:
+    """Bring the database to the newest schema; safe to run at any time."""
+    settings = read_settings("migrate", data_dir=data_dir)
+    with reach_database(settings, "migrate") as url:
+        load(_MIGRATE)(url)
+        revision, _ = load_revisions(url)
+    click.echo(f"migrated to {revision}")
 
 
 @contextmanager
@@ -32,7 +50,9 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
         return
     server = embedded.start()
     try:
-        migrate(embedded.url)
+        revision, newest = load_revisions(embedded.url)
+        if revision != newest:
+            load(_MIGRATE)(embedded.url)
         yield embedded.url
     finally:
         stop_server(server)

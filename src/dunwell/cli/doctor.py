@@ -17,8 +17,8 @@ from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
 from dunwell.installation.store import list_forwarders
 from dunwell.kit.folder_lock import FolderTaken
-from dunwell.kit.migrate import load_revisions
 from dunwell.kit.postgres import PostgresFailed
+from dunwell.kit.revisions import load_revisions
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
 _MOST_SKEW_SECONDS = 2.0

@@ -1,16 +1,16 @@
 """`dunwell explain`: why a claim stands where it stands."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import click
-import msgspec
 
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import Explanation
+from dunwell.explanation.views import ClaimExplanation
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 
@@ -23,18 +23,18 @@ from dunwell.merchants.account import Work
 def command(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
     """Say why CLAIM (its id) of MERCHANT (its key) stands where it stands, and what comes next."""
 
-    async def change(work: Work, resources: Resources) -> tuple[Explanation, str]:
+    async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
         told = await explain_claim(work, resources.keys, claim)
         return told, work.merchant.configuration.timezone
 
     told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)
     if is_json:
-        echo_json(msgspec.to_builtins(told))
+        echo_json(told)
     else:
         click.echo("\n".join(_render(told, ZoneInfo(zone))))
 
 
-def _render(told: Explanation, zone: ZoneInfo) -> Iterator[str]:
+def _render(told: ClaimExplanation, zone: ZoneInfo) -> Iterator[str]:
     yield f"Claim {told.claim_id}: {told.status}"
     if told.reason:
         yield told.reason
@@ -43,12 +43,12 @@ def _render(told: Explanation, zone: ZoneInfo) -> Iterator[str]:
     if told.history:
         yield "What it did:"
         for step in told.history:
-            yield f"  {step.at.astimezone(zone):%a %Y-%m-%d %H:%M}  {step.name}: {step.reason}"
+            yield f"  {_render_at(step.at, zone)}  {step.name}: {step.reason}"
     for hold in told.holds:
         yield f"Held: {hold.reason}"
     if told.next_step is not None:
         step_at = told.next_step.at
-        when = f"{step_at.astimezone(zone):%a %Y-%m-%d %H:%M}" if step_at else "not yet known"
+        when = _render_at(step_at, zone) if step_at else "not yet known"
         yield f"Next: {told.next_step.name} ({told.next_step.kind}), {when}"
         yield f"  {told.next_step.reason}"
         if told.next_step.unmet:
@@ -56,19 +56,24 @@ def _render(told: Explanation, zone: ZoneInfo) -> Iterator[str]:
     if told.next_contacts:
         yield "Next contacts, if nothing is paid:"
         for each in told.next_contacts:
-            yield f"  {each.at.astimezone(zone):%a %Y-%m-%d %H:%M}  {each.channel:6}  {each.name}"
+            yield f"  {_render_at(each.at, zone)}  {each.channel:6}  {each.name}"
 
 
-def _render_process(told: Explanation) -> Iterator[str]:
+def _render_at(instant: str, zone: ZoneInfo) -> str:
+    return f"{datetime.fromisoformat(instant).astimezone(zone):%a %Y-%m-%d %H:%M}"
+
+
+def _render_process(told: ClaimExplanation) -> Iterator[str]:
     process = told.assignment
     if process is not None:
         chosen = "assigned directly"
         if process.rules_version is not None:
             chosen = f"chosen by rules {process.rules_version}"
-        yield f'Process: "{process.name}" {process.version}, {chosen}'
+        version = f" {process.version}" if process.version else ""
+        yield f'Process: "{process.name}"{version}, {chosen}'
 
 
-def _render_rules(told: Explanation) -> Iterator[str]:
+def _render_rules(told: ClaimExplanation) -> Iterator[str]:
     rules = told.rules
     if rules.version is None:
         yield "Rules: none were published"

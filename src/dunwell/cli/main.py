@@ -1,58 +1,45 @@
-"""The `dunwell` command: its words, and how what goes wrong is told.
+"""The `dunwell` command: its words, each read when it is used."""
 
-A word's module is loaded when the word is used, so that none waits for another's libraries.
-Expected failures are told in one line each: exit 2 for usage and settings, 1 for faults.
-"""
-
-import importlib
 import sys
 from collections.abc import Sequence
-from subprocess import SubprocessError
 
-import asyncpg
 import click
 
-from dunwell.config import SettingsFaulty
-from dunwell.errors import Refusal, ValidationError
-from dunwell.kit.folder_lock import FolderTaken
-from dunwell.kit.postgres import PostgresFailed
+from dunwell.cli.words import Word, Words, load
 
-_WORDS = (
-    "up",
-    "web",
-    "worker",
-    "migrate",
-    "apply",
-    "workflow",
-    "rules",
-    "scenario",
-    "switch",
-    "credential",
-    "webhook",
-    "explain",
-    "suppression",
-    "communications",
-    "verify-ledger",
-    "doctor",
-    "config",
-)
-
-
-class _Words(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_WORDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _WORDS:
-            return None
-        module = importlib.import_module(f"dunwell.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
+_WORDS = {
+    "up": Word("dunwell.cli.up:command", "Start everything: database, web and worker."),
+    "web": Word("dunwell.cli.web:command", "Serve the API from this process alone."),
+    "worker": Word("dunwell.cli.worker:command", "Run due steps, send messages, deliver webhooks."),
+    "migrate": Word("dunwell.cli.database:command", "Bring the database to the newest schema."),
+    "apply": Word("dunwell.cli.apply:command", "Create or update a merchant from its file."),
+    "workflow": Word("dunwell.cli.workflow:command", "Look at, change and publish workflows."),
+    "rules": Word("dunwell.cli.rules:command", "Look at, try, change, publish assignment rules."),
+    "scenario": Word("dunwell.cli.scenario:command", "Look at, create and edit scenarios."),
+    "switch": Word("dunwell.cli.switch:command", "Switch a merchant from scenarios to workflows."),
+    "credential": Word(
+        "dunwell.cli.credential:command", "Create, rotate and revoke API credentials."
+    ),
+    "webhook": Word("dunwell.cli.webhook:command", "Look at, test and replay to webhooks."),
+    "explain": Word("dunwell.cli.explain:command", "Say why a claim stands where it stands."),
+    "suppression": Word(
+        "dunwell.cli.suppression:command", "Keep addresses from being contacted, or let them be."
+    ),
+    "communications": Word(
+        "dunwell.cli.communications:command", "Look at contacts; settle those of unknown outcome."
+    ),
+    "verify-ledger": Word(
+        "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
+    ),
+    "doctor": Word("dunwell.cli.doctor:command", "Check what this installation stands on."),
+    "config": Word("dunwell.cli.options:command", "Show the effective settings, without secrets."),
+}
 
 
 @click.group(
-    cls=_Words, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]}
-)
+    cls=Words, words=_WORDS, no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 def dunwell() -> None:
     """Dunwell collects unpaid claims on behalf of merchants."""
 
@@ -62,32 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = dunwell.main(args=arguments, prog_name="dunwell", standalone_mode=False)
     except Exception as error:
-        lines, code = describe_failure(error)
+        lines, code = load("dunwell.cli.failures:describe_failure")(error)
         if not lines:
             raise
         for line in lines:
             click.echo(f"dunwell: {line}", err=True)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def describe_failure(error: Exception) -> tuple[list[str], int]:
-    """What to print and the exit code; no lines for what was not expected."""
-    if isinstance(error, SettingsFaulty):
-        return error.faults, 2
-    if isinstance(error, click.ClickException):
-        return [f"{error.format_message()} See: dunwell --help"], error.exit_code
-    if isinstance(error, click.Abort):
-        return ["stopped."], 130
-    return _describe_fault(error), 1
-
-
-def _describe_fault(error: Exception) -> list[str]:
-    if isinstance(error, ValidationError):
-        return [f"{fault.path or '/'}: {fault.message}" for fault in error.faults]
-    if isinstance(error, Refusal | PostgresFailed | FolderTaken | OSError | SubprocessError):
-        return [str(error)]
-    if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedColumnError):
-        return ["the database has not the tables of this version; run: dunwell migrate"]
-    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
-        return [f"the database refuses: {error}"]
-    return []

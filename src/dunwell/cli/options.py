@@ -1,4 +1,6 @@
-"""What every word of the command line takes, and how it becomes settings."""
+"""What every word of the command line takes, how it becomes settings, and `dunwell config`, which
+shows them: secrets as set or not set only.
+"""
 
 import os
 from collections.abc import Callable
@@ -6,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dunwell.config import Settings, load_settings
+from dunwell.config import Settings, load_settings, render_settings
 from dunwell.kit.logging import configure_logging
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -30,3 +32,12 @@ def read_settings(process: str, **flags: str | None) -> Settings:
     settings = load_settings(os.environ, **flags)
     configure_logging(settings.log_level, process)
     return settings
+
+
+@click.command("config")
+@data_dir_option
+def command(data_dir: str | None) -> None:
+    """Show the effective settings, without secrets."""
+    settings = read_settings("config", data_dir=data_dir)
+    for name, value in render_settings(settings).items():
+        click.echo(f"{name}={value}")

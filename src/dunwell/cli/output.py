@@ -1,11 +1,16 @@
-"""What the command line prints, tables for people and JSON for programs, and how it asks."""
+"""What the command line prints, tables for people and JSON for programs, how far a long read has
+come, and how it asks.
+"""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 import msgspec
+
+_CLEAR_LINE = "\r\x1b[K"
 
 
 def echo_json(value: Any) -> None:
@@ -35,3 +40,21 @@ def confirm(question: str, *, is_sure: bool) -> None:
     if not sys.stdin.isatty():
         raise click.UsageError("Nobody is there to ask; nothing was changed. Repeat it with --yes.")
     click.confirm(question, abort=True)
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[int, int], None] | None]:
+    """How far it has come, on one line of standard error, which is gone in the end; None: no person
+    looks.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    def tell(done: int, total: int) -> None:
+        click.echo(f"\r{done:,} of {total:,} claims", err=True, nl=False)
+
+    try:
+        yield tell
+    finally:
+        click.echo(_CLEAR_LINE, err=True, nl=False)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+import msgspec
 
 from dunwell.assignment.checking import check_rules
 from dunwell.assignment.hypothetical import HypotheticalClaim, check_hypothetical
@@ -25,7 +26,6 @@ from dunwell.cli.rules_text import (
     render_review,
     render_view,
     show_possibilities,
-    show_review,
     show_view,
 )
 from dunwell.cli.work import merchant_of_key, run_change
@@ -73,7 +73,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
 
     review = run_change(data_dir, "rules", merchant_of_key(merchant), change)
     if is_json:
-        echo_json(show_review(review))
+        echo_json(review)
     else:
         click.echo("\n".join(["draft of the rules saved", *render_review(review)]))
 
@@ -95,7 +95,7 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
 
     made = run_change(data_dir, "rules", merchant_of_key(merchant), change)
     if is_json:
-        echo_json({"version": made.version, **show_review(made.review)})
+        echo_json({"version": made.version, **msgspec.to_builtins(made.review)})
     else:
         words = f"assignment rules published as version {made.version}"
         click.echo("\n".join([words, *render_review(made.review)]))

@@ -14,6 +14,7 @@ from dunwell.assignment.targets import Rulebook
 from dunwell.assignment.try_claim import Possibility
 from dunwell.assignment.wording import describe_default, describe_verdict
 from dunwell.cli.output import render_table
+from dunwell.explanation.explain_rules import show_match
 
 
 def render_view(view: RulesView) -> str:
@@ -43,36 +44,17 @@ def render_review(review: Review) -> list[str]:
     return lines + [f"  note: {line}" for line in review.remarks]
 
 
-def show_review(review: Review) -> dict[str, Any]:
-    overlaps = [
-        {"earlier": each.earlier, "later": each.later, "extent": each.extent}
-        for each in review.overlaps
-    ]
-    return {"differences": review.differences, "overlaps": overlaps, "remarks": review.remarks}
-
-
 def render_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> str:
     is_certain = len(found) == 1
     return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
 
 
-def show_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> dict[str, Any]:
-    return {
-        "version": rulebook.version,
-        "possibilities": [
-            {
-                "percent": each.percent,
-                "workflow": _name(rulebook, each),
-                "rule": each.match.rule,
-                "verdicts": [
-                    {"rule": verdict.name, "outcome": verdict.outcome, "unmet": verdict.unmet}
-                    for verdict in each.match.verdicts
-                ],
-                "default": each.match.default,
-            }
-            for each in found
-        ],
-    }
+def show_possibilities(
+    rulebook: Rulebook, found: tuple[Possibility, ...]
+) -> dict[str, list[dict[str, Any]]]:
+    """Each as the API explains what the rules say of a claim."""
+    shown = [{"percent": each.percent, "rules": show_match(rulebook, each.match)} for each in found]
+    return {"possibilities": shown}
 
 
 def _render_possibility(rulebook: Rulebook, found: Possibility, *, is_certain: bool) -> str:

@@ -13,7 +13,8 @@ from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.kit.http_server import build_server
 from dunwell.kit.process import end_with_parent, relax_collector
-from dunwell.wiring import open_resources, open_web
+from dunwell.kit.resources import open_resources
+from dunwell.wiring import open_web
 
 
 @click.command("web")

@@ -8,9 +8,9 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.events.body import EVENT_TYPES
 from dunwell.events.endpoint import Endpoint, NewSecret
 from dunwell.events.endpoints import load_endpoints, rotate_secret
-from dunwell.events.payloads import EVENT_TYPES
 from dunwell.events.replay_events import Replay, replay_events
 from dunwell.events.retry import is_success
 from dunwell.events.send_test import find_endpoint, send_test

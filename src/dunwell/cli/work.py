@@ -10,12 +10,11 @@ from dunwell.cli.options import read_settings
 from dunwell.config import Settings
 from dunwell.errors import NotFound
 from dunwell.kit.db import Connection, snapshot
-from dunwell.kit.resources import Resources
+from dunwell.kit.resources import Resources, open_resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_merchant
-from dunwell.wiring import open_resources
 
 Answer = TypeVar("Answer")
 Find = Callable[[Connection], Awaitable[int]]

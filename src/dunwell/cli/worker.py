@@ -9,7 +9,8 @@ import uvloop
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.kit.process import end_with_parent, relax_collector
-from dunwell.wiring import open_loops, open_resources
+from dunwell.kit.resources import open_resources
+from dunwell.wiring import open_loops
 from dunwell.worker.loops import run_loops
 
 

@@ -1,42 +1,35 @@
-"""`dunwell workflow`: definitions, drafts, versions (CONTRACT 6); its words, loaded when used."""
-
-import importlib
-from collections.abc import Mapping
+"""`dunwell workflow`: definitions, drafts, versions (CONTRACT 6)."""
 
 import click
 
-# Word -> where its command is: module, attribute.
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "list": ("workflow_reading", "list_workflows_command"),
-    "show": ("workflow_reading", "show"),
-    "diff": ("workflow_reading", "diff"),
-    "draft": ("workflow_drafts", "draft"),
-    "publish": ("workflow_drafts", "publish"),
-    "discard": ("workflow_drafts", "discard"),
-    "deactivate": ("workflow_changes", "deactivate"),
-    "activate": ("workflow_changes", "activate"),
-    "rename": ("workflow_changes", "rename"),
-    "delete": ("workflow_changes", "delete"),
-    "check": ("workflow_checking", "check"),
-    "schema": ("workflow_checking", "schema"),
-    "preview": ("workflow_preview", "command"),
-    "message": ("workflow_message", "command"),
+from dunwell.cli.words import Word, Words
+
+_READING = "dunwell.cli.workflow_reading"
+_DRAFTS = "dunwell.cli.workflow_drafts"
+_CHANGES = "dunwell.cli.workflow_changes"
+_CHECKING = "dunwell.cli.workflow_checking"
+_WORDS = {
+    "list": Word(f"{_READING}:list_workflows_command", "List the workflows of a merchant."),
+    "show": Word(f"{_READING}:show", "Print a version, or the draft."),
+    "diff": Word(f"{_READING}:diff", "Say what differs between two versions."),
+    "draft": Word(f"{_DRAFTS}:draft", "Save a file as the draft, or make a new one."),
+    "publish": Word(f"{_DRAFTS}:publish", "Publish the draft, after showing what changes."),
+    "discard": Word(f"{_DRAFTS}:discard", "Discard the draft."),
+    "deactivate": Word(f"{_CHANGES}:deactivate", "Keep new claims from a workflow."),
+    "activate": Word(f"{_CHANGES}:activate", "Let claims be assigned to it again."),
+    "rename": Word(f"{_CHANGES}:rename", "Give a workflow another name."),
+    "delete": Word(f"{_CHANGES}:delete", "Delete a workflow that nothing uses."),
+    "check": Word(f"{_CHECKING}:check", "Say what is wrong with a definition in a file."),
+    "schema": Word(f"{_CHECKING}:schema", "Print the JSON Schema of a definition."),
+    "preview": Word(
+        "dunwell.cli.workflow_preview:command", "Show what publishing the draft would do."
+    ),
+    "message": Word(
+        "dunwell.cli.workflow_message:command", "Show one message as a debtor would get it."
+    ),
 }
 
 
-class _Words(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_WORDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _WORDS:
-            return None
-        module, attribute = _WORDS[cmd_name]
-        found = getattr(importlib.import_module(f"dunwell.cli.{module}"), attribute)
-        command: click.Command = found
-        return command
-
-
-@click.group("workflow", cls=_Words, no_args_is_help=False)
+@click.group("workflow", cls=Words, words=_WORDS, no_args_is_help=False)
 def command() -> None:
     """Look at, change and publish the workflows of a merchant."""

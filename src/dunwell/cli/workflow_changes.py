@@ -14,9 +14,12 @@ from dunwell.merchants.account import Work
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
-from dunwell.workflows.deactivate import activate_workflow, deactivate_workflow
+from dunwell.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
 from dunwell.workflows.open_workflow import check_switched, find_workflow
-from dunwell.workflows.rename import rename_workflow
 
 _Answer = TypeVar("_Answer")
 

@@ -19,7 +19,7 @@ from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.rollout.read_workflows import DRAFT, show_version
 from dunwell.rollout.views import DefinitionView
 from dunwell.workflows.checking import read_definition
-from dunwell.workflows.new_draft import new_draft
+from dunwell.workflows.drafts import new_draft
 from dunwell.workflows.open_workflow import check_switched, find_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.versions import Verdict, Version

@@ -8,15 +8,13 @@ from pathlib import Path
 import click
 
 from dunwell.cli.options import data_dir_option
-from dunwell.cli.output import echo_json
-from dunwell.cli.progress import show_progress
+from dunwell.cli.output import echo_json, show_progress
 from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.kit.resources import Resources
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
 from dunwell.rollout.next_contacts import ClaimPreview, NextContact
-from dunwell.rollout.preview_draft import Preview, preview_draft
-from dunwell.rollout.preview_views import view_preview
+from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
 from dunwell.workflows.open_workflow import check_switched, find_workflow
 
 _LISTED = 10
@@ -90,4 +88,4 @@ def _cells(contact: NextContact | None) -> list[str | int]:
     if contact is None:
         return [""] * len(_CONTACT_HEADS)
     at = contact.at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [at, contact.channel, contact.step_id, contact.step_name]
+    return [at, contact.channel, contact.step_id, contact.name]

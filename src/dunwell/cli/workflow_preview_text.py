@@ -102,7 +102,7 @@ def _render_contact(contact: NextContact | None, zone: ZoneInfo) -> str:
     if contact is None:
         return "-"
     at = contact.at.astimezone(zone).strftime("%a %Y-%m-%d %H:%M")
-    return f"{at} {contact.channel} {contact.step_id} {contact.step_name}"
+    return f"{at} {contact.channel} {contact.step_id} {contact.name}"
 
 
 def _render_outlook(outlook: Outlook, preview: Preview) -> Iterator[str]:

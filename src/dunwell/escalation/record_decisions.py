@@ -22,8 +22,8 @@ from dunwell.escalation.schedule import (
     Skipped,
     WaitBegun,
 )
+from dunwell.events.body import EventActionStep
 from dunwell.events.payloads import (
-    ActionStep,
     Event,
     EventHead,
     Fee,
@@ -161,7 +161,7 @@ def _compose(
 ) -> Event:
     if isinstance(outcome, Archived):
         return archived(head)
-    step = ActionStep(outcome.step.id, outcome.step.name)
+    step = EventActionStep(outcome.step.id, outcome.step.name)
     if isinstance(outcome, CheckpointReached):
         return checkpoint_reached(head, step, outcome.step.offset, outcome.step.message)
     item_id = fees[claim.claim_id, step.id]

@@ -23,7 +23,8 @@ from dunwell.escalation.settlement import (
     Unknown,
 )
 from dunwell.escalation.settlement_store import ClaimNow, SettledRows, lock_answered, save_settled
-from dunwell.events.payloads import ActionStep, Event, EventHead, escalated
+from dunwell.events.body import EventActionStep
+from dunwell.events.payloads import Event, EventHead, escalated
 from dunwell.events.record import save_events
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -190,7 +191,7 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
     contact = each.contact
     # A scenario, edited in place, may have lost the step since.
     names = {step.id: step.name for step in each.process.steps}
-    step = ActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
+    step = EventActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
         event_id=work.ids.new(work.now),
         merchant_id=work.merchant_id,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from dunwell.errors import Fault, ValidationError
-from dunwell.events.payloads import EVENT_TYPES
+from dunwell.events.body import EVENT_TYPES
 from dunwell.events.retry import Health
 from dunwell.kit.addresses import is_forbidden
 

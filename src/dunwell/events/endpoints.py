@@ -1,7 +1,12 @@
-"""The door to webhook endpoints for the folders above: values, use cases, and reading them."""
+"""What is done to a merchant's webhook endpoints: added, changed, given a new secret, removed. It
+is the door of the folders above, to the endpoints' values and to reading them too.
+"""
 
-from dunwell.events.add_endpoint import add_endpoint
-from dunwell.events.change_endpoint import change_endpoint
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.errors import InvalidState, NotFound
 from dunwell.events.endpoint import (
     ALL_TYPES,
     Endpoint,
@@ -10,10 +15,19 @@ from dunwell.events.endpoint import (
     check_endpoint,
     sort_types,
 )
-from dunwell.events.remove_endpoint import remove_endpoint
-from dunwell.events.rotate_secret import rotate_secret
-from dunwell.events.sealing import open_authorization
-from dunwell.events.store_endpoints import load_endpoints
+from dunwell.events.retry import WELL
+from dunwell.events.sealing import make_secret, open_authorization, seal_authorization, seal_secret
+from dunwell.events.store_endpoints import (
+    insert_endpoint,
+    load_endpoints,
+    lock_endpoint,
+    mark_removed,
+    save_endpoint,
+    save_secret,
+)
+from dunwell.kit.crypto import KeyRing
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
 
 __all__ = [
     "ALL_TYPES",
@@ -29,3 +43,84 @@ __all__ = [
     "rotate_secret",
     "sort_types",
 ]
+
+OVERLAP = timedelta(hours=24)
+
+
+async def add_endpoint(
+    work: Work, keys: KeyRing, wanted: WantedEndpoint, *, is_development: bool
+) -> NewSecret:
+    """Store the endpoint; events from now on are delivered to it.
+
+    The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
+    the merchant already has an endpoint at this address.
+    """
+    check_endpoint(wanted, is_development=is_development)
+    merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
+    sealed = None
+    if wanted.authorization is not None:
+        sealed = seal_authorization(keys, merchant_id, endpoint_id, wanted.authorization)
+    endpoint = Endpoint(
+        merchant_id=merchant_id,
+        endpoint_id=endpoint_id,
+        url=wanted.url,
+        types=sort_types(wanted.types),
+        secret_sealed=seal_secret(keys, merchant_id, endpoint_id, secret),
+        previous_secret_sealed=None,
+        previous_secret_until=None,
+        authorization_sealed=sealed,
+        health=WELL,
+    )
+    if not await insert_endpoint(work.tx, endpoint, work.now):
+        message = "There is already an endpoint at this address; change or remove that one."
+        raise InvalidState(message, state="EXISTS")
+    await save_audit(work, "endpoint.add", f"endpoint:{endpoint_id}", types=list(endpoint.types))
+    return NewSecret(endpoint_id, wanted.url, secret)
+
+
+async def change_endpoint(
+    work: Work, keys: KeyRing, endpoint_id: UUID, types: tuple[str, ...], authorization: str | None
+) -> None:
+    """Set both; None takes the Authorization header away. The address never changes: another
+    address is another endpoint. Raises ValidationError and NotFound."""
+    endpoint = await _lock(work, endpoint_id)
+    # The address was checked when it was added, under the profile of that time.
+    check_endpoint(WantedEndpoint(endpoint.url, types, authorization), is_development=True)
+    sealed = None
+    if authorization is not None:
+        sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
+    changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
+    await save_endpoint(work.tx, changed)
+    await save_audit(
+        work,
+        "endpoint.change",
+        f"endpoint:{endpoint_id}",
+        types=list(changed.types),
+        hasAuthorization=authorization is not None,
+    )
+
+
+async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecret:
+    """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
+    them drops the oldest at once. Raises NotFound."""
+    endpoint = await _lock(work, endpoint_id)
+    secret = make_secret()
+    sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
+    await save_secret(work.tx, work.merchant_id, endpoint_id, sealed, work.real_now + OVERLAP)
+    await save_audit(work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}")
+    return NewSecret(endpoint_id, endpoint.url, secret)
+
+
+async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
+    """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
+    await _lock(work, endpoint_id)
+    given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
+    await save_audit(work, "endpoint.remove", f"endpoint:{endpoint_id}", deliveriesGivenUp=given_up)
+
+
+async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
+    """Raises NotFound."""
+    endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
+    if endpoint is None:
+        raise NotFound("There is no such endpoint.")
+    return endpoint

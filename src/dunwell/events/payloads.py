@@ -1,7 +1,5 @@
-"""What an event says, to the letter (spec, Events; CONTRACT 9).
-
-Every body is made here, once, as the text that is stored, listed, signed and delivered; nothing
-serialises it again. The wire's names stand in this module alone. Pure.
+"""Events, each made once with its body: the text that is stored, listed, signed and delivered;
+nothing serialises it again. What a body says stands in `events.body`. Pure.
 """
 
 from datetime import UTC, datetime
@@ -11,22 +9,22 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dunwell.events import body
+from dunwell.events.body import (
+    EventActionStep,
+    EventClaim,
+    EventCommunication,
+    EventDetails,
+    EventDisputeReason,
+    EventFee,
+    EventPayment,
+    EventPaymentModality,
+    ModalityState,
+    ModalityType,
+)
 from dunwell.merchants.configuration import Channel
 
-EVENT_TYPES = (
-    "DISPUTED",
-    "ESCALATED",
-    "FEE_ADDED",
-    "PAYMENT_IN_PROGRESS",
-    "PAYMENT_COMPLETED",
-    "DETAILS_ACCESSED",
-    "PAYMENT_MODALITY_STATE_CHANGE",
-    "CHECKPOINT_REACHED",
-    "ARCHIVED",
-)
 _ESCALATION = "ESCALATION"
-# The access channel of DETAILS_ACCESSED.
-_LANDING_PAGE = "LANDING_PAGE"
 
 
 class EventHead(msgspec.Struct, frozen=True, gc=False):
@@ -53,13 +51,6 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     body: str
 
 
-class ActionStep(msgspec.Struct, frozen=True, gc=False):
-    """The executed action step, by the definition's id and name."""
-
-    id: int
-    name: str
-
-
 class Fee(msgspec.Struct, frozen=True, gc=False):
     """The claim item a fee step added."""
 
@@ -78,101 +69,32 @@ class Payment(msgspec.Struct, frozen=True, gc=False):
     request_id: UUID
 
 
-class _Communication(msgspec.Struct, frozen=True, gc=False):
-    channel: str
-    reference: UUID
-
-
-class _Fee(msgspec.Struct, frozen=True, gc=False):
-    id: int
-    type: str
-    value: str
-    currency: str
-
-
-class _Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    offset: int
-    message: str
-
-
-class _Access(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    channel: str
-    session_id: UUID
-    communication_type: str | UnsetType = UNSET
-
-
-class _Payment(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    provider_name: str
-    amount: int
-    currency: str
-    payment_request_id: UUID
-    reference: str | UnsetType = UNSET
-    transaction_id: str | UnsetType = UNSET
-
-
-class _DisputeReason(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
-    type: str
-    message: str | UnsetType = UNSET
-    dispute_id: UUID
-
-
-class _PaymentModality(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    type: str
-    state: str
-    modality_id: UUID
-
-
-class _Claim(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    id: int
-    merchant_id: int
-    reference_number: str
-    # Deprecated by the contract (spec, Versioning 3), and sent as long as it names them.
-    action: str
-    executed_at: str
-    customer_number: str | UnsetType = UNSET
-    communication: _Communication | UnsetType = UNSET
-    fee: _Fee | UnsetType = UNSET
-    payment: _Payment | UnsetType = UNSET
-    details: _Checkpoint | _Access | UnsetType = UNSET
-    payment_modality: _PaymentModality | UnsetType = UNSET
-    dispute_reason: _DisputeReason | UnsetType = UNSET
-
-
 class _Parts(TypedDict, total=False):
     """What the claim of some event types has besides."""
 
-    communication: _Communication
-    fee: _Fee
-    payment: _Payment
-    details: _Checkpoint | _Access
-    payment_modality: _PaymentModality
-    dispute_reason: _DisputeReason
+    communication: EventCommunication
+    fee: EventFee
+    payment: EventPayment
+    details: EventDetails
+    payment_modality: EventPaymentModality
+    dispute_reason: EventDisputeReason
 
 
-class _Body(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    type: str
-    event_id: UUID
-    date: str
-    source: str | None
-    claim: _Claim
-    action_step: ActionStep | UnsetType = UNSET
-
-
-def escalated(head: EventHead, step: ActionStep, channel: str, reference: UUID) -> Event:
-    """The debtor was contacted; `channel` is EMAIL, SMS or LETTER, `reference` the contact's."""
-    communication = _Communication(channel, reference)
+def escalated(head: EventHead, step: EventActionStep, channel: Channel, reference: UUID) -> Event:
+    """The debtor was contacted; `reference` is the contact's."""
+    communication = EventCommunication(channel, str(reference))
     return _event(head, _claim(head, "ESCALATED", communication=communication), step)
 
 
-def fee_added(head: EventHead, step: ActionStep, fee: Fee) -> Event:
+def fee_added(head: EventHead, step: EventActionStep, fee: Fee) -> Event:
     """The escalation process added a fee; its value goes out as a string of cents."""
-    item = _Fee(fee.id, fee.type, str(fee.value_cents), fee.currency)
+    item = EventFee(fee.id, fee.type, str(fee.value_cents), fee.currency)
     return _event(head, _claim(head, "FEE_ADDED", fee=item), step)
 
 
-def checkpoint_reached(head: EventHead, step: ActionStep, offset: int, message: str) -> Event:
+def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, message: str) -> Event:
     """The claim reached a marker step with the configured offset and message."""
-    details = _Checkpoint(offset, message)
+    details = EventDetails(offset=offset, message=message)
     return _event(head, _claim(head, "CHECKPOINT_REACHED", details=details), step)
 
 
@@ -183,13 +105,13 @@ def archived(head: EventHead) -> Event:
 
 def payment_in_progress(head: EventHead, payment: Payment, reference: str) -> Event:
     """The debtor was handed off to the provider; `reference` is the payment reference."""
-    begun = _Payment(*_payment_fields(payment), reference=reference)
+    begun = EventPayment(*_payment_fields(payment), reference=reference)
     return _event(head, _claim(head, "PAYMENT_IN_PROGRESS", payment=begun), source=None)
 
 
 def payment_completed(head: EventHead, payment: Payment, transaction_id: str) -> Event:
     """The payment request is completed; the amount is what was paid, `transaction_id` theirs."""
-    completed = _Payment(*_payment_fields(payment), transaction_id=transaction_id)
+    completed = EventPayment(*_payment_fields(payment), transaction_id=transaction_id)
     return _event(head, _claim(head, "PAYMENT_COMPLETED", payment=completed), source=None)
 
 
@@ -199,7 +121,9 @@ def details_accessed(
     """The debtor opened the claim; `communication_type` is the channel of the link that was used,
     none when the access cannot be traced to a communication."""
     traced = UNSET if communication_type is None else communication_type
-    details = _Access(_LANDING_PAGE, session_id, traced)
+    details = EventDetails(
+        channel="LANDING_PAGE", session_id=str(session_id), communication_type=traced
+    )
     return _event(head, _claim(head, "DETAILS_ACCESSED", details=details), source=None)
 
 
@@ -208,16 +132,15 @@ def disputed(
 ) -> Event:
     """A debtor or the merchant disputes the claim; `message` goes with the type OTHER alone."""
     said = UNSET if message is None else message
-    reason = _DisputeReason(type=dispute_type, message=said, dispute_id=dispute_id)
+    reason = EventDisputeReason(type=dispute_type, message=said, dispute_id=str(dispute_id))
     return _event(head, _claim(head, "DISPUTED", dispute_reason=reason), source=None)
 
 
 def payment_modality_state_change(
-    head: EventHead, modality_type: str, state: str, modality_id: UUID
+    head: EventHead, modality_type: ModalityType, state: ModalityState, modality_id: UUID
 ) -> Event:
-    """A modality was requested or answered; `modality_type` is PAYMENT_PLAN or PAYMENT_DEFEREMENT,
-    `state` REQUESTED, APPROVED or REJECTED."""
-    modality = _PaymentModality(modality_type, state, modality_id)
+    """A modality was requested or answered."""
+    modality = EventPaymentModality(modality_type, state, str(modality_id))
     claim = _claim(head, "PAYMENT_MODALITY_STATE_CHANGE", payment_modality=modality)
     return _event(head, claim, source=None)
 
@@ -227,8 +150,8 @@ def render_instant(instant: datetime) -> str:
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
 
 
-def _claim(head: EventHead, event_type: str, **parts: Unpack[_Parts]) -> _Claim:
-    return _Claim(
+def _claim(head: EventHead, event_type: str, **parts: Unpack[_Parts]) -> EventClaim:
+    return EventClaim(
         id=head.claim_id,
         merchant_id=head.merchant_id,
         reference_number=head.reference_number,
@@ -239,18 +162,18 @@ def _claim(head: EventHead, event_type: str, **parts: Unpack[_Parts]) -> _Claim:
     )
 
 
-def _payment_fields(payment: Payment) -> tuple[str, int, str, UUID]:
-    return payment.provider_name, payment.amount_cents, payment.currency, payment.request_id
+def _payment_fields(payment: Payment) -> tuple[str, int, str, str]:
+    return payment.provider_name, payment.amount_cents, payment.currency, str(payment.request_id)
 
 
 def _event(
     head: EventHead,
-    claim: _Claim,
-    step: ActionStep | UnsetType = UNSET,
+    claim: EventClaim,
+    step: EventActionStep | UnsetType = UNSET,
     *,
     source: str | None = _ESCALATION,
 ) -> Event:
-    body = _Body(claim.action, head.event_id, claim.executed_at, source, claim, step)
+    said = body.Event(claim.action, str(head.event_id), claim.executed_at, source, claim, step)
     return Event(
         event_id=head.event_id,
         merchant_id=head.merchant_id,
@@ -258,5 +181,5 @@ def _event(
         sequence=head.sequence,
         type=claim.action,
         occurred_at=head.occurred_at,
-        body=msgspec.json.encode(body).decode(),
+        body=msgspec.json.encode(said).decode(),
     )

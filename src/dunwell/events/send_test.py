@@ -8,15 +8,16 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.errors import NotFound
+from dunwell.events.body import EventActionStep
 from dunwell.events.endpoint import Endpoint
-from dunwell.events.payloads import ActionStep, EventHead, checkpoint_reached
+from dunwell.events.payloads import EventHead, checkpoint_reached
 from dunwell.events.sender import Seals, WebhookSender
 from dunwell.events.store_deliveries import Delivery, Lease, Reply
 from dunwell.events.store_endpoints import load_endpoints
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 
-_STEP = ActionStep(0, "Test")
+_STEP = EventActionStep(0, "Test")
 _MESSAGE = "A test delivery: no claim stands behind it."
 
 

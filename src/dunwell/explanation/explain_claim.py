@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
+from msgspec import UNSET
+
 from dunwell.claims.conditions import find_unmet
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import ACTIVE, Status
@@ -29,20 +31,27 @@ from dunwell.explanation.reasons import (
 from dunwell.explanation.records import OpenContact, PastStep, Standing
 from dunwell.explanation.store import load_history, load_open_contact, load_standing
 from dunwell.explanation.views import (
-    AssignmentView,
-    Explanation,
-    HeldContactView,
-    HoldView,
-    NextContactView,
-    NextStepView,
-    PastStepView,
+    ClaimExplanation,
+    ExplainedAssignment,
+    ExplainedContact,
+    ExplainedHold,
+    ExplainedNextContact,
+    ExplainedNextStep,
+    ExplainedStep,
+    StepKind,
 )
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import snapshot
+from dunwell.kit.wire import write_instant
 from dunwell.merchants.account import Work
-from dunwell.messages.identities import Person, identify
+from dunwell.messages.identities import identify
 from dunwell.rollout.running_claims import OpenContact as RunningContact
-from dunwell.rollout.running_claims import RunningClaim, find_standing, load_contacted
+from dunwell.rollout.running_claims import (
+    RunningClaim,
+    find_person,
+    find_standing,
+    load_contacted,
+)
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 
@@ -50,7 +59,7 @@ _MOST_CONTACTS = 5
 # A contact that is farther away is none.
 _FARTHEST = timedelta(days=3_650)
 _ARCHIVING = "Archiving"
-_KINDS = {
+_KINDS: dict[str, StepKind] = {
     "CommunicationStep": "COMMUNICATION",
     "WaitStep": "WAIT",
     "FeeStep": "FEE",
@@ -71,9 +80,11 @@ class _Case:
     holds: Sequence[Hold]
     contact: OpenContact | None
     zone: str
+    # A merchant that is not switched knows scenarios, which have no versions.
+    is_switched: bool
 
 
-async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> Explanation:
+async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
     """Raises NotFound."""
     async with snapshot(work.tx):
         standing = await load_standing(work.tx, work.merchant_id, claim_id)
@@ -88,18 +99,15 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> Explanation
         case = await _open_case(work, keys, standing, holds)
         contacts = await _foresee(work, keys, case) if case else ()
     zone = case.zone if case else work.merchant.configuration.timezone
-    return Explanation(
+    return ClaimExplanation(
         claim_id=claim_id,
-        status=Status(standing.status),
-        assignment=_describe_assignment(standing, case.version) if case else None,
+        status=Status(standing.status).value,
+        assignment=_describe_assignment(case) if case else None,
         rules=rules,
         history=_describe_history(case) if case else (),
         next_step=_describe_next(case) if case else None,
         reason=say_why_none(standing),
-        holds=tuple(
-            HoldView(h.kind.value, h.since, h.until, h.actor_kind.value, say_hold(h, zone))
-            for h in holds
-        ),
+        holds=tuple(_describe_hold(hold, zone) for hold in holds),
         contact=_describe_contact(case) if case else None,
         next_contacts=contacts,
     )
@@ -116,31 +124,26 @@ async def _open_case(
     [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
     run = (work.merchant_id, standing.claim_id, standing.run)
     return _Case(
-        standing, claim, version, process,
-        claim.step_facts(process.calendar.local_date(work.now)),
-        await load_history(work.tx, *run), holds, await load_open_contact(work.tx, *run),
-        process.calendar.zone.key,
-    )  # fmt: skip
+        standing=standing,
+        claim=claim,
+        version=version,
+        process=process,
+        facts=claim.step_facts(process.calendar.local_date(work.now)),
+        history=await load_history(work.tx, *run),
+        holds=holds,
+        contact=await load_open_contact(work.tx, *run),
+        zone=process.calendar.zone.key,
+        is_switched=work.merchant.switched_to_workflows,
+    )
 
 
-async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[NextContactView, ...]:
+async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
     if Status(case.standing.status) not in ACTIVE:
         return ()
-    until = None
-    if case.holds and all(hold.until for hold in case.holds):
-        until = max(hold.until for hold in case.holds if hold.until)
-    contact = case.contact
-    waiting = None
-    if contact is not None:
-        waiting = RunningContact(
-            contact.step_id, contact.place, contact.channel, contact.state, contact.not_before
-        )
-    running = RunningClaim(case.claim, "", bool(case.holds), until, waiting)
+    running = _find_running(case)
     if running.is_held_without_end or running.is_unsettled:
         return ()
-    claim = case.claim
-    person = Person(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
-    identities = identify(keys, work.merchant_id, person)
+    identities = identify(keys, work.merchant_id, find_person(case.claim))
     contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
     configuration = work.merchant.configuration
     days = {each: list(contacted_on.get(each, ())) for each in identities}
@@ -150,34 +153,76 @@ async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[NextContactV
         until=work.now + _FARTHEST, guard=guard,
     )  # fmt: skip
     contacts = (
-        NextContactView(each.at, each.channel, each.step.id, each.step.name)
+        ExplainedNextContact(
+            write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
+        )
         for each in foreseen
         if each.channel is not None and each.step is not None
     )
     return tuple(islice(contacts, _MOST_CONTACTS))
 
 
-def _describe_assignment(standing: Standing, version: Version) -> AssignmentView:
-    return AssignmentView(
-        version.workflow_id, standing.scenario_id, standing.workflow_name or "", version.name,
-        standing.rules_version,
-    )  # fmt: skip
+def _find_running(case: _Case) -> RunningClaim:
+    """The claim as previews see it."""
+    contact, until = case.contact, None
+    if case.holds and all(hold.until for hold in case.holds):
+        until = max(hold.until for hold in case.holds if hold.until)
+    waiting = None
+    if contact is not None:
+        waiting = RunningContact(
+            step_id=contact.step_id,
+            place=contact.place,
+            channel=contact.channel,
+            state=contact.state,
+            not_before=contact.not_before,
+        )
+    return RunningClaim(
+        facts=case.claim,
+        person="",
+        is_held=bool(case.holds),
+        held_until=until,
+        open_contact=waiting,
+    )
 
 
-def _describe_history(case: _Case) -> tuple[PastStepView, ...]:
+def _describe_assignment(case: _Case) -> ExplainedAssignment:
+    standing = case.standing
+    name, rules_version = standing.workflow_name or "", standing.rules_version
+    if case.is_switched:
+        workflow_id = str(case.version.workflow_id)
+        return ExplainedAssignment(name, case.version.name, rules_version, workflow_id=workflow_id)
+    scenario_id = UNSET if standing.scenario_id is None else standing.scenario_id
+    return ExplainedAssignment(name, None, rules_version, scenario_id=scenario_id)
+
+
+def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
     order = {step.id: place for place, step in enumerate(case.process.steps)}
     names = {step.id: step.name for step in case.process.steps}
     ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
     return tuple(
-        PastStepView(
-            each.step_id, names.get(each.step_id, _ARCHIVING), each.outcome, each.at, each.version,
-            say_past(each),
+        ExplainedStep(
+            step_id=each.step_id,
+            name=names.get(each.step_id, _ARCHIVING),
+            outcome=each.outcome,
+            at=write_instant(each.at),
+            version=each.version if case.is_switched else None,
+            reason=say_past(each),
         )
         for each in ordered
-    )  # fmt: skip
+    )
 
 
-def _describe_next(case: _Case) -> NextStepView | None:
+def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
+    return ExplainedHold(
+        kind=hold.kind.value,
+        since=write_instant(hold.since),
+        until=write_instant(hold.until),
+        by=hold.actor_kind.value,
+        reason=say_hold(hold, zone),
+    )
+
+
+def _describe_next(case: _Case) -> ExplainedNextStep | None:
     """The step the claim stands before, or the contact it waits for."""
     standing = case.standing
     if Status(standing.status) not in ACTIVE:
@@ -197,20 +242,27 @@ def _describe_next(case: _Case) -> NextStepView | None:
     else:
         ordered = sorted(case.history, key=lambda each: each.at)
         reason = say_why_then(standing, case.version.definition, step, ordered)
-    return NextStepView(
-        None if step is None else step.id,
-        _ARCHIVING if step is None else step.name,
-        "ARCHIVE" if step is None else _KINDS[type(step).__name__],
-        at, reason, "SKIPPED" if unmet else "RUN", unmet,
-    )  # fmt: skip
+    return ExplainedNextStep(
+        step_id=None if step is None else step.id,
+        name=_ARCHIVING if step is None else step.name,
+        kind="ARCHIVE" if step is None else _KINDS[type(step).__name__],
+        at=write_instant(at),
+        outcome="SKIPPED" if unmet else "RUN",
+        unmet=unmet,
+        reason=reason,
+    )
 
 
-def _describe_contact(case: _Case) -> HeldContactView | None:
+def _describe_contact(case: _Case) -> ExplainedContact | None:
     contact = case.contact
     if contact is None:
         return None
     waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"}
-    return HeldContactView(
-        contact.communication_id, contact.channel, contact.state, contact.held_by,
-        contact.not_before if waits else None, say_contact(contact, case.zone),
-    )  # fmt: skip
+    return ExplainedContact(
+        reference=str(contact.communication_id),
+        channel=contact.channel,
+        state=contact.state,
+        held_by=contact.held_by,
+        until=write_instant(contact.not_before) if waits else None,
+        reason=say_contact(contact, case.zone),
+    )

@@ -1,16 +1,16 @@
 """What the assignment rules say of a claim: those that chose its process, or today's."""
 
 from dunwell.assignment.facts import load_claim_facts
-from dunwell.assignment.matching import match_rules
+from dunwell.assignment.matching import Match, match_rules
 from dunwell.assignment.store import load_rules_version
 from dunwell.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
 from dunwell.assignment.wording import describe_default, describe_verdict
 from dunwell.explanation.records import Standing
-from dunwell.explanation.views import RulesView, RuleView
+from dunwell.explanation.views import ExplainedRule, ExplainedRules
 from dunwell.merchants.account import Work
 
 
-async def explain_rules(work: Work, standing: Standing) -> RulesView:
+async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:
     """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
     rulebook = await _load_rulebook(work, standing)
     facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
@@ -18,10 +18,14 @@ async def explain_rules(work: Work, standing: Standing) -> RulesView:
     match = match_rules(
         rulebook.rules, facts.conditions, facts.currency, rulebook.targets, standing.claim_id
     )
-    return RulesView(
+    return show_match(rulebook, match)
+
+
+def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
+    return ExplainedRules(
         version=rulebook.version,
         rules=tuple(
-            RuleView(each.name, each.outcome.value, each.unmet, describe_verdict(each))
+            ExplainedRule(each.name, each.outcome.value, each.unmet, describe_verdict(each))
             for each in match.verdicts
         ),
         default=None if match.default is None else describe_default(match),

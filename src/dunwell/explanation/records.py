@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.explanation.views import ContactState, HeldBy, StepOutcome
 from dunwell.merchants.configuration import Channel
 
 
@@ -27,7 +28,7 @@ class Standing:
 class PastStep:
     # 0: the archiving after the last step.
     step_id: int
-    outcome: str
+    outcome: StepOutcome
     reason: str | None
     at: datetime
     version: str | None
@@ -39,6 +40,6 @@ class OpenContact:
     step_id: int
     place: int
     channel: Channel
-    state: str
+    state: ContactState
     not_before: datetime
-    held_by: str | None
+    held_by: HeldBy | None

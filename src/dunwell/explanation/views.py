@@ -1,112 +1,159 @@
-"""An explanation as a value, the same for the API and the command line. Pure."""
+"""An explanation as it is shown, the same by the API and by the command line (CONTRACT 5), and an
+example of one. Pure.
+"""
 
-from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
+from typing import Annotated, Literal
 
-from dunwell.claims.states import Status
+from msgspec import UNSET, Meta, UnsetType
+
+from dunwell.kit.wire import Instant, Uuid, Wire
 from dunwell.merchants.configuration import Channel
 
+StepKind = Literal["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"]
+StepOutcome = Literal["DONE", "SKIPPED", "FAILED"]
+ContactState = Literal["PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"]
+HeldBy = Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"]
+Reason = Annotated[str, Meta(description="In words, for a person.")]
 
-@dataclass(frozen=True, slots=True)
-class AssignmentView:
-    workflow_id: UUID
-    # Before the merchant's switch.
-    scenario_id: int | None
+
+class ExplainedAssignment(Wire, frozen=True):
+    """The process the claim runs, and whether rules chose it."""
+
     name: str
-    # What the next step would use.
-    version: str
-    # The rules that chose it; none: it was assigned directly.
-    rules_version: int | None
+    version: Annotated[str | None, Meta(description="What the next step would use.")]
+    rules_version: Annotated[
+        int | None, Meta(description="The rules that chose it; null: it was assigned directly.")
+    ]
+    scenario_id: int | UnsetType = UNSET
+    workflow_id: Uuid | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class RuleView:
+class ExplainedRule(Wire, frozen=True):
     name: str
-    outcome: str
-    unmet: tuple[str, ...]
-    reason: str
+    outcome: Literal[
+        "MATCHED", "INACTIVE", "UNMET", "SKIPPED_DEACTIVATED", "SKIPPED_DELETED",
+        "SKIPPED_UNPUBLISHED", "SKIPPED_CURRENCY", "NOT_REACHED",
+    ]  # fmt: skip
+    unmet: Annotated[tuple[str, ...], Meta(description="The conditions that do not hold.")]
+    reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class RulesView:
-    """What the rules say of the claim as it stands now. No version: none were ever published."""
+class ExplainedRules(Wire, frozen=True):
+    """What the assignment rules say of the claim as it stands now."""
 
-    version: int | None
-    rules: tuple[RuleView, ...]
-    # None: there is no default.
-    default: str | None
-    # The workflow they would choose; none: the claim would stay unassigned.
-    chosen: str | None
+    version: Annotated[int | None, Meta(description="null: no rules were ever published.")]
+    rules: tuple[ExplainedRule, ...]
+    default: Annotated[str | None, Meta(description="What became of the default; null: none.")]
+    chosen: Annotated[str | None, Meta(description="What they choose, by name.")]
 
 
-@dataclass(frozen=True, slots=True)
-class PastStepView:
-    step_id: int
+class ExplainedStep(Wire, frozen=True):
+    """What became of a step."""
+
+    step_id: Annotated[int, Meta(description="0: the archiving after the last step.")]
     name: str
-    outcome: str
-    at: datetime
+    outcome: StepOutcome
+    at: Instant
     version: str | None
-    reason: str
+    reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class NextStepView:
-    # None: the archiving after the last step.
-    step_id: int | None
+class ExplainedNextStep(Wire, frozen=True):
+    step_id: Annotated[int | None, Meta(description="null: the archiving after the last step.")]
     name: str
-    kind: str
-    # None: nobody can say, until a hold falls or a person decides.
-    at: datetime | None
-    reason: str
-    # Whether it would run, as things stand: RUN or SKIPPED.
-    outcome: str
-    unmet: tuple[str, ...] = ()
+    kind: StepKind
+    at: Annotated[
+        Instant | None, Meta(description="null: it depends on a hold, a channel or a person.")
+    ]
+    outcome: Annotated[
+        Literal["RUN", "SKIPPED"], Meta(description="What it would do as things stand.")
+    ]
+    unmet: Annotated[tuple[str, ...], Meta(description="Its conditions that do not hold.")]
+    reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class HoldView:
-    kind: str
-    since: datetime
-    until: datetime | None
+class ExplainedHold(Wire, frozen=True):
+    kind: Literal[
+        "DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"
+    ]  # fmt: skip
+    since: Instant
+    until: Instant | None
     by: str
-    reason: str
+    reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class HeldContactView:
+class ExplainedContact(Wire, frozen=True):
     """The contact the claim stands still for."""
 
-    reference: UUID
+    reference: Uuid
     channel: Channel
-    state: str
-    held_by: str | None
-    # None: it depends on a person, or on the channel's answer.
-    until: datetime | None
-    reason: str
+    state: ContactState
+    held_by: HeldBy | None
+    until: Instant | None
+    reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class NextContactView:
-    at: datetime
+class ExplainedNextContact(Wire, frozen=True):
+    at: Instant
     channel: Channel
     step_id: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class ClaimExplanation(Wire, frozen=True):
+    """Why a claim stands where it stands."""
+
     claim_id: int
-    status: Status
-    assignment: AssignmentView | None
-    rules: RulesView
-    # Of the present run, in order.
-    history: tuple[PastStepView, ...]
-    # None: see `reason`.
-    next_step: NextStepView | None
-    # Why no step comes next; empty where one does.
-    reason: str
-    holds: tuple[HoldView, ...]
-    contact: HeldContactView | None
-    # At most five, if nothing is paid and every channel accepts.
-    next_contacts: tuple[NextContactView, ...]
+    status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
+    assignment: ExplainedAssignment | None
+    rules: ExplainedRules
+    history: tuple[ExplainedStep, ...]
+    next_step: ExplainedNextStep | None
+    reason: Annotated[str, Meta(description="Why no step comes next; empty where one does.")]
+    holds: tuple[ExplainedHold, ...]
+    contact: ExplainedContact | None
+    next_contacts: Annotated[
+        tuple[ExplainedNextContact, ...],
+        Meta(description="At most five, if nothing is paid and every channel accepts."),
+    ]
+
+
+def _done(step_id: int, name: str, at: str, reason: str = "done") -> ExplainedStep:
+    return ExplainedStep(step_id, name, "DONE", at, "v1.0", reason)
+
+
+EXAMPLE = ClaimExplanation(
+    claim_id=4711,
+    status="IN_PROCESS",
+    assignment=ExplainedAssignment(
+        "Standard dunning", "v1.0", 3, workflow_id="0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
+    ),
+    rules=ExplainedRules(
+        version=3,
+        rules=(
+            ExplainedRule("Large claims", "UNMET", ("outstanding",), "does not match: outstanding"),
+        ),
+        default="taken",
+        chosen="Standard dunning",
+    ),
+    history=(
+        _done(1, "First reminder", "2026-03-02T09:00:00.000Z", "sent by EMAIL"),
+        _done(2, "Wait a week", "2026-03-02T09:00:00.000Z"),
+        _done(3, "Dunning fee", "2026-03-09T09:00:00.000Z"),
+        _done(4, "Ask the ERP", "2026-03-09T09:00:00.000Z"),
+        _done(5, "Last wait", "2026-03-09T09:00:00.000Z"),
+    ),
+    next_step=ExplainedNextStep(
+        step_id=6,
+        name="Last reminder",
+        kind="COMMUNICATION",
+        at="2026-03-23T09:00:00.000Z",
+        outcome="RUN",
+        unmet=(),
+        reason='The wait "Last wait" ends then.',
+    ),
+    reason="",
+    holds=(),
+    contact=None,
+    next_contacts=(ExplainedNextContact("2026-03-23T09:00:01.000Z", "EMAIL", 6, "Last reminder"),),
+)

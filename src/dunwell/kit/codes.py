@@ -1,11 +1,9 @@
-"""Whether a code is one that others gave a meaning: currencies, languages, zones, addresses.
+"""Whether a code is one that others gave a meaning: currencies, languages, zones, banks.
 
 The lists are those of the libraries kept by their field: CLDR through Babel, the zone database.
 Pure.
 """
 
-from email.errors import HeaderParseError, MessageDefect
-from email.headerregistry import Address
 from functools import cache
 from zoneinfo import available_timezones
 
@@ -34,17 +32,6 @@ def is_country(code: str) -> bool:
 def is_timezone(name: str) -> bool:
     """A zone of the IANA database, as "Europe/Berlin"."""
     return name in _timezones()
-
-
-def is_email_address(text: str) -> bool:
-    """One plain address by RFC 5322's syntax, with a domain; no display name, no line break."""
-    if not text.isprintable() or text != text.strip() or len(text) > 254:
-        return False
-    try:
-        address = Address(addr_spec=text)
-    except (HeaderParseError, MessageDefect, ValueError, IndexError):
-        return False
-    return bool(address.username) and "." in address.domain.strip(".")
 
 
 def is_iban(text: str) -> bool:

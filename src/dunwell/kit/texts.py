@@ -1,7 +1,11 @@
-"""Characters that no text of ours may hold, found anywhere in a JSON value. Pure."""
+"""What a text may be: characters that none of ours may hold, found anywhere in a JSON value, and
+the form of an e-mail address. Pure.
+"""
 
 import unicodedata
 from collections.abc import Iterator
+from email.errors import HeaderParseError, MessageDefect
+from email.headerregistry import Address
 
 from dunwell.errors import Fault
 from dunwell.kit.shape import render_pointer
@@ -33,3 +37,14 @@ def is_printable(text: str) -> bool:
         unicodedata.category(letter) in ("Cc", "Cs") and letter not in _ALLOWED_CONTROLS
         for letter in text
     )
+
+
+def is_email_address(text: str) -> bool:
+    """One plain address by RFC 5322's syntax, with a domain; no display name, no line break."""
+    if not text.isprintable() or text != text.strip() or len(text) > 254:
+        return False
+    try:
+        address = Address(addr_spec=text)
+    except (HeaderParseError, MessageDefect, ValueError, IndexError):
+        return False
+    return bool(address.username) and "." in address.domain.strip(".")

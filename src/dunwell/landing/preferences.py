@@ -10,7 +10,7 @@ from typing import Literal
 
 import phonenumbers
 
-from dunwell.kit.codes import is_email_address
+from dunwell.kit.texts import is_email_address
 from dunwell.landing.on_file import OnFile
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address, normalize_address, render_postal_address

@@ -3,14 +3,17 @@
 The content was stored with the link's token and the code masked; nothing here could show them.
 """
 
-from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
-from dunwell.merchants.configuration import Channel
+from dunwell.kit.wire import write_instant
+from dunwell.messages.communication_views import (
+    Communication,
+    CommunicationStep,
+    SentAttachment,
+)
 from dunwell.workflows.versions import render_version_name
 
 # A contact not handed over has no version yet: its step's name is that of the newest minor of the
@@ -72,54 +75,13 @@ _FIND = compose(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
-    """An attachment that went along; no name: it was removed from the claim since."""
-
-    attachment_id: UUID
-    friendly_name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SentContent:
-    """What was rendered, the link's token and the code masked."""
-
-    recipient: str
-    language: str
-    subject: str | None
-    text: str
-    html: str | None
-    attachments: tuple[SentFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Communication:
-    communication_id: UUID
-    claim_id: int
-    channel: Channel
-    state: str
-    # What keeps a planned contact back.
-    held_by: str | None
-    step_id: int
-    # None: the claim runs another process by now.
-    step_name: str | None
-    # v<major>.<minor> whose text was sent; None: nothing was rendered yet.
-    version: str | None
-    planned_at: datetime
-    not_before: datetime
-    handed_over_at: datetime | None
-    settled_at: datetime | None
-    failure: str | None
-    # None: nothing was rendered yet, or it was erased.
-    content: SentContent | None
-
-
 async def load_communications(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None
-) -> list[Communication]:
-    """Those of a claim, of all its runs, the newest planned first."""
+) -> list[tuple[Place, Communication]]:
+    """Those of a claim, of all its runs, the newest planned first, each with its place."""
     behind = (None, None) if place is None else (place.at, place.part_id)
-    return [_read(row) for row in await tx.fetch(_LIST, merchant_id, claim_id, *behind, limit)]
+    rows = await tx.fetch(_LIST, merchant_id, claim_id, *behind, limit)
+    return [(Place(row["planned_at"], row["communication_id"]), _read(row)) for row in rows]
 
 
 async def load_communication(
@@ -134,31 +96,24 @@ def _read(row: Row) -> Communication:
     version = None
     if row["version_id"] is not None and row["major"] is not None:
         version = render_version_name(row["major"], row["minor"])
+    files = zip(row["attachment_ids"] or (), row["attachment_names"] or (), strict=True)
     return Communication(
-        communication_id=row["communication_id"],
+        reference=str(row["communication_id"]),
         claim_id=row["claim_id"],
         channel=row["channel"],
         state=row["state"],
         held_by=row["held_by"] if is_waiting else None,
-        step_id=row["step_id"],
-        step_name=row["step_name"],
-        version=version,
-        planned_at=row["planned_at"],
-        not_before=row["not_before"],
-        handed_over_at=row["handed_over_at"],
-        settled_at=row["settled_at"],
         failure=row["failure"],
-        content=None if row["recipient"] is None else _read_content(row),
-    )
-
-
-def _read_content(row: Row) -> SentContent:
-    files = zip(row["attachment_ids"] or (), row["attachment_names"] or (), strict=True)
-    return SentContent(
+        action_step=CommunicationStep(row["step_id"], row["step_name"]),
+        version=version,
+        planned_at=write_instant(row["planned_at"]),
+        not_before=write_instant(row["not_before"]),
+        handed_over_at=write_instant(row["handed_over_at"]),
+        settled_at=write_instant(row["settled_at"]),
         recipient=row["recipient"],
         language=row["language"],
         subject=row["subject"],
         text=row["body_text"],
         html=row["body_html"],
-        attachments=tuple(SentFile(*each) for each in files),
+        attachments=[SentAttachment(str(file_id), name) for file_id, name in files],
     )

@@ -1,33 +1,24 @@
 """What was sent to a claim's debtor: the claim's communications page by page, and a single one."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from msgspec.structs import replace
+
+from dunwell.claims.part_cursor import PartList, decode_cursor, encode_cursor
 from dunwell.claims.store import has_claim
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
-from dunwell.messages.communication_store import (
-    Communication,
-    load_communication,
-    load_communications,
-)
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.communication_store import load_communication, load_communications
+from dunwell.messages.communication_views import Communication, CommunicationList
 
 _MARK = b"com1"
 
 
-@dataclass(frozen=True, slots=True)
-class CommunicationPage:
-    """No cursor when these are the last."""
-
-    communications: list[Communication]
-    next_cursor: str | None
-
-
 async def list_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> CommunicationPage:
+) -> CommunicationList:
     """The newest planned first. Raises NotFound, and ValidationError for a bad cursor."""
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
@@ -38,10 +29,11 @@ async def list_communications(
             work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place
         )
     page = found[:limit]
+    shown = [_show(work.merchant, each) for _, each in page]
     if len(found) <= limit:
-        return CommunicationPage(page, None)
-    last = Place(page[-1].planned_at, page[-1].communication_id)
-    return CommunicationPage(page, encode_cursor(listed, last))
+        return CommunicationList(shown, None)
+    last, _ = page[-1]
+    return CommunicationList(shown, encode_cursor(listed, last))
 
 
 async def read_communication(work: Work, reference: UUID) -> Communication:
@@ -49,4 +41,9 @@ async def read_communication(work: Work, reference: UUID) -> Communication:
     found = await load_communication(work.tx, work.merchant_id, reference)
     if found is None:
         raise NotFound(f"There is no communication {reference}.")
-    return found
+    return _show(work.merchant, found)
+
+
+def _show(merchant: Merchant, found: Communication) -> Communication:
+    """A merchant that is not switched knows scenarios, which have no versions."""
+    return found if merchant.switched_to_workflows else replace(found, version=None)

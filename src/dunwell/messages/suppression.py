@@ -13,10 +13,10 @@ from typing import Literal, get_args
 import msgspec
 
 from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.kit.codes import is_email_address
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose
+from dunwell.kit.texts import is_email_address
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel

@@ -81,7 +81,7 @@ async def announce(work: Work, modality: Modality) -> None:
         work,
         modality.claim_id,
         lambda head: payment_modality_state_change(
-            head, modality.type, modality.state, modality.modality_id
+            head, modality.type.value, modality.state.value, modality.modality_id
         ),
     )
 

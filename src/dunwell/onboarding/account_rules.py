@@ -10,12 +10,12 @@ from dunwell.errors import Fault
 from dunwell.kit.codes import (
     is_bic,
     is_currency,
-    is_email_address,
     is_iban,
     is_language,
     is_timezone,
 )
 from dunwell.kit.shape import read_if_fits, render_nearest
+from dunwell.kit.texts import is_email_address
 from dunwell.merchants.configuration import Channel
 from dunwell.onboarding.file import (
     BankAccountPart,

@@ -39,7 +39,7 @@ from dunwell.onboarding.changes import (
 )
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
 from dunwell.rollout.save_scenario import save_scenario
-from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_workflows

@@ -12,9 +12,8 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
 from dunwell.onboarding.file import find_process_key
-from dunwell.workflows.checking import find_definition_faults
+from dunwell.workflows.checking import check_workflow_name, find_definition_faults
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.names import check_workflow_name
 from dunwell.workflows.settings_rules import find_repeats
 
 

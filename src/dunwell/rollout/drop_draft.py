@@ -8,7 +8,7 @@ from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
-from dunwell.workflows.discard_draft import discard_draft
+from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store import load_current
 from dunwell.workflows.store_changes import remove_workflow

@@ -5,7 +5,7 @@ from datetime import date, datetime
 import msgspec
 
 from dunwell.rollout.effects import Effects
-from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind, NextContact
+from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.outlook import DebtorFees, Outlook
 from dunwell.rollout.uses import describe_count
 
@@ -19,29 +19,13 @@ _KIND_WORDS = {
 }
 
 
-class NextContactView(msgspec.Struct, frozen=True, rename="camel"):
-    at: datetime
-    channel: str
-    step_id: int
-    step_name: str
-
-
-class ClaimView(msgspec.Struct, frozen=True, rename="camel"):
-    claim_id: int
-    reference_number: str
-    kind: Kind
-    before: NextContactView | None
-    after: NextContactView | None
-    aspects: tuple[Aspect, ...]
-
-
 class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
     """How many claims of each kind, and of the changed ones what differs."""
 
     claims: int
     kinds: dict[str, int]
     aspects: dict[str, int]
-    listed: list[ClaimView]
+    listed: list[ClaimPreview]
 
 
 class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,13 +40,6 @@ class FeeSumView(msgspec.Struct, frozen=True, rename="camel"):
     debtors: int
 
 
-class DebtorFeesView(msgspec.Struct, frozen=True, rename="camel"):
-    cents: int
-    fees: int
-    claims: int
-    reference_number: str
-
-
 class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
     """What the draft does in the window to the claims that are not held."""
 
@@ -73,7 +50,7 @@ class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
     days: list[ContactsView]
     fees: int
     fee_sums: list[FeeSumView]
-    highest_fees: list[DebtorFeesView]
+    highest_fees: list[DebtorFees]
     unreachable: int
     unreachable_examples: list[str]
     missed_contacts: int
@@ -82,24 +59,31 @@ class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
 
 def view_next_contacts(effects: Effects) -> NextContactsView:
     return NextContactsView(
-        effects.claims,
-        {kind.value: effects.counts[kind] for kind in Kind},
-        {aspect.value: effects.aspects[aspect] for aspect in Aspect},
-        [_view_claim(claim) for claim in effects.listed],
+        claims=effects.claims,
+        kinds={kind.value: effects.counts[kind] for kind in Kind},
+        aspects={aspect.value: effects.aspects[aspect] for aspect in Aspect},
+        listed=effects.listed,
     )
 
 
 def view_outlook(outlook: Outlook) -> OutlookView:
     days = sorted({day for day, _ in [*outlook.contacts, *outlook.held_back]})
     return OutlookView(
-        outlook.since, outlook.until, outlook.claims, outlook.persons,
-        [_view_day(outlook, day) for day in days],
-        outlook.fees,
-        [FeeSumView(cents, debtors) for cents, debtors in sorted(outlook.fee_sums.items())],
-        [_view_fees(each) for each in sorted(outlook.highest_fees, reverse=True)],
-        outlook.unreachable, outlook.unreachable_examples,
-        outlook.missed_contacts, outlook.archived,
-    )  # fmt: skip
+        since=outlook.since,
+        until=outlook.until,
+        claims=outlook.claims,
+        persons=outlook.persons,
+        days=[_view_day(outlook, day) for day in days],
+        fees=outlook.fees,
+        fee_sums=[
+            FeeSumView(cents, debtors) for cents, debtors in sorted(outlook.fee_sums.items())
+        ],
+        highest_fees=sorted(outlook.highest_fees, reverse=True),
+        unreachable=outlook.unreachable,
+        unreachable_examples=outlook.unreachable_examples,
+        missed_contacts=outlook.missed_contacts,
+        archived=outlook.archived,
+    )
 
 
 def describe_next_contacts(effects: Effects) -> str:
@@ -119,26 +103,9 @@ def describe_aspects(effects: Effects) -> str:
     return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in found if count)
 
 
-def _view_claim(claim: ClaimPreview) -> ClaimView:
-    before, after = (_view_contact(each) for each in (claim.before, claim.after))
-    return ClaimView(
-        claim.claim_id, claim.reference_number, claim.kind, before, after, claim.aspects
-    )
-
-
-def _view_contact(contact: NextContact | None) -> NextContactView | None:
-    if contact is None:
-        return None
-    return NextContactView(contact.at, contact.channel, contact.step_id, contact.step_name)
-
-
 def _view_day(outlook: Outlook, day: date) -> ContactsView:
     return ContactsView(
         day,
         {channel: n for (on, channel), n in sorted(outlook.contacts.items()) if on == day},
         {by.value: n for (on, by), n in sorted(outlook.held_back.items()) if on == day},
     )
-
-
-def _view_fees(fees: DebtorFees) -> DebtorFeesView:
-    return DebtorFeesView(fees.cents, fees.fees, fees.claims, fees.reference_number)

@@ -5,9 +5,10 @@ often; contact hours and quiet hours count. Pure.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+import msgspec
 
 from dunwell.escalation.forecast import Guard, UnderWay, forecast
 from dunwell.escalation.process import Process
@@ -44,16 +45,14 @@ class Aspect(StrEnum):
     CONTENT = "CONTENT"
 
 
-@dataclass(frozen=True, slots=True)
-class NextContact:
+class NextContact(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     at: datetime
     channel: Channel
     step_id: int
-    step_name: str
+    name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPreview:
+class ClaimPreview(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One claim's next contact before and after; both are None for those that are not played."""
 
     claim_id: int

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+import msgspec
+
 from dunwell.escalation.forecast import Foreseen
 from dunwell.escalation.schedule import Archived, FeeAdded, NobodyReachable
 from dunwell.merchants.configuration import Channel
@@ -19,8 +21,7 @@ from dunwell.messages.guards import HeldBy
 EXAMPLES = 10
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DebtorFees:
+class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
     """The fees of one debtor, and one of the claims they are added to."""
 
     cents: int

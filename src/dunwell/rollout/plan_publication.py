@@ -9,7 +9,7 @@ from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.account import Work
-from dunwell.rollout.publishing_faults import find_publishing_faults
+from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.uses import describe_count
 from dunwell.workflows.differences import find_differences

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.rollout.effects import Asked, Effects
+from dunwell.rollout.effects_views import (
+    NextContactsView,
+    OutlookView,
+    view_next_contacts,
+    view_outlook,
+)
 from dunwell.rollout.plan_publication import PublicationPlan, plan_publication
 from dunwell.rollout.preview_effects import MinorChange, preview_effects
 from dunwell.workflows.store import load_current, load_draft
@@ -25,6 +33,24 @@ class Preview:
     days: int
     # Empty when the draft reaches no claim: a major version, or a first one.
     effects: Effects
+
+
+class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
+    """What programs are answered."""
+
+    workflow: str
+    draft_id: UUID
+    before: str | None
+    after: str
+    verdict: str
+    differences: list[str]
+    claims_reached: int
+    claims_staying: int
+    timezone: str
+    currency: str
+    next_contacts: NextContactsView
+    # None: no claim is reached, or nothing was to be played forward.
+    outlook: OutlookView | None
 
 
 async def preview_draft(
@@ -46,6 +72,28 @@ async def preview_draft(
     configuration = work.merchant.configuration
     currency = draft.definition.settings.currency if draft else None
     return Preview(
-        plan, work.now, configuration.timezone, currency or configuration.currency,
-        asked.days, effects,
-    )  # fmt: skip
+        plan=plan,
+        at=work.now,
+        timezone=configuration.timezone,
+        currency=currency or configuration.currency,
+        days=asked.days,
+        effects=effects,
+    )
+
+
+def view_preview(name: str, preview: Preview) -> PreviewView:
+    plan, effects = preview.plan, preview.effects
+    return PreviewView(
+        workflow=name,
+        draft_id=plan.draft_id,
+        before=plan.before,
+        after=plan.after,
+        verdict=plan.verdict,
+        differences=plan.differences,
+        claims_reached=plan.reached,
+        claims_staying=plan.staying,
+        timezone=preview.timezone,
+        currency=preview.currency,
+        next_contacts=view_next_contacts(effects),
+        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+    )

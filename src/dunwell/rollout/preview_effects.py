@@ -19,7 +19,7 @@ from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.identities import Person, identify
+from dunwell.messages.identities import identify
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.next_contacts import (
     ChangedContents,
@@ -34,6 +34,7 @@ from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.rollout.running_claims import (
     RunningClaim,
+    find_person,
     find_standing,
     iterate_persons,
     load_contacted,
@@ -98,7 +99,10 @@ class _Table:
         if not self.is_alike:
             before = self.contacts_before.find(find_standing(self.before, claim, now), asked)
         kind, aspects = compare_contacts(before, after, self.changed)
-        return ClaimPreview(facts.claim_id, facts.reference_number, kind, before, after, aspects)
+        return ClaimPreview(
+            facts.claim_id, facts.reference_number, kind,
+            before=before, after=after, aspects=aspects,
+        )  # fmt: skip
 
 
 def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) -> _Table:
@@ -149,10 +153,9 @@ def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) 
         facts.reference_number,
         is_reachable=not possible or bool(possible & facts.usable_channels),
     )
-    person = Person(facts.claim_id, facts.email, facts.mobile_number, facts.customer_number)
     return Player(
         facts.reference_number,
         find_standing(table.after, claim, work.now),
         facts.step_facts(table.today),
-        identify(keys, work.merchant_id, person),
+        identify(keys, work.merchant_id, find_person(facts)),
     )

@@ -1,13 +1,28 @@
-"""Publish a workflow's draft after everything about it was checked, its texts included."""
+"""Publish a workflow's draft after everything about it was checked.
+
+All faults are told at once, each with its place: what is wrong with the definition by itself, with
+its texts, with what its texts ask of the merchant, and with step ids that stood for something else
+in earlier versions.
+"""
 
 from uuid import UUID
 
-from dunwell.errors import ValidationError
+import msgspec
+
+from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
-from dunwell.rollout.publishing_faults import find_publishing_faults
+from dunwell.merchants.configuration import Configuration
+from dunwell.messages.checking import find_template_faults
+from dunwell.messages.forbidden_words import find_forbidden_words
+from dunwell.messages.quiet_rules import find_quiet_faults
+from dunwell.messages.value_rules import find_value_faults
+from dunwell.workflows.checking import find_definition_faults
+from dunwell.workflows.definition import Definition
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.step_ids import find_reused_ids
 from dunwell.workflows.store import load_draft
+from dunwell.workflows.store_history import load_known_steps
 from dunwell.workflows.versions import Version
 
 
@@ -25,3 +40,23 @@ async def publish_workflow(
         if faults:
             raise ValidationError(faults)
     return await publish_draft(work, workflow_id, comment, expected_id=expected_id)
+
+
+async def find_publishing_faults(
+    work: Work, workflow_id: UUID, definition: Definition
+) -> list[Fault]:
+    """Faults with pointers from the definition's root; none: it can be published."""
+    known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
+    faults = find_standing_faults(definition, work.merchant.configuration)
+    faults += find_reused_ids(known, definition)
+    return list(dict.fromkeys(faults))
+
+
+def find_standing_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
+    """Those that need no look at earlier versions."""
+    faults = find_definition_faults(msgspec.to_builtins(definition))
+    faults += find_template_faults(definition)
+    faults += find_value_faults(configuration, definition)
+    faults += find_quiet_faults(configuration, definition)
+    faults += find_forbidden_words(definition, configuration.forbidden_words)
+    return faults

@@ -18,6 +18,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
+from dunwell.messages.identities import Person
 from dunwell.workflows.definition import CommunicationStep
 
 PAGE_SIZE = 1_000
@@ -97,6 +98,11 @@ class RunningClaim:
         return self.open_contact is not None and self.open_contact.state == "UNKNOWN"
 
 
+def find_person(claim: DueClaim) -> Person:
+    """Who is behind a claim."""
+    return Person(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
+
+
 def find_standing(process: Process, claim: RunningClaim, now: datetime) -> Position | UnderWay:
     """Where a claim stands under a process; a hold with an end puts it off until then."""
     since = claim.held_until or now
@@ -154,13 +160,25 @@ async def _load_page(
     }
     waiting = [c.claim_id for c in claims.values() if c.position.due_at is None]
     contacts = {
-        row["claim_id"]: OpenContact(*list(row.values())[1:])
+        row["claim_id"]: OpenContact(
+            step_id=row["step_id"],
+            place=row["place"],
+            channel=row["channel"],
+            state=row["state"],
+            not_before=row["not_before"],
+        )
         for row in (await tx.fetch(_LOAD_OPEN, merchant_id, waiting) if waiting else ())
     }
     return [
-        RunningClaim(claims[i], person, i in holds, holds.get(i), contacts.get(i))
-        for i, person in persons.items()
-        if i in claims
+        RunningClaim(
+            facts=claims[claim_id],
+            person=person,
+            is_held=claim_id in holds,
+            held_until=holds.get(claim_id),
+            open_contact=contacts.get(claim_id),
+        )
+        for claim_id, person in persons.items()
+        if claim_id in claims
     ]
 
 

@@ -11,7 +11,7 @@ from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import raise_revision
-from dunwell.rollout.publishing_faults import find_standing_faults
+from dunwell.rollout.publish_workflow import find_standing_faults
 from dunwell.rollout.scenario_claims import (
     Moving,
     count_standing,
@@ -19,9 +19,9 @@ from dunwell.rollout.scenario_claims import (
     move_claims,
 )
 from dunwell.rollout.scenario_edit import ScenarioEdit, decide_edit, is_same_course
+from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.names import check_workflow_name
-from dunwell.workflows.open_scenarios import open_scenarios
+from dunwell.workflows.open_workflow import open_scenarios
 from dunwell.workflows.scenario_store import (
     load_scenarios,
     save_new_scenario,

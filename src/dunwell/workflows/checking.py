@@ -12,7 +12,7 @@ import msgspec
 
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import Part, find_faults, read_if_fits
-from dunwell.kit.texts import find_unprintable
+from dunwell.kit.texts import find_unprintable, is_printable
 from dunwell.workflows.definition import Definition, ProcessSettings, Step, Template, Texts
 from dunwell.workflows.reference import FIELD_WORDS
 from dunwell.workflows.settings_rules import find_settings_faults
@@ -87,3 +87,10 @@ def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
     if not isinstance(value, dict):
         return {}
     return {str(name): read_if_fits(member, shape) for name, member in value.items()}
+
+
+def check_workflow_name(name: str) -> None:
+    """What a workflow or a scenario may be called. Raises ValidationError."""
+    if not 1 <= len(name) <= 255 or not is_printable(name) or name != name.strip():
+        message = "Use 1 to 255 printable characters without space at the ends."
+        raise ValidationError([Fault("/name", message, "WRONG_FORMAT")])

@@ -1,4 +1,4 @@
-"""Open a workflow for a change: found, and held still until the transaction ends.
+"""Open a workflow or the scenarios for a change: found, and held still until the transaction ends.
 
 Every change takes its locks in this order: the merchant's setup, the workflow, then whatever the
 change touches. So changes of one merchant wait for each other and never for ever.
@@ -11,7 +11,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store_changes import lock_merchant
+from dunwell.merchants.store_changes import load_switched, lock_merchant
 from dunwell.workflows.store import Workflow, load_workflows, lock_workflow
 
 
@@ -40,3 +40,15 @@ async def open_workflow(work: Work, workflow_id: UUID) -> None:
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_workflow(work.tx, work.merchant_id, workflow_id):
         raise NotFound(f"There is no workflow {workflow_id}.")
+
+
+async def open_scenarios(work: Work) -> None:
+    """Hold the merchant's setup. Raises InvalidState: the merchant works with workflows."""
+    await lock_merchant(work.tx, work.merchant_id)
+    if await load_switched(work.tx, work.merchant_id):
+        key = work.merchant.key
+        raise InvalidState(
+            "The merchant works with workflows, and there is no way back; its scenarios are "
+            f"read-only. See: dunwell workflow list {key}.",
+            state="SWITCHED",
+        )

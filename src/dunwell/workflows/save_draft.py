@@ -7,8 +7,8 @@ from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.names import check_workflow_name
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.store import (
     load_current,

@@ -8,10 +8,10 @@ from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
 from dunwell.api.schemas.claims import SUBMISSION_WORDS
-from dunwell.api.schemas.events import Event
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
 from dunwell.claims.fields import FIELDS
+from dunwell.events.body import Event
 
 Schema = dict[str, Any]
 

@@ -5,7 +5,6 @@ from typing import Any
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.paths import read_claim_id
-from dunwell.api.query import write_instant
 from dunwell.api.routes.attachments import ATTACHMENT_EXAMPLE
 from dunwell.api.routes.claim_showing import show_claim, show_holds
 from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
@@ -18,6 +17,7 @@ from dunwell.claims.store_lists import ClaimFilter
 from dunwell.claims.store_lists import ListedClaim as Found
 from dunwell.errors import ValidationError
 from dunwell.files.read_attachments import list_all_attachments
+from dunwell.kit.wire import write_instant
 from dunwell.messages.claim_link import give_claim_token
 
 CLAIM_EXAMPLE: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _show_listed(claim: Found) -> ListedClaim:
         total=str(claim.balance.total_cents),
         outstanding=str(claim.balance.outstanding_cents),
         overpaid=str(claim.balance.overpaid_cents),
-        next_step_at=write_instant(claim.next_step_at) if claim.next_step_at else None,
+        next_step_at=write_instant(claim.next_step_at),
         created_at=write_instant(claim.created_at),
         updated_at=write_instant(claim.updated_at),
     )

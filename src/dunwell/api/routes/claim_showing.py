@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dunwell.api.query import write_instant
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.claims.balance import Item
@@ -15,6 +14,7 @@ from dunwell.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import Assignment, ClaimView
 from dunwell.files.attached import AttachedFile
+from dunwell.kit.wire import write_instant
 
 
 def show_claim(
@@ -33,7 +33,7 @@ def show_claim(
         items=[show_item(item) for item in view.items],
         attachments=[show_attachment(each) for each in attached],
         assignment=_show_assignment(view.assignment),
-        next_step_at=write_instant(view.next_step_at) if view.next_step_at else None,
+        next_step_at=write_instant(view.next_step_at),
         created_at=write_instant(view.created_at),
         updated_at=write_instant(view.updated_at),
         landing_page_url=landing_page_url,
@@ -61,7 +61,7 @@ def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:
         wire.ClaimHold(
             kind=hold.kind.value,
             since=write_instant(hold.since),
-            until=write_instant(hold.until) if hold.until else None,
+            until=write_instant(hold.until),
             by=hold.actor_kind.value,
             reason=hold.reason,
         )

@@ -9,7 +9,6 @@ from dunwell.api.answer import answer_file
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_dispute_id, read_file_id
-from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import (
     CLAIM_ID,
@@ -36,6 +35,7 @@ from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
+from dunwell.kit.wire import write_instant
 from dunwell.merchants.actor import ActorKind
 
 _OUTCOMES: dict[str, Outcome] = {
@@ -212,7 +212,7 @@ def _show(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute
         state=dispute.state.value,
         opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
         opened_at=write_instant(dispute.opened_at),
-        resolved_at=write_instant(resolved_at) if resolved_at else None,
+        resolved_at=write_instant(resolved_at),
         resolution=dispute.resolution,
         claim_ended=dispute.ended_claim,
     )

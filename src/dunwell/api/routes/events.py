@@ -12,9 +12,10 @@ from dunwell.api.routes.parameters import CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
 from dunwell.errors import InvalidRequest, ValidationError
-from dunwell.events.payloads import EVENT_TYPES
+from dunwell.events.body import EVENT_TYPES, EXAMPLE
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
 from dunwell.events.store import EventFilter, load_events_page
+from dunwell.kit.wire import read_as_json
 
 _INSTANT = {"type": "string", "format": "date-time"}
 
@@ -51,30 +52,7 @@ LIST_EVENTS = Operation(
         ),
     ),
     result=EventList,
-    example={
-        "items": [
-            {
-                "type": "ESCALATED",
-                "eventId": "0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
-                "date": "2026-03-02T09:00:01Z",
-                "source": "ESCALATION",
-                "claim": {
-                    "id": 4711,
-                    "merchantId": 1,
-                    "referenceNumber": "INV-2026-0815",
-                    "action": "ESCALATED",
-                    "executedAt": "2026-03-02T09:00:01Z",
-                    "customerNumber": "C-7001",
-                    "communication": {
-                        "channel": "EMAIL",
-                        "reference": "0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
-                    },
-                },
-                "actionStep": {"id": 1, "name": "First reminder"},
-            }
-        ],
-        "nextCursor": None,
-    },
+    example=read_as_json(EventList([EXAMPLE], None)),
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip

@@ -5,7 +5,6 @@ from typing import Any
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_modality_id
-from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import (
     CLAIM_ID,
@@ -22,6 +21,7 @@ from dunwell.api.schemas.modalities import (
     ScheduledPayment,
 )
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.kit.wire import write_instant
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality
@@ -157,9 +157,9 @@ def _show(modality: Modality) -> PaymentModality:
         total=str(modality.amount_cents),
         schedule=[_show_rate(each) for each in modality.schedule],
         requested_at=write_instant(modality.requested_at),
-        answered_at=write_instant(answered_at) if answered_at else None,
+        answered_at=write_instant(answered_at),
         reason=modality.reason,
-        ended_at=write_instant(ended_at) if ended_at else None,
+        ended_at=write_instant(ended_at),
         ended_reason=modality.ended_reason.value if modality.ended_reason else None,
     )
 

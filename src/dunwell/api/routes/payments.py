@@ -5,11 +5,12 @@ from datetime import datetime
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.paths import read_claim_id, read_payment_id
-from dunwell.api.query import read_instant, write_instant
+from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
 from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
+from dunwell.kit.wire import write_instant
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.payments.reverse_payment import reverse_payment
 
@@ -121,7 +122,7 @@ def _show(recorded: RecordedPayment) -> Payment:
         transaction_id=payment.transaction_id,
         provider_name=payment.provider_name,
         paid_at=write_instant(payment.paid_at),
-        reversed_at=write_instant(payment.reversed_at) if payment.reversed_at else None,
+        reversed_at=write_instant(payment.reversed_at),
         claim_status=recorded.status.value,
         outstanding=str(recorded.balance.outstanding_cents),
         overpaid=str(recorded.balance.overpaid_cents),

@@ -11,7 +11,6 @@ from msgspec import UNSET
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_workflow_id
-from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, WORKFLOW_ID
 from dunwell.api.schemas.processes import (
@@ -31,6 +30,7 @@ from dunwell.errors import (
     ValidationError,
     WorkflowAssignmentError,
 )
+from dunwell.kit.wire import write_instant
 from dunwell.workflows.scenario_store import find_scenario_id, load_scenarios
 from dunwell.workflows.store import load_workflows
 

@@ -2,12 +2,12 @@
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
-from dunwell.api.query import write_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import MERCHANT_ID
 from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.kit.wire import write_instant
 from dunwell.sandbox.advance_clock import advance_clock, check_sandbox
 
 READ_TEST_CLOCK = Operation(

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Instant, Uuid, Wire
 from dunwell.files.content_types import ALLOWED_TYPES
+from dunwell.kit.wire import Instant, Uuid, Wire
 
 
 class Attachment(Wire, frozen=True):

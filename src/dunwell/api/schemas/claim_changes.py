@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
-from dunwell.api.schemas.wire import Cents, Given, GivenInstant, Wire
 from dunwell.claims.fields import Reference
 from dunwell.intake.submission import Money
+from dunwell.kit.wire import Cents, Given, GivenInstant, Wire
 
 
 class PauseRequest(Given, frozen=True):

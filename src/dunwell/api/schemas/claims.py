@@ -12,7 +12,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.api.schemas.failures import Failure
-from dunwell.api.schemas.wire import Cents, Currency, Day, Instant, Uuid, Wire
 from dunwell.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
@@ -21,6 +20,7 @@ from dunwell.claims.fields import (
     CustomFields,
     list_fields,
 )
+from dunwell.kit.wire import Cents, Currency, Day, Instant, Uuid, Wire
 
 # What each submitted field means, by shape and field.
 SUBMISSION_WORDS = {

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Given, Instant, Uuid, Wire
 from dunwell.disputes.reasons import DisputeType
+from dunwell.kit.wire import Given, Instant, Uuid, Wire
 
 _Message = Annotated[str, Meta(min_length=1, max_length=2_000)]
 _NAMES = ", ".join(DisputeType)

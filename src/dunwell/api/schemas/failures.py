@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Wire
+from dunwell.kit.wire import Wire
 
 
 class Failure(Wire, frozen=True):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
+from dunwell.kit.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
 
 
 class Rejection(Given, frozen=True):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dunwell.api.schemas.wire import Wire
+from dunwell.kit.wire import Wire
 
 
 class Health(Wire, frozen=True):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Cents, Currency, Given, GivenInstant, Instant, Uuid, Wire
+from dunwell.kit.wire import Cents, Currency, Given, GivenInstant, Instant, Uuid, Wire
 
 _Text = Annotated[str, Meta(min_length=1, max_length=255)]
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Given, GivenInstant, Instant, Wire
+from dunwell.kit.wire import Given, GivenInstant, Instant, Wire
 
 
 class TestClock(Wire, frozen=True):

@@ -1,10 +1,13 @@
-"""Communications: what was sent to a debtor, when, where, and what became of it (CONTRACT 5)."""
+"""Communications as they are shown: what was sent to a debtor, when, where, and what became of it
+(CONTRACT 5), and an example. Pure.
+"""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.api.schemas.wire import Instant, Uuid, Wire
+from dunwell.kit.wire import Instant, Uuid, Wire
+from dunwell.merchants.configuration import Channel
 
 
 class CommunicationStep(Wire, frozen=True):
@@ -34,7 +37,7 @@ class Communication(Wire, frozen=True):
 
     reference: Annotated[Uuid, Meta(description="The ESCALATED event's communication.reference.")]
     claim_id: int
-    channel: Literal["EMAIL", "SMS", "LETTER"]
+    channel: Channel
     state: Annotated[
         Literal[
             "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
@@ -82,3 +85,31 @@ class CommunicationList(Wire, frozen=True):
     next_cursor: Annotated[
         str | None, Meta(description="Where the next page begins; null: these are the last.")
     ]
+
+
+EXAMPLE = Communication(
+    reference="0195547b-2b11-7c9a-a0b1-c2d3e4f50617",
+    claim_id=4711,
+    channel="EMAIL",
+    state="ACCEPTED",
+    held_by=None,
+    failure=None,
+    action_step=CommunicationStep(1, "First reminder"),
+    version="v1.0",
+    planned_at="2026-03-02T09:00:00.000Z",
+    not_before="2026-03-02T09:00:00.000Z",
+    handed_over_at="2026-03-02T09:00:00.400Z",
+    settled_at="2026-03-02T09:00:00.900Z",
+    recipient="erika@example.org",
+    language="en",
+    subject="Reminder INV-2026-0815",
+    text=(
+        "Nordwind\n\nDear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "https://claims.example.com/q/__masked__link_token__\n\n--\nThis message is from:\n"
+        "Nordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\nE-mail: hilfe@nordwind.example\n"
+        "Phone: +49 40 1234560\n"
+    ),
+    # Cut short.
+    html='<!DOCTYPE html>\n<html lang="en" dir="ltr">...</html>',
+    attachments=[],
+)

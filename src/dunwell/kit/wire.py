@@ -1,6 +1,9 @@
-"""What all wire shapes share: camelCase names, and words for the reference."""
+"""What all wire shapes share: camelCase names, how values are written, and words for the reference.
+Pure.
+"""
 
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any, overload
 
 import msgspec
 from msgspec import Meta
@@ -52,3 +55,19 @@ Uuid = Annotated[
 Currency = Annotated[
     str, Meta(description="ISO 4217, upper case.", examples=["EUR"], pattern="^[A-Z]{3}$")
 ]
+
+
+@overload
+def write_instant(instant: datetime) -> str: ...
+@overload
+def write_instant(instant: datetime | None) -> str | None: ...
+def write_instant(instant: datetime | None) -> str | None:
+    """ISO 8601 with milliseconds and Z."""
+    if instant is None:
+        return None
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def read_as_json(shown: Wire) -> Any:
+    """What a client makes of it."""
+    return msgspec.json.decode(msgspec.json.encode(shown))

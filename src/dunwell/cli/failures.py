@@ -1,0 +1,37 @@
+"""How what goes wrong with a command is told.
+
+Expected failures are told in one line each: exit 2 for usage and settings, 1 for faults.
+"""
+
+from subprocess import SubprocessError
+
+import asyncpg
+import click
+
+from dunwell.config import SettingsFaulty
+from dunwell.errors import Refusal, ValidationError
+from dunwell.kit.folder_lock import FolderTaken
+from dunwell.kit.postgres import PostgresFailed
+
+
+def describe_failure(error: Exception) -> tuple[list[str], int]:
+    """What to print and the exit code; no lines for what was not expected."""
+    if isinstance(error, SettingsFaulty):
+        return error.faults, 2
+    if isinstance(error, click.ClickException):
+        return [f"{error.format_message()} See: dunwell --help"], error.exit_code
+    if isinstance(error, click.Abort):
+        return ["stopped."], 130
+    return _describe_fault(error), 1
+
+
+def _describe_fault(error: Exception) -> list[str]:
+    if isinstance(error, ValidationError):
+        return [f"{fault.path or '/'}: {fault.message}" for fault in error.faults]
+    if isinstance(error, Refusal | PostgresFailed | FolderTaken | OSError | SubprocessError):
+        return [str(error)]
+    if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedColumnError):
+        return ["the database has not the tables of this version; run: dunwell migrate"]
+    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
+        return [f"the database refuses: {error}"]
+    return []

@@ -1,0 +1,89 @@
+"""What a command reads before it does anything: what it does not need, nobody waits for.
+
+Counted are modules, not seconds: those are noise on a busy machine.
+"""
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+from dunwell.cli.main import dunwell
+from dunwell.cli.words import Words
+
+# The web application, the migrations, the letter press, pages, files, channels.
+_HEAVY = {
+    "PIL", "aiohttp", "alembic", "jinja2", "obstore", "pikepdf", "sqlalchemy",
+    "starlette", "typst", "uvicorn",
+}  # fmt: skip
+_RUN = """
+import json, sys
+from dunwell.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def _read_by(*words: str) -> set[str]:
+    """The modules that a Python of its own has read when the command has ended."""
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, *words], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stderr))
+
+
+def _ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.startswith("dunwell.")}
+
+
+def _libraries(modules: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def test_the_list_of_words_reads_no_word() -> None:
+    read = _read_by("--help")
+    assert _ours(read) == {"dunwell.cli", "dunwell.cli.main", "dunwell.cli.words"}
+    assert _libraries(read).isdisjoint({"asyncpg", "msgspec", "structlog", *_HEAVY})
+
+
+def test_the_list_of_a_groups_words_reads_none_of_them() -> None:
+    read = _read_by("workflow", "--help")
+    assert _ours(read) == {
+        "dunwell.cli", "dunwell.cli.main", "dunwell.cli.words", "dunwell.cli.workflow",
+    }  # fmt: skip
+
+
+def test_config_reads_settings_and_no_database() -> None:
+    read = _read_by("config")
+    assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
+    folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
+    assert folders == {"dunwell.cli", "dunwell.config", "dunwell.kit"}
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["communications", "credential", "explain", "migrate", "rules", "suppression", "switch",
+     "verify-ledger"],
+)  # fmt: skip
+def test_a_word_about_claims_reads_no_web_application(word: str) -> None:
+    assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
+
+
+def _list_groups(group: Words) -> list[Words]:
+    context = click.Context(group)
+    members = [group.get_command(context, name) for name in group.words]
+    inner = [found for each in members if isinstance(each, Words) for found in _list_groups(each)]
+    return [group, *inner]
+
+
+def test_every_word_is_where_its_table_says() -> None:
+    assert isinstance(dunwell, Words)
+    for group in _list_groups(dunwell):
+        for name in group.words:
+            command = group.get_command(click.Context(group), name)
+            assert isinstance(command, click.Command)
+            assert command.name == name
