@@ -66,7 +66,7 @@ _PLAIN_FIELDS = """
 address addressLine2 city country postalCode street advanceTo amount caseNumber companyName
 contractNumber currency customFields dateOfBirth debtorLastName debtorName dueDate email
 endClaim fileName friendlyName itemDate language maxDeferralDate message mobileNumber
-outcome paidAt providerName reason reference since sourceType type types until value
+outcome paidAt providerName reason reference salutation since sourceType type types until value
 """
 PLAIN = {
     "query": frozenset(("limit", "since", "status", "type", "until", "updatedSince")),
