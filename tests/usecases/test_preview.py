@@ -20,7 +20,7 @@ from dunwell.messages.suppression import suppress
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.preview_draft import Preview, preview_draft
-from dunwell.rollout.running_claims import iterate_persons
+from dunwell.rollout.running_store import iterate_persons
 from dunwell.sending.channel import Accepted
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.save_draft import save_draft

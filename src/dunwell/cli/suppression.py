@@ -68,7 +68,7 @@ def add(
     """
 
     async def change(work: Work, resources: Resources) -> bool:
-        return await suppress(work, resources.keys, channel, address, reason)
+        return await suppress(work, resources.keys, channel=channel, address=address, reason=reason)
 
     is_new = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
     click.echo("suppressed" if is_new else "suppressed already")

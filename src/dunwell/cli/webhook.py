@@ -80,7 +80,9 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
         now = resources.clock.now()
         allow_loopback = resources.settings.is_development
         async with open_webhook_sender(allow_loopback=allow_loopback) as sender:
-            return await send_test(sender, resources.keys, endpoint, resources.ids.new(now), now)
+            return await send_test(
+                sender, resources.keys, endpoint, event_id=resources.ids.new(now), now=now
+            )
 
     reply = run_reading(data_dir, "webhook", try_once)
     click.echo(f"answer  {reply.status or reply.error}")

@@ -45,8 +45,16 @@ def read_given(file: TextIO) -> GivenDefinition:
         raise InvalidRequest(f"{file.name} cannot be read. {error}") from error
     if isinstance(document, dict) and "definition" in document:
         inner, version_id = document["definition"], _read_id(document.get("versionId"))
-        return GivenDefinition(file.name, text, ("definition",), inner, version_id)
-    return GivenDefinition(file.name, text, (), document, None)
+        return GivenDefinition(
+            file_name=file.name,
+            text=text,
+            place=("definition",),
+            document=inner,
+            version_id=version_id,
+        )
+    return GivenDefinition(
+        file_name=file.name, text=text, place=(), document=document, version_id=None
+    )
 
 
 def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:

@@ -106,7 +106,13 @@ async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecr
     endpoint = await _lock(work, endpoint_id)
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
-    await save_secret(work.tx, work.merchant_id, endpoint_id, sealed, work.real_now + OVERLAP)
+    await save_secret(
+        work.tx,
+        work.merchant_id,
+        endpoint_id,
+        sealed=sealed,
+        previous_until=work.real_now + OVERLAP,
+    )
     await save_audit(work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}")
     return NewSecret(endpoint_id, endpoint.url, secret)
 

@@ -144,7 +144,9 @@ class Lane:
             wish=reply.wish,
             fraction=self._floor.fraction(),
         )
-        outcome = Outcome(self._endpoint, delivery, decision, begun_at, reply)
+        outcome = Outcome(
+            endpoint=self._endpoint, delivery=delivery, decision=decision, at=begun_at, reply=reply
+        )
         self._adapt(reply.status, now)
         self.tries += 1
         self._finished_since += 1

@@ -173,7 +173,14 @@ def _event(
     *,
     source: str | None = _ESCALATION,
 ) -> Event:
-    said = body.Event(claim.action, str(head.event_id), claim.executed_at, source, claim, step)
+    said = body.Event(
+        type=claim.action,
+        event_id=str(head.event_id),
+        date=claim.executed_at,
+        source=source,
+        claim=claim,
+        action_step=step,
+    )
     return Event(
         event_id=head.event_id,
         merchant_id=head.merchant_id,

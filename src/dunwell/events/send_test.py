@@ -36,8 +36,17 @@ async def send_test(
 ) -> Reply:
     """One try, signed and authorised as a live one; a switched-off endpoint is tried too. Its
     answer changes nothing about the endpoint. `now` is real time. Raises SealBroken."""
-    head = EventHead(event_id, endpoint.merchant_id, 0, 0, now, "TEST")
+    head = EventHead(
+        event_id=event_id,
+        merchant_id=endpoint.merchant_id,
+        claim_id=0,
+        sequence=0,
+        occurred_at=now,
+        reference_number="TEST",
+    )
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
     lease = Lease(event_id, now, now)  # nobody leases it: it is in no table
-    delivery = Delivery(event_id, event.sequence, event.body, 0, lease)
+    delivery = Delivery(
+        event_id=event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
+    )
     return await sender.send(Seals(keys, endpoint), delivery, now)

@@ -69,9 +69,17 @@ class WebhookSender:
         answer = await self._client.post(seals.url, delivery.body.encode(), headers)
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoAnswer):
-            return Reply(None, answer.reason, None, None, duration)
+            return Reply(
+                status=None, error=answer.reason, answer=None, wish=None, duration=duration
+            )
         wish = read_retry_after(answer.headers.get("Retry-After"), now + duration)
-        return Reply(answer.status, None, _render_excerpt(answer.start), wish, duration)
+        return Reply(
+            status=answer.status,
+            error=None,
+            answer=_render_excerpt(answer.start),
+            wish=wish,
+            duration=duration,
+        )
 
 
 @asynccontextmanager

@@ -92,7 +92,7 @@ async def load_events_page(
 ) -> EventPage:
     """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
     position = _BEGINNING if cursor is None else decode_cursor(merchant_id, cursor)
-    rows = await _load_rows(tx, merchant_id, limit + 1, position, wanted)
+    rows = await _load_rows(tx, merchant_id, limit=limit + 1, position=position, wanted=wanted)
     page = rows[:limit]
     if len(rows) <= limit:
         return EventPage([row["body"] for row in page], None)
@@ -105,7 +105,9 @@ async def _load_rows(
 ) -> Sequence[Row]:
     statement, places = _LOAD, [position]
     if wanted.is_timed and wanted.claim_id is None:
-        stretch = await find_stretch(tx, merchant_id, position, wanted.since, wanted.until)
+        stretch = await find_stretch(
+            tx, merchant_id, position, since=wanted.since, until=wanted.until
+        )
         statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
     first, *further = [(str(each.written_by), each.event_id) for each in places]
     conditions = Conditions(merchant_id, *first, limit, *chain.from_iterable(further))

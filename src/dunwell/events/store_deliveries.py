@@ -194,10 +194,15 @@ async def lease_deliveries(
     # Live ones first: the lane sends a set in this order.
     return [
         Delivery(
-            row["event_id"], row["sequence"], row["body"], row["tries"], lease, row["tries_before"]
+            event_id=row["event_id"],
+            sequence=row["sequence"],
+            body=row["body"],
+            tries=row["tries"],
+            lease=lease,
+            tries_before=row["tries_before"],
         )
         for row in sorted(rows, key=itemgetter("is_replay"))
-    ]  # fmt: skip
+    ]
 
 
 async def release_deliveries(

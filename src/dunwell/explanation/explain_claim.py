@@ -46,12 +46,8 @@ from dunwell.kit.wire import write_instant
 from dunwell.merchants.account import Work
 from dunwell.messages.identities import identify
 from dunwell.rollout.running_claims import OpenContact as RunningContact
-from dunwell.rollout.running_claims import (
-    RunningClaim,
-    find_person,
-    find_standing,
-    load_contacted,
-)
+from dunwell.rollout.running_claims import RunningClaim, find_person, find_standing
+from dunwell.rollout.running_store import load_contacted
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 

@@ -16,7 +16,11 @@ async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:
     facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
     assert facts is not None, "the claim was found in this snapshot"
     match = match_rules(
-        rulebook.rules, facts.conditions, facts.currency, rulebook.targets, standing.claim_id
+        rulebook.rules,
+        facts.conditions,
+        facts.currency,
+        targets=rulebook.targets,
+        claim_id=standing.claim_id,
     )
     return show_match(rulebook, match)
 

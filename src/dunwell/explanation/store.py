@@ -46,11 +46,16 @@ async def load_history(
     """What became of the steps of a run, the earliest first."""
     return [
         PastStep(
-            row["step_id"], row["outcome"], row["reason"], row["at"],
-            None if row["major"] is None else render_version_name(row["major"], row["minor"]),
+            step_id=row["step_id"],
+            outcome=row["outcome"],
+            reason=row["reason"],
+            at=row["at"],
+            version=None
+            if row["major"] is None
+            else render_version_name(row["major"], row["minor"]),
         )
         for row in await tx.fetch(_LOAD_HISTORY, merchant_id, claim_id, run)
-    ]  # fmt: skip
+    ]
 
 
 async def load_open_contact(

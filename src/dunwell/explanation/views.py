@@ -119,7 +119,9 @@ class ClaimExplanation(Wire, frozen=True):
 
 
 def _done(step_id: int, name: str, at: str, reason: str = "done") -> ExplainedStep:
-    return ExplainedStep(step_id, name, "DONE", at, "v1.0", reason)
+    return ExplainedStep(
+        step_id=step_id, name=name, outcome="DONE", at=at, version="v1.0", reason=reason
+    )
 
 
 EXAMPLE = ClaimExplanation(

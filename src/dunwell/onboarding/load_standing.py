@@ -14,7 +14,7 @@ from dunwell.onboarding.standing import (
     StandingScenario,
     StandingWorkflow,
 )
-from dunwell.rollout.scenario_claims import count_standing
+from dunwell.rollout.scenario_claims_store import count_standing
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.scenario_store import load_scenarios
 from dunwell.workflows.store import Workflow, load_current, load_draft, load_workflows

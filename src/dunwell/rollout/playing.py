@@ -80,6 +80,16 @@ class Stage:
 
     def _begin(self, player: Player, days: dict[bytes, list[date]]) -> Course:
         guard = PersonGuard(
-            self.configuration.guards, self._hours, player.identities, days, self.outlook.add_hold
+            guards=self.configuration.guards,
+            quiet=self._hours,
+            identities=player.identities,
+            days=days,
+            note=self.outlook.add_hold,
         )
-        return Course(self.process, player.standing, player.facts, self.now, guard)
+        return Course(
+            process=self.process,
+            standing=player.standing,
+            facts=player.facts,
+            now=self.now,
+            guard=guard,
+        )

@@ -1,7 +1,7 @@
 """What a changed definition would do to the claims that run: their next contacts before and after,
 and the change played forward over all of them. Reads alone; nothing is locked or written.
 
-1. Go through the claims it reaches, person by person (`running_claims`).
+1. Go through the claims it reaches, person by person (`running_store`).
 2. Compare each claim's next contact under the version it runs on and under the change.
 3. Play the person's claims forward under the change, and add up what happens (`outlook`).
 """
@@ -32,13 +32,8 @@ from dunwell.rollout.next_contacts import (
 )
 from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
-from dunwell.rollout.running_claims import (
-    RunningClaim,
-    find_person,
-    find_standing,
-    iterate_persons,
-    load_contacted,
-)
+from dunwell.rollout.running_claims import RunningClaim, find_person, find_standing
+from dunwell.rollout.running_store import iterate_persons, load_contacted
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.versions import Version
 
@@ -120,7 +115,13 @@ def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) 
         channels_from=list(_list_channels_from(after)),
         contacts_before=NextContacts(before, work.now, quiet),
         contacts_after=NextContacts(after, work.now, quiet),
-        stage=Stage(after, configuration, work.now, until, Outlook(work.now, until)),
+        stage=Stage(
+            process=after,
+            configuration=configuration,
+            now=work.now,
+            until=until,
+            outlook=Outlook(work.now, until),
+        ),
         today=after.calendar.local_date(work.now),
     )
 

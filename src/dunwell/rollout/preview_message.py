@@ -65,20 +65,26 @@ async def preview_message(
     _check_reachable(reader, wanted)
     reader = replace(reader, language=wanted.language or reader.language)
     step = CommunicationStep(1, "Preview", channel=wanted.channel, template=wanted.template)
-    occasion = Occasion(Version(NOBODYS_ID, NOBODYS_ID, 1, 0, definition), step, today)
+    occasion = Occasion(
+        Version(
+            workflow_id=NOBODYS_ID, version_id=NOBODYS_ID, major=1, minor=0, definition=definition
+        ),
+        step,
+        today,
+    )
     head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
     if isinstance(rendered, Permanent):
         raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
     content = rendered.content
     return MessagePreview(
-        content.recipient,
-        content.language,
-        content.subject,
-        content.body_text,
-        content.body_html,
-        count_parts(content.body_text) if wanted.channel == "SMS" else None,
-        await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
+        recipient=content.recipient,
+        language=content.language,
+        subject=content.subject,
+        text=content.body_text,
+        html=content.body_html,
+        parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
+        pdf=await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
     )
 
 

@@ -35,11 +35,27 @@ class Reader:
 
     def plan(self, channel: Channel) -> PlannedContact:
         contact = Contact(
-            NOBODYS_ID, self.claim.claim_id, _NO_RUN, _NO_STEP, 0, channel, 0, (NOBODYS_ID, 1),
-            self.claim.reference_number, self.claim.customer_number,
-            self.email, self.mobile_number, self.address,
-        )  # fmt: skip
-        return PlannedContact(contact, 0, self.language, self.claim, self.debtor)
+            communication_id=NOBODYS_ID,
+            claim_id=self.claim.claim_id,
+            run=_NO_RUN,
+            step_id=_NO_STEP,
+            place=0,
+            channel=channel,
+            tries=0,
+            process_key=(NOBODYS_ID, 1),
+            reference_number=self.claim.reference_number,
+            customer_number=self.claim.customer_number,
+            email=self.email,
+            mobile_number=self.mobile_number,
+            address=self.address,
+        )
+        return PlannedContact(
+            contact=contact,
+            claim_version=0,
+            language=self.language,
+            claim=self.claim,
+            debtor=self.debtor,
+        )
 
 
 def make_sample(currency: str, today: date) -> Reader:
@@ -49,13 +65,31 @@ def make_sample(currency: str, today: date) -> Reader:
         ItemFacts("DUNNING_FEE", 250, item_date=today),
     )
     claim = ClaimFacts(
-        4711, "INV-2026-0815", currency, items, 10490, 10490, 250, due, "C-100", "V-7"
+        claim_id=4711,
+        reference_number="INV-2026-0815",
+        currency=currency,
+        items=items,
+        total_cents=10490,
+        outstanding_cents=10490,
+        fees_cents=250,
+        due_date=due,
+        customer_number="C-100",
+        contract_number="V-7",
     )
     address = {
-        "street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE",
-    }  # fmt: skip
+        "street": "Heidestraße 17",
+        "postal_code": "51147",
+        "city": "Köln",
+        "country": "DE",
+    }
     debtor = DebtorName(first_name="Erika", last_name="Mustermann")
-    return Reader(claim, debtor, "erika@example.org", "+4915112345678", address)
+    return Reader(
+        claim=claim,
+        debtor=debtor,
+        email="erika@example.org",
+        mobile_number="+4915112345678",
+        address=address,
+    )
 
 
 def read_reader(view: ClaimView) -> Reader:
@@ -68,13 +102,21 @@ def read_reader(view: ClaimView) -> Reader:
     due_on = next((item.due_on for item in view.items if item.type == PRIMARY), None)
     fees_cents = sum(item.value_cents for item in view.items if item.type != PRIMARY)
     return Reader(
-        ClaimFacts(
-            view.claim_id, view.reference_number, view.currency, items,
-            view.balance.total_cents, view.balance.outstanding_cents, fees_cents, due_on,
-            debtor.customer_number, debtor.contract_number,
+        claim=ClaimFacts(
+            claim_id=view.claim_id,
+            reference_number=view.reference_number,
+            currency=view.currency,
+            items=items,
+            total_cents=view.balance.total_cents,
+            outstanding_cents=view.balance.outstanding_cents,
+            fees_cents=fees_cents,
+            due_date=due_on,
+            customer_number=debtor.customer_number,
+            contract_number=debtor.contract_number,
         ),
-        DebtorName(**{name: getattr(debtor, name) for name in DebtorName.__struct_fields__}),
-        debtor.email, debtor.mobile_number,
-        msgspec.structs.asdict(debtor.address) if debtor.address else None,
-        debtor.language,
-    )  # fmt: skip
+        debtor=DebtorName(**{name: getattr(debtor, name) for name in DebtorName.__struct_fields__}),
+        email=debtor.email,
+        mobile_number=debtor.mobile_number,
+        address=msgspec.structs.asdict(debtor.address) if debtor.address else None,
+        language=debtor.language,
+    )

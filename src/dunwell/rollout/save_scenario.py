@@ -12,7 +12,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.publish_workflow import find_standing_faults
-from dunwell.rollout.scenario_claims import (
+from dunwell.rollout.scenario_claims_store import (
     Moving,
     count_standing,
     lock_scenario_claims,
@@ -119,6 +119,12 @@ async def _change_definition(
     await save_scenario_definition(work.tx, work.merchant_id, edited, work.now)
     if not is_same:
         first, removed = definition.steps[0].id, list(edit.removed)
-        moving = Moving(workflow_id, version_id, first, edit.moves, removed)
+        moving = Moving(
+            workflow_id=workflow_id,
+            version_id=version_id,
+            first_step_id=first,
+            moves=edit.moves,
+            removed_step_ids=removed,
+        )
         await move_claims(work.tx, work.merchant_id, moving, work.now)
     return edit

@@ -25,7 +25,7 @@ async def new_draft(work: Work, workflow_id: UUID) -> Draft:
             state="DRAFT",
         )
     draft = Draft(work.ids.new(work.now), current.definition)
-    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft, work.now)
+    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     await save_audit(
         work, "workflow.new_draft", f"workflow:{workflow_id}",
         versionId=str(draft.version_id), basedOn=str(current.version_id),

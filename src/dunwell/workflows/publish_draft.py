@@ -41,7 +41,7 @@ async def publish_draft(
     verdict = _find_verdict(current, draft)
     number = find_next_number(current, verdict)
     version = Version(workflow_id, draft.version_id, *number, draft.definition)
-    await save_publication(work.tx, work.merchant_id, version, work.now, comment)
+    await save_publication(work.tx, work.merchant_id, version, now=work.now, comment=comment)
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.publish", f"workflow:{workflow_id}",

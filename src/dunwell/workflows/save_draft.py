@@ -39,7 +39,7 @@ async def save_draft(
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     workflow_id = await save_workflow(
-        work.tx, work.merchant_id, work.ids.new(work.now), name, work.now
+        work.tx, work.merchant_id, workflow_id=work.ids.new(work.now), name=name, now=work.now
     )
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     if expected_id is not None:
@@ -47,7 +47,7 @@ async def save_draft(
     if standing is not None and standing.definition == definition:
         return SavedDraft(workflow_id, standing.version_id)
     draft = Draft(work.ids.new(work.now), definition)
-    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft, work.now)
+    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     await save_audit(
         work, "workflow.save_draft", f"workflow:{workflow_id}", versionId=str(draft.version_id)
     )

@@ -241,7 +241,13 @@ def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
         assert known is not None
         return known
     definition = msgspec.convert(row["definition"], Definition)
-    version = Version(row["workflow_id"], row["version_id"], row["major"], row["minor"], definition)
+    version = Version(
+        workflow_id=row["workflow_id"],
+        version_id=row["version_id"],
+        major=row["major"],
+        minor=row["minor"],
+        definition=definition,
+    )
     if len(_kept) >= _MOST_KEPT:
         _kept.pop(next(iter(_kept)))
     _kept[key] = version
