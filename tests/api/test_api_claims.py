@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dunwell.claims.fields import FIELDS
 from tests.support.api import Api
 from tests.support.claims import a_claim
 
@@ -24,12 +25,13 @@ async def test_a_claim_is_read_back_as_it_was_submitted(api: Api) -> None:
     given = a_claim(
         "A-1", customerNumber="C-7", language="de", dateOfBirth="1990-05-04", address=address,
         mobileNumber="+4915112345678", contractNumber="V-9", customFields={"shop": "web"},
-        maxDeferralDate="2026-12-31",
+        maxDeferralDate="2026-12-31", salutation="MS", companyName="Muster GmbH",
     )  # fmt: skip
     created = (await api.nordwind.post("/claims", [given])).json()["result"][0]
 
     claim = (await api.nordwind.get(f"/claims/{created['id']}")).json()["result"]
 
+    assert {each.wire_name for each in FIELDS} <= given.keys()
     items = given.pop("items")
     assert {name: claim[name] for name in given} == given
     assert [{name: item[name] for name in items[0]} for item in claim["items"]] == items

@@ -6,10 +6,11 @@ from datetime import timedelta
 from dunwell.claims.states import Status
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
+from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
-from tests.support.definitions import a_definition
+from tests.support.definitions import a_definition, a_document
 from tests.support.house import ScriptedChannel, a_house
 
 _STATES = "SELECT state, tries, failure FROM communications WHERE merchant_id = $1"
@@ -33,6 +34,23 @@ async def test_a_due_contact_is_sent_once_and_the_wait_begins(
     [event] = await house.events(claim_id)
     assert event["type"] == "ESCALATED"
     assert event["claim"]["communication"]["reference"] == str(message.communication_id)
+
+
+async def test_a_planned_message_greets_by_the_salutation_that_was_patched(
+    resources: Resources, clock: MovableClock
+) -> None:
+    document = a_document()
+    document["templates"]["reminder"]["EMAIL"]["body"]["de"] = (
+        "{{ snippet.greeting }},\n\n{{ outstanding }} {{ landing.url }}"
+    )
+    house = await a_house(resources, clock, a_definition(templates=document["templates"]))
+    [claim_id] = await house.create(salutation="MR")
+    await Engine(resources).run_once()
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, {"salutation": "MS"})
+    await house.run()
+    [message] = house.channels[0].sent
+    assert message.body_text.startswith("Nordwind\n\nSehr geehrte Frau Mustermann,\n")
 
 
 async def test_a_paid_claim_gets_no_message_though_its_contact_was_planned(
