@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 
 _FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
+from dunwell.landing.application import build_landing_routes
 from dunwell.messages.letters.printer import LetterPrinter
 from tests.support.application import ORIGIN
 from tests.support.landing import Doorstep, a_doorstep

@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
-from dunwell.landing.session import LASTS, Level, derive_form_token, hash_value
+from dunwell.landing.application import ROUTES
+from dunwell.landing.session.session import LASTS, Level, derive_form_token, hash_value
 from tests.support.digests import Digests, digest_tables, find_changed
 from tests.support.files import an_image
 from tests.support.furnished import Furnished, a_furnished_claim

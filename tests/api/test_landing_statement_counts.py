@@ -6,8 +6,8 @@ from typing import Any
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
-from dunwell.landing.session import Level
+from dunwell.landing.application import ROUTES
+from dunwell.landing.session.session import Level
 from tests.support.crowds import PARTS
 from tests.support.furnished import Furnished, a_furnished_claim
 from tests.support.landing import Browser

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 
 # Address -> its states' names.
 SHOWN_AT: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """What pages keep for the next time is bounded."""
 
-from dunwell.landing.kept import Kept
+from dunwell.landing.render.kept import Kept
 
 
 def test_so_many_are_kept_and_the_oldest_goes_first() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.landing.visit import Visit
+from dunwell.landing.web.visit import Visit
 
 _MOST = 4096
 

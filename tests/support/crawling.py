@@ -6,7 +6,7 @@ from html import unescape
 
 import httpx
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.support.landing import Browser
 
 Seen = Mapping[str, httpx.Response]

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.session import Level
+from dunwell.landing.session.session import Level
 from dunwell.merchants.configuration import (
     Brand,
     Configuration,

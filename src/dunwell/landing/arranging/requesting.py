@@ -1,0 +1,94 @@
+"""What the pages of plans and of deferments have in common: who may ask, and asking."""
+
+from collections.abc import Sequence
+
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.landing.arranging.asking import Ground, find_live, may_ask
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.states import PageState, decide_state
+from dunwell.landing.web.answer import Answer
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.modalities.bounds import ClaimFacts, Terms
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.progress import local_date
+from dunwell.modalities.request_modality import request_modality
+from dunwell.modalities.store import load_modalities
+
+# Of a claim's modalities, more than a debtor can have asked for in the time that counts.
+_EARLIER = 200
+_MOST_DIGITS = 12
+_OPTIONS = "/claim/options"
+
+
+def can_be_arranged(desk: Desk, opened: OpenedClaim) -> bool:
+    """Whether there is anything left to pay later."""
+    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
+    return state in (PageState.OPEN, PageState.HELD, PageState.PENDING)
+
+
+async def load_ground(desk: Desk, opened: OpenedClaim) -> Ground:
+    merchant, facts = opened.merchant, opened.facts
+    earlier = await _load_earlier(desk, opened) if facts.has_modalities else []
+    return Ground(
+        merchant.configuration.modalities,
+        ClaimFacts(facts.outstanding_cents, facts.max_deferral_on),
+        local_date(merchant.now(desk.resources.clock), merchant.configuration.timezone),
+        earlier,
+    )
+
+
+def read_fields(visit: Visit) -> dict[str, str]:
+    """Of the address, each field's last value."""
+    return {name: values[-1] for name, values in visit.query.items()}
+
+
+def find_elsewhere(desk: Desk, opened: OpenedClaim, ground: Ground) -> str | None:
+    """Where somebody goes who cannot ask: to what stands already, or where it is said why."""
+    if not can_be_arranged(desk, opened):
+        return "/claim"
+    live = find_live(ground.earlier)
+    if live is not None:
+        return f"/claim/modality/{live.modality_id}"
+    return None if may_ask(ground.earlier, opened.merchant.now(desk.resources.clock)) else _OPTIONS
+
+
+async def ask_for(
+    desk: Desk, visit: Visit, opened: OpenedClaim, terms: Terms, form: Form
+) -> Answer | None:
+    """Of many clicks one asks, and all come to the same page. None: another sum is owed than the
+    form says was shown, or the terms are not to be had any more."""
+    frame = desk.frame_opened(visit, opened)
+    try:
+        modality = await _request(desk, opened, terms, _read_shown(form))
+    except ValidationError:
+        return None
+    except InvalidState:
+        live = find_live(await _load_earlier(desk, opened))
+        if live is None:
+            # Paid, ended, or asked for too often: that page says which.
+            return desk.redirect(frame, _OPTIONS)
+        is_same = terms.schedule(live.amount_cents) == live.schedule
+        note = "" if is_same else "?note=instead"
+        return desk.redirect(frame, f"/claim/modality/{live.modality_id}{note}")
+    return desk.redirect(frame, f"/claim/modality/{modality.modality_id}")
+
+
+async def _load_earlier(desk: Desk, opened: OpenedClaim) -> Sequence[Modality]:
+    async with desk.resources.database.connection() as connection:
+        return await load_modalities(
+            connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
+        )
+
+
+async def _request(desk: Desk, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        return await request_modality(work, opened.facts.claim_id, terms, shown_cents=shown_cents)
+
+
+def _read_shown(form: Form) -> int:
+    """What the form says was shown as owed; -1, which is never owed, for what is no sum."""
+    text = form.get("shown", "")
+    is_sum = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_sum else -1

@@ -1,0 +1,83 @@
+"""When somebody cannot pay at all: advice, a break, somebody to talk to."""
+
+from datetime import date, datetime, timedelta
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.errors import InvalidState
+from dunwell.landing.arranging.requesting import can_be_arranged
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.states import find_day, list_standing
+from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.in_session import in_session, takes_form, takes_form_from
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.modalities.progress import start_of_day
+
+_PLACE = "help"
+_HELP = "/claim/help"
+# Nobody is written to under these anyway.
+_STOPPING = (
+    HoldKind.PAUSE, HoldKind.DISPUTE, HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE,
+)  # fmt: skip
+
+
+@in_session
+async def show_help(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """A link alone may see it; the break takes more."""
+    if not can_be_arranged(desk, opened):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    return _answer_help(desk, visit, opened)
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def pause(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
+    frame, until_on = desk.frame_opened(visit, opened), _find_end(desk, opened)
+    if until_on is None:
+        return desk.redirect(frame, _HELP)
+    until = start_of_day(until_on, opened.merchant.configuration.timezone)
+    try:
+        async with desk.resources.database.transaction() as tx:
+            work = desk.work(tx, opened.merchant, opened.session.session_id)
+            await open_hold(work, opened.facts.claim_id, HoldKind.PAUSE, until=until)
+    except InvalidState:
+        opened = await desk.find_opened(visit) or opened
+        if can_be_arranged(desk, opened) and _find_paused_until(desk, opened) is None:
+            return _answer_help(desk, visit, opened, is_refused=True)
+    return desk.redirect(frame, _HELP)
+
+
+def _answer_help(
+    desk: Desk, visit: Visit, opened: OpenedClaim, *, is_refused: bool = False
+) -> Answer:
+    body = desk.show(
+        "help.html", desk.frame_opened(visit, opened), opened,
+        level=opened.session.level, is_refused=is_refused,
+        paused_until=_find_paused_until(desk, opened),
+        pause_until=None if is_refused else _find_end(desk, opened),
+    )  # fmt: skip
+    return answer_page(body, 409 if is_refused else 200)
+
+
+def _find_end(desk: Desk, opened: OpenedClaim) -> date | None:
+    """Until when a break would last; None: there is none to be had."""
+    configuration = opened.merchant.configuration
+    now = opened.merchant.now(desk.resources.clock)
+    is_stopped = any(hold.kind in _STOPPING for hold in list_standing(opened.facts, now))
+    days = configuration.modalities.pause_days
+    if is_stopped or days == 0 or not can_be_arranged(desk, opened):
+        return None
+    return find_day(now, configuration.timezone) + timedelta(days=days)
+
+
+def _find_paused_until(desk: Desk, opened: OpenedClaim) -> datetime | None:
+    now = opened.merchant.now(desk.resources.clock)
+    ends = [
+        hold.until
+        for hold in list_standing(opened.facts, now)
+        if hold.kind is HoldKind.PAUSE and hold.until is not None
+    ]
+    return max(ends, default=None)

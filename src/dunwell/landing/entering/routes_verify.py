@@ -1,0 +1,190 @@
+"""Raising what a session shows: a known fact, a letter's code, a code to the address on file."""
+
+from collections.abc import Mapping
+
+from dunwell.kit.db import Connection
+from dunwell.landing.entering.proofs import (
+    Fact,
+    Known,
+    choose_fact,
+    find_code_channel,
+    find_policy,
+    know,
+)
+from dunwell.landing.entering.proving import Brought, Ended, Prove, Raised, Tried, take_proof
+from dunwell.landing.entering.sent_codes import (
+    CodeField,
+    Recipient,
+    answer_code_field,
+    answer_sent,
+    read_typed_code,
+)
+from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.try_code import try_code
+from dunwell.landing.entering.try_fact import Asked, try_fact
+from dunwell.landing.entering.try_sent_code import Right, try_sent_code
+from dunwell.landing.entering.visitors import digest_visitor
+from dunwell.landing.reaching.store import load_on_file
+from dunwell.landing.session.details import UNDELIVERED
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.in_session import in_session, in_session_with, takes_form
+from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.notices.notice import NoticeChannel
+
+# By its name, the page a reader comes back to, and what it needs. No address from outside is one.
+PLACES: Mapping[str, tuple[str, Level]] = {
+    "claim": ("/claim", Level.FACT),
+    "documents": ("/claim/documents", Level.FACT),
+    "options": ("/claim/options", Level.FACT),
+    "plan": ("/claim/plan", Level.FACT),
+    "later": ("/claim/later", Level.FACT),
+    "help": ("/claim/help", Level.FACT),
+    "reach": ("/claim/preferences", Level.FACT),
+    "dispute": ("/claim/dispute", Level.FACT),
+    "preferences": ("/claim/preferences", Level.CODE),
+}
+
+
+async def go_to_place(desk: Desk, visit: Visit) -> Answer:
+    name = visit.read_query("for") or ""
+    return desk.redirect(desk.frame(visit), f"/claim/verify/{name if name in PLACES else 'claim'}")
+
+
+async def go_to_verify(desk: Desk, visit: Visit) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return desk.redirect(desk.frame(visit), _address(visit))
+
+
+@in_session
+async def show_verify(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    path, needed = _find_place(visit)
+    if opened.session.level.reaches(needed):
+        return desk.redirect(desk.frame_opened(visit, opened), path)
+    return _answer_verify(desk, visit, opened)
+
+
+async def enter_fact(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried | None:
+        session = brought.opened.session
+        known = know(await load_on_file(tx, session.merchant_id, session.claim_id))
+        fact = _choose_fact(brought.opened, known)
+        if fact is None:
+            return None
+        wanted = Asked(session.merchant_id, session.claim_id, known, fact)
+        visitor = digest_visitor(desk.resources.keys, visit.client_host)
+        tried = await try_fact(tx, wanted, brought.form, visitor, desk.now())
+        return tried or Right(is_repeated=False)
+
+    return await _take(desk, visit, Level.FACT, prove, "FACT")
+
+
+async def enter_letters_code(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, desk.resources.keys
+        visitor = digest_visitor(keys, visit.client_host)
+        tried = await try_code(
+            tx, keys, brought.form.get("code", ""), visitor, desk.now(),
+            only=(session.merchant_id, session.claim_id),
+        )  # fmt: skip
+        return tried if isinstance(tried, Wrong | Locked) else Right(is_repeated=False)
+
+    return await _take(desk, visit, Level.FACT, prove, "LETTER")
+
+
+@takes_form
+async def send(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    session, frame = opened.session, desk.frame_opened(visit, opened)
+    known = know(opened.facts.on_file)
+    channel = _find_channel(opened, known)
+    if channel is None:
+        return desk.redirect(frame, _address(visit))
+    recipient = Recipient(
+        opened.merchant, session.claim_id, channel, known.addresses[channel],
+        str(session.session_id),
+    )  # fmt: skip
+    return await answer_sent(desk, frame, recipient, _address(visit))
+
+
+@in_session_with(UNDELIVERED)
+async def show_sent(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    return _answer_code_field(desk, visit, opened, is_wrong=False)
+
+
+async def enter_sent(desk: Desk, visit: Visit) -> Answer:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, desk.resources.keys
+        typed = read_typed_code(desk, visit, brought.form, session.merchant_id, session.claim_id)
+        return await try_sent_code(tx, keys, typed, desk.now())
+
+    return await _take(desk, visit, Level.CODE, prove, "CODE")
+
+
+async def _take(desk: Desk, visit: Visit, level: Level, prove: Prove, wrong: str) -> Answer:
+    """`wrong`: as of `_answer_tried`."""
+    opened, taken = await take_proof(desk, visit, level, prove)
+    if isinstance(taken, Raised):
+        path, _ = _find_place(visit)
+        frame = desk.frame_opened(visit, opened) if opened else desk.frame(visit)
+        return desk.redirect(frame, path, cookie=taken.value)
+    if opened is None or isinstance(taken, Ended):
+        return desk.answer_ended(visit, opened)
+    if taken is None:
+        return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+    return await _answer_tried(desk, visit, opened, taken, wrong)
+
+
+async def _answer_tried(
+    desk: Desk, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked, wrong: str
+) -> Answer:
+    """`wrong`: which of the page's forms did not fit."""
+    if isinstance(tried, Locked):
+        problem = too_many(tried.retry_after_seconds, "LOCKED")
+        return answer_problem(desk.pages, desk.frame_opened(visit, opened), problem)
+    if wrong == "CODE":
+        opened = await desk.find_opened(visit, UNDELIVERED) or opened
+        return _answer_code_field(desk, visit, opened, is_wrong=True)
+    return _answer_verify(desk, visit, opened, wrong)
+
+
+def _answer_verify(
+    desk: Desk, visit: Visit, opened: OpenedClaim, wrong: str | None = None
+) -> Answer:
+    known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
+    same = {
+        "address": _address(visit), "needed": needed, "fact": _choose_fact(opened, known),
+        "channel": _find_channel(opened, known), "wrong": wrong,
+    }  # fmt: skip
+    body = desk.pages.render_slotted("verify.html", desk.frame_opened(visit, opened), same, {})
+    return answer_page(body, 422 if wrong else 200)
+
+
+def _answer_code_field(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+    frame, is_undelivered = desk.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
+    channel = _find_channel(opened, know(opened.facts.on_file))
+    if channel is None:
+        return desk.redirect(frame, _address(visit))
+    field = CodeField(channel, _address(visit), is_undelivered=bool(is_undelivered))
+    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
+
+
+def _choose_fact(opened: OpenedClaim, known: Known) -> Fact | None:
+    policy = find_policy(opened.merchant.configuration, opened.session.channel)
+    return choose_fact(policy, known)
+
+
+def _find_channel(opened: OpenedClaim, known: Known) -> NoticeChannel | None:
+    channels = opened.merchant.configuration.channels
+    return find_code_channel(known, opened.session.channel, channels)
+
+
+def _find_place(visit: Visit) -> tuple[str, Level]:
+    return PLACES.get(visit.parameters["place"], PLACES["claim"])
+
+
+def _address(visit: Visit) -> str:
+    place = visit.parameters["place"]
+    return f"/claim/verify/{place if place in PLACES else 'claim'}"

@@ -1,0 +1,287 @@
+"""Objecting to a claim: the reasons, the questions of one, and sending it.
+
+What was typed is kept at every click, so that nothing of it is lost by a fault, a refused file or a
+longer session.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+
+from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
+from dunwell.disputes.evidence import MOST_AT_ONCE
+from dunwell.disputes.questions import list_questions, needs_message
+from dunwell.disputes.reasons import Reason
+from dunwell.disputes.store import load_recent_disputes
+from dunwell.errors import Fault, InvalidState, NotFound, Refusal, Unavailable
+from dunwell.files.put_away import throw_away
+from dunwell.landing.entering.staying import find_opened_by, find_stayed, is_repeated, stay
+from dunwell.landing.objecting.answers import Answered, pick_fields, read_answers
+from dunwell.landing.objecting.disputing import (
+    ShownReason,
+    can_dispute,
+    find_reason,
+    list_reasons_for,
+    needs_fact,
+)
+from dunwell.landing.objecting.keep_draft import Kept, keep_draft
+from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
+from dunwell.landing.objecting.send_dispute import send_dispute
+from dunwell.landing.render.pages import Frame
+from dunwell.landing.session.drafts import Draft, Typed
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level, render_cookie
+from dunwell.landing.session.states import find_day
+from dunwell.landing.session.store_drafts import load_draft, remove_file
+from dunwell.landing.web.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.in_session import in_session
+from dunwell.landing.web.visit import Visit
+
+_PLACE = "dispute"
+# Its id on the page.
+_FORM = "answers"
+_QUESTIONS = "dispute_questions.html"
+# Its button for one more hour.
+_STAY = "stay"
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """One showing of the form, and what was wrong with the last one."""
+
+    form_id: UUID
+    faults: Sequence[Fault] = ()
+    refusals: Sequence[FileRefusal] = ()
+
+
+@in_session
+async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    if not can_dispute(opened.facts):
+        return desk.redirect(frame, "/claim")
+    disputes, level = opened.merchant.configuration.disputes, opened.session.level
+    reasons = [_show_reason(each, frame, opened) for each in list_reasons_for(disputes, level)]
+    has_more = not level.reaches(Level.FACT)
+    is_full = not has_room(
+        await _load_recent(desk, opened), opened.merchant.now(desk.resources.clock)
+    )
+    same = {"reasons": tuple(reasons), "has_more": has_more, "is_full": is_full}
+    return answer_page(desk.pages.render_slotted("dispute.html", frame, same, {}))
+
+
+@in_session
+async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    found = await _find_reason(desk, visit, opened)
+    if isinstance(found, Answer):
+        return found
+    showing = Showing(desk.resources.ids.new(desk.now()))
+    return await _answer_questions(desk, visit, opened, found, showing)
+
+
+async def take_answers(desk: Desk, visit: Visit) -> Answer:
+    """A form of a live session, or of one that was extended a moment ago."""
+    opened = await desk.find_opened(visit)
+    if opened is not None and desk.is_live(opened):
+        return await _take(desk, visit, opened)
+    if opened is None or await find_stayed(desk, opened) is None:
+        return desk.answer_ended(visit, opened)
+    received = await receive_files(desk, visit, opened)
+    assert isinstance(received, Late)
+    return await _answer_late(desk, visit, received)
+
+
+async def _take(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """1. check where the form comes from, and put its files away
+    2. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
+       session of another hour when that was
+    3. throw away the files that neither took
+    """
+    found = await _find_reason(desk, visit, opened)
+    if isinstance(found, Answer):
+        return found
+    received = await receive_files(desk, visit, opened)
+    if isinstance(received, Late):
+        return await _answer_late(desk, visit, received)
+    typed = Typed(
+        _name_subject(found), _read_form_id(desk, received.fields.get("form", "")),
+        pick_fields(found, received.fields), received.uploads,
+    )  # fmt: skip
+    answered = _read(desk, visit, opened, found, typed)
+    is_sent = received.fields.get("do") == "send"
+    try:
+        if is_sent and not answered.faults and not received.refusals:
+            kept = await _send(desk, opened, typed, _compose(found, answered))
+        else:
+            kept = await _keep(desk, opened, typed, received.fields.get("remove", ""))
+    except Unavailable:
+        # It may have been written all the same.
+        raise
+    except Refusal as refusal:
+        await discard(desk, opened, received.uploads)
+        if isinstance(refusal, InvalidState):
+            # Paid, ended or objected since the page was shown: the claim page says which.
+            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        raise
+    await discard(desk, opened, [each for each in received.uploads if each not in kept.taken])
+    if kept.made_id is not None:
+        return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
+    refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
+    showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
+    if received.fields.get("do") == _STAY and not is_repeated(desk, opened, received.fields):
+        return await _answer_stay(desk, visit, found, showing, await stay(desk, opened))
+    return await _answer_kept(desk, visit, opened, found, showing)
+
+
+async def _answer_late(desk: Desk, visit: Visit, late: Late) -> Answer:
+    """A second click on "one more hour" gets the first one's cookie: that has kept what this one
+    brings."""
+    opened, name = late.opened, visit.parameters["reason"]
+    if opened is None or late.fields.get("do") != _STAY:
+        return desk.answer_ended(visit, opened)
+    value = await find_stayed(desk, opened)
+    reason = find_reason(opened.merchant.configuration.disputes, name)
+    if value is None or reason is None:
+        return desk.answer_ended(visit, opened)
+    showing = Showing(desk.resources.ids.new(desk.now()), refusals=late.refusals)
+    return await _answer_stay(desk, visit, reason, showing, value)
+
+
+async def _answer_stay(
+    desk: Desk, visit: Visit, reason: Reason, showing: Showing, value: str | None
+) -> Answer:
+    """Another hour with all that is typed, and a word on each file that was not kept. value: the
+    new session's cookie."""
+    extended = await find_opened_by(desk, value) if value and showing.refusals else None
+    if value is None or extended is None:
+        return desk.redirect(desk.frame(visit), f"/claim/dispute/{reason.name}", cookie=value)
+    answer = await _answer_questions(desk, visit, extended, reason, showing)
+    return answer.bring(render_cookie(value, is_secure=desk.is_secure))
+
+
+async def _answer_kept(
+    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Answer:
+    if showing.faults or showing.refusals:
+        return await _answer_questions(desk, visit, opened, reason, showing)
+    frame = desk.frame_opened(visit, opened)
+    return answer_redirect(f"/claim/dispute/{reason.name}{frame.query}#saved")
+
+
+async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        return await send_dispute(work, opened.session, typed, new)
+
+
+async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
+    """removed: the upload of a file that is no longer wanted, as the form says it."""
+    ticket_id = _read_ticket_id(removed)
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        kept = await keep_draft(work, opened.session, typed)
+        is_removed = ticket_id is not None and await remove_file(
+            tx, opened.session, typed.subject, ticket_id
+        )
+    if ticket_id is not None and is_removed:
+        with suppress(Unavailable):
+            await throw_away(
+                desk.resources.database, desk.storage, opened.merchant.merchant_id, [ticket_id]
+            )
+    return kept
+
+
+def _read_ticket_id(given: str) -> UUID | None:
+    try:
+        return UUID(given)
+    except ValueError:
+        return None
+
+
+async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
+    """The reason in the path, or where to go first: also to the dispute that stands, or to what is
+    said when there were too many. Raises NotFound.
+    """
+    reason = find_reason(opened.merchant.configuration.disputes, visit.parameters["reason"])
+    if reason is None:
+        raise NotFound("There is no such reason.")
+    if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
+        return desk.ask_more(visit, opened, _PLACE)
+    if not can_dispute(opened.facts):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+    recent = await _load_recent(desk, opened)
+    standing = find_standing(reason.name, recent)
+    if standing is not None:
+        path = f"/claim/disputes/{standing.dispute_id}"
+        return desk.redirect(desk.frame_opened(visit, opened), path)
+    if not has_room(recent, opened.merchant.now(desk.resources.clock)):
+        return desk.redirect(desk.frame_opened(visit, opened), "/claim/dispute")
+    return reason
+
+
+async def _load_recent(desk: Desk, opened: OpenedClaim) -> list[Dispute]:
+    if not opened.facts.has_disputes:
+        return []
+    since = opened.merchant.now(desk.resources.clock) - RECENT
+    key = (opened.merchant.merchant_id, opened.facts.claim_id)
+    async with desk.resources.database.connection() as connection:
+        return await load_recent_disputes(connection, *key, since)
+
+
+def _read(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:
+    merchant = opened.merchant
+    today = find_day(merchant.now(desk.resources.clock), merchant.configuration.timezone)
+    language = desk.frame_opened(visit, opened).language
+    return read_answers(reason, typed.fields, opened.facts.currency, language, today)
+
+
+def _compose(reason: Reason, answered: Answered) -> NewDispute:
+    return NewDispute(reason.name, answered.message, answered.answers)
+
+
+async def _answer_questions(
+    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Answer:
+    """With what the session has typed so far."""
+    is_fresh = not opened.has_drafts and not showing.faults and not showing.refusals
+    frame = msgspec.structs.replace(desk.frame_opened(visit, opened), kept_form=_FORM)
+    same = {
+        "reason": _show_reason(reason, frame, opened), "questions": list_questions(reason),
+        "needs_message": needs_message(reason), "most_files": MOST_AT_ONCE,
+    }  # fmt: skip
+    form_id = str(showing.form_id)
+    if is_fresh:
+        same |= {"draft": Draft(_name_subject(reason)), "faults": (), "refusals": ()}
+        body = desk.pages.render_slotted(_QUESTIONS, frame, same, {"form_id": form_id})
+        return answer_page(body)
+    body = desk.pages.render(
+        _QUESTIONS, frame, **same, form_id=form_id, draft=await _load_draft(desk, opened, reason),
+        faults=showing.faults, refusals=showing.refusals,
+    )  # fmt: skip
+    return answer_page(body, 422 if showing.faults or showing.refusals else 200)
+
+
+async def _load_draft(desk: Desk, opened: OpenedClaim, reason: Reason) -> Draft:
+    async with desk.resources.database.connection() as connection:
+        return await load_draft(connection, opened.session, _name_subject(reason))
+
+
+def _show_reason(reason: Reason, frame: Frame, opened: OpenedClaim) -> ShownReason:
+    languages = (frame.language, opened.merchant.configuration.language)
+    label = reason.label_in(*languages) if reason.labels else None
+    return ShownReason(reason.name, reason.type, label)
+
+
+def _name_subject(reason: Reason) -> str:
+    return f"dispute:{reason.name}"
+
+
+def _read_form_id(desk: Desk, given: str) -> UUID:
+    """What marks one showing of the form; a fresh one for what is none."""
+    try:
+        return UUID(given)
+    except ValueError:
+        return desk.resources.ids.new(desk.now())

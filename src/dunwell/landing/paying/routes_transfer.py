@@ -1,0 +1,174 @@
+"""Paying by bank transfer: where to, the code for banking apps, and "I have sent it"."""
+
+import asyncio
+from datetime import date, timedelta
+from typing import Any
+
+from dunwell.claims.holds import HoldKind
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.landing.paying.choosing import Refused
+from dunwell.landing.paying.methods import takes_transfers
+from dunwell.landing.paying.routes import (
+    can_pay,
+    describe_choice,
+    read_address,
+    read_form,
+)
+from dunwell.landing.render.amounts import render_plain
+from dunwell.landing.render.dates import read_carried_day, read_day
+from dunwell.landing.session.drafts import UNTYPED
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.states import find_announced, find_day
+from dunwell.landing.web.answer import Answer, answer_file, answer_page
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.in_session import in_session, takes_form
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.merchants.configuration import BankAccount
+from dunwell.messages.letters.code_image import draw_png
+from dunwell.messages.letters.payment_code import render_payment_code
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.banking_days import find_known_on
+from dunwell.payments.choice import Choice
+
+_OTHER_DAY = "other"
+# Where somebody goes on who has announced a transfer, or cannot any more: paid, ended, or money
+# under way since the page was shown, which the claim page says.
+_PLACES = {
+    None: "/claim/pay/sent",
+    "AMOUNT_CHANGED": "/claim/pay",
+    "NOT_PAYABLE": "/claim",
+}
+
+
+@in_session
+async def show_transfer(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    if not _takes(desk, opened):
+        return desk.redirect(frame, "/claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None or isinstance(choice, Refused):
+        return desk.redirect(frame, "/claim/pay")
+    same = {
+        "iban": _find_account(opened).iban, "has_code": _write_code(opened, choice) is not None,
+    }  # fmt: skip
+    slots = {
+        **describe_choice(desk, frame, opened, choice),
+        "plain": render_plain(choice.cents, opened.facts.currency, frame.language),
+    }  # fmt: skip
+    return answer_page(desk.pages.render_slotted("transfer.html", frame, same, slots))
+
+
+@in_session
+async def send_code(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """The picture that banking apps scan. Raises NotFound where there is none."""
+    choice = read_address(visit, opened, "") if _takes(desk, opened) else None
+    text = _write_code(opened, choice) if isinstance(choice, Choice) else None
+    if text is None:
+        raise NotFound("There is no such picture.")
+    # Milliseconds of a processor, which nobody else waits for.
+    return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
+
+
+@in_session
+async def ask_when(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """When it was sent; once that is known, what was taken down."""
+    frame = desk.frame_opened(visit, opened)
+    now = opened.merchant.now(desk.resources.clock)
+    sent_on = find_announced(opened.facts, now)
+    if sent_on is not None:
+        body = desk.show("sent.html", frame, opened, sent_on=sent_on, by=find_known_on(sent_on))
+        return answer_page(body)
+    if not _takes(desk, opened):
+        return desk.redirect(frame, "/claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None or isinstance(choice, Refused):
+        return desk.redirect(frame, "/claim/pay")
+    return _answer_form(desk, visit, opened, choice, {})
+
+
+@takes_form
+async def announce(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    now = opened.merchant.now(desk.resources.clock)
+    if find_announced(opened.facts, now) is not None:
+        return desk.redirect(frame, "/claim/pay/sent")
+    choice = read_form(form, opened)
+    if choice is None:
+        return desk.redirect(frame, "/claim/pay")
+    sent_on = _read_day(form)
+    if sent_on is None:
+        return _answer_form(desk, visit, opened, choice, form, "UNREADABLE")
+    fault = await _announce(desk, opened, SentTransfer(choice, sent_on))
+    if fault in _PLACES:
+        return desk.redirect(frame, _PLACES[fault])
+    return _answer_form(desk, visit, opened, choice, form, fault)
+
+
+async def _announce(desk: Desk, opened: OpenedClaim, sent: SentTransfer) -> str | None:
+    """None: it is taken down; else why not."""
+    try:
+        async with desk.resources.database.transaction() as tx:
+            work = desk.work(tx, opened.merchant, opened.session.session_id)
+            await announce_transfer(work, opened.facts.claim_id, sent)
+    except ValidationError as refusal:
+        return refusal.faults[0].code
+    except InvalidState as refusal:
+        is_hold = refusal.details["state"] == HoldKind.PAYMENT_PENDING
+        return "TOO_OFTEN" if is_hold else "NOT_PAYABLE"
+    return None
+
+
+def _takes(desk: Desk, opened: OpenedClaim) -> bool:
+    return takes_transfers(opened.merchant) and can_pay(desk, opened)
+
+
+def _find_account(opened: OpenedClaim) -> BankAccount:
+    account = opened.merchant.configuration.payment.bank_account
+    assert account is not None
+    return account
+
+
+def _write_code(opened: OpenedClaim, choice: Choice) -> str | None:
+    account = _find_account(opened)
+    return render_payment_code(
+        holder=account.holder, iban=account.iban, bic=account.bic, cents=choice.cents,
+        currency=opened.facts.currency, purpose=opened.facts.reference_number,
+    )  # fmt: skip
+
+
+def _read_day(form: Form) -> date | None:
+    """One of the days that were offered, or the three fields."""
+    chosen = form.get("sent", "")
+    if chosen and chosen != _OTHER_DAY:
+        return read_carried_day(chosen)
+    return read_day(form, "on")
+
+
+def _answer_form(
+    desk: Desk,
+    visit: Visit,
+    opened: OpenedClaim,
+    choice: Choice,
+    form: Form,
+    fault: str | None = None,
+) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    timezone = opened.merchant.configuration.timezone
+    today = find_day(opened.merchant.now(desk.resources.clock), timezone)
+    same: dict[str, Any] = {
+        "fault": fault,
+        "today": today,
+        "yesterday": today - timedelta(days=1),
+        "other": _OTHER_DAY,
+    }
+    slots = describe_choice(desk, frame, opened, choice)
+    if form:
+        typed = {part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")}
+        body = desk.pages.render(
+            "sent_form.html", frame, **same, **slots, typed=typed, sent=form.get("sent", "")
+        )
+    else:
+        same |= {"typed": UNTYPED, "sent": today.isoformat()}
+        body = desk.pages.render_slotted("sent_form.html", frame, same, slots)
+    statuses = {None: 200, "TOO_OFTEN": 409}
+    return answer_page(body, statuses.get(fault, 422))

@@ -1,0 +1,121 @@
+"""How a debtor is reached: the language, the channels, and where the addresses are changed."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.landing.reaching.choose_channels import choose_channels, list_ways, read_ways
+from dunwell.landing.reaching.ways import CHANGEABLE, CHANNELS, WayToReach
+from dunwell.landing.session.details import SUPPRESSIONS
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.features import check_feature
+from dunwell.landing.web.in_session import (
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
+from dunwell.landing.web.visit import Form, Visit
+
+_PAGE = "/claim/preferences"
+# Comes back to the page, which shows masked addresses.
+_PLACE = "reach"
+# What the page can say was saved.
+_SAVED = ("language", "channels", "email", "sms")
+
+
+@in_session_with(SUPPRESSIONS)
+@from_level(Level.FACT, _PLACE)
+async def show_preferences(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    check_feature(opened, "PREFERENCES")
+    return await _answer(desk, visit, opened, saved=visit.read_query("saved"))
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_language(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    """The claim's: its messages come in it from now on, and so does this page."""
+    check_feature(opened, "PREFERENCES")
+    frame, language = desk.frame_opened(visit, opened), form.get("language", "")
+    if language not in frame.offered:
+        return desk.redirect(frame, _PAGE)
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        await change_contact_data(work, opened.facts.claim_id, {"language": language})
+    return desk.redirect(msgspec.structs.replace(frame, chosen=None), f"{_PAGE}?saved=language")
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_channels(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    check_feature(opened, "PREFERENCES")
+    wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        chosen = await choose_channels(work, desk.resources.keys, opened.facts.claim_id, wanted)
+    if chosen is None:
+        return await _answer(desk, visit, opened, is_last=True)
+    return desk.redirect(desk.frame_opened(visit, opened), f"{_PAGE}?saved=channels")
+
+
+@in_session
+async def go_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return desk.redirect(desk.frame_opened(visit, opened), _PAGE)
+
+
+async def _answer(
+    desk: Desk, visit: Visit, opened: OpenedClaim,
+    *, saved: str | None = None, is_last: bool = False,
+) -> Answer:  # fmt: skip
+    """is_last: no way would have been left."""
+    frame = desk.frame_opened(visit, opened)
+    ways = await _find_ways(desk, opened)
+    language = opened.facts.language
+    same = {
+        "languages": tuple((code, desk.pages.languages[code].name) for code in frame.offered),
+        "claims_language": language if language in frame.offered else frame.language,
+        "ways": tuple(
+            (each.channel, each.is_used, each.may_choose, each.suppressed_for) for each in ways
+        ),
+        "addresses": _list_addresses(opened),
+        "may_change": opened.session.level.reaches(Level.CODE),
+        "saved": saved if saved in _SAVED else None, "is_last": is_last,
+    }  # fmt: skip
+    body = desk.pages.render_slotted("preferences.html", frame, same, _mask(ways))
+    return answer_page(body, 422 if is_last else 200)
+
+
+async def _find_ways(desk: Desk, opened: OpenedClaim) -> list[WayToReach]:
+    """Of addresses that have changed since the session was opened, suppressions are asked for."""
+    keys, on_file = desk.resources.keys, opened.facts.on_file
+    ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    if ways is not None:
+        return ways
+    async with desk.resources.database.connection() as connection:
+        work = desk.work(connection, opened.merchant, opened.session.session_id)
+        return await list_ways(work, keys, on_file)
+
+
+def _list_addresses(opened: OpenedClaim) -> tuple[tuple[str, str, bool], ...]:
+    """Those that can be changed: the page's name, the channel, whether there is one. A code can
+    only be sent by a channel the merchant has."""
+    on_file = opened.facts.on_file
+    present = {"EMAIL": on_file.email, "SMS": on_file.mobile_number}
+    return tuple(
+        (name, channel, bool(present[channel]))
+        for name, channel in CHANGEABLE.items()
+        if channel in opened.merchant.configuration.channels
+    )
+
+
+def _mask(ways: Sequence[WayToReach]) -> dict[str, str]:
+    """For the slots of masked addresses."""
+    return {f"masked_{each}": "" for each in CHANNELS} | {
+        f"masked_{way.channel}": way.masked for way in ways
+    }

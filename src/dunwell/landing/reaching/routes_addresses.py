@@ -1,0 +1,168 @@
+"""Changing the e-mail address or the mobile number: the new one, and the code sent there."""
+
+from uuid import UUID
+
+from dunwell.errors import NotFound
+from dunwell.landing.entering.sent_codes import CodeField, answer_code_field, answer_sent_often
+from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.visitors import digest_visitor
+from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change
+from dunwell.landing.reaching.store import PendingChange, load_change
+from dunwell.landing.reaching.store_typed import save_typed_address
+from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
+from dunwell.landing.session.details import WAITING
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.telling.facts import ChangeCodeFacts, ChangeNoticeFacts
+from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.features import check_feature
+from dunwell.landing.web.in_session import (
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
+from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.messages.identities import mask_address
+from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+
+_PAGE = "/claim/preferences"
+_PLACE = "preferences"
+
+
+@in_session_with(WAITING)
+@from_level(Level.CODE, _PLACE)
+async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """With what this session has typed already, to correct it."""
+    return _answer_form(desk, visit, opened, _read_field(visit, opened).sent_to or "")
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    channel = _find_channel(visit, opened)
+    address, fault = read_address(channel, form.get("address", ""), _find_present(opened, channel))
+    if fault is not None:
+        return _answer_form(desk, visit, opened, address, fault)
+    return await _send(desk, visit, opened, channel, address)
+
+
+@in_session_with(WAITING)
+@from_level(Level.CODE, _PLACE)
+async def show_code_field(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    return _answer_code(desk, visit, opened, is_wrong=False)
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+    _find_channel(visit, opened)
+    frame, keys = desk.frame_opened(visit, opened), desk.resources.keys
+    visitor = digest_visitor(keys, visit.client_host)
+    typed = Typed(opened.facts.claim_id, form.get("code", ""), visitor)
+
+    def tell(change: PendingChange, old: str) -> Notice:
+        language = opened.facts.language or frame.language
+        addressee = Addressee(opened.facts.claim_id, change.channel, old, language)
+        masked = mask_address(change.channel, change.address)
+        told = ChangeNoticeFacts(change.channel, opened.merchant.now(desk.resources.clock), masked)
+        return desk.notices.write(opened.merchant, addressee, told)
+
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        tried = await confirm_change(work, keys, typed, tell)
+    if isinstance(tried, Locked):
+        problem = too_many(tried.retry_after_seconds, "LOCKED")
+        return answer_problem(desk.pages, frame, problem)
+    if isinstance(tried, Wrong):
+        opened = await desk.find_opened(visit, WAITING) or opened
+        return _answer_code(desk, visit, opened, is_wrong=True)
+    return desk.redirect(frame, f"{_PAGE}?saved={tried.channel.lower()}")
+
+
+@takes_form
+@takes_form_from(Level.CODE, _PLACE)
+async def send_again(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+    """Of an address that waits still; else it is asked for anew."""
+    channel = _find_channel(visit, opened)
+    async with desk.resources.database.connection() as connection:
+        change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
+    if change is None or change.channel != channel:
+        return await go_to_form(desk, visit)
+    return await _send(desk, visit, opened, channel, change.address)
+
+
+@in_session
+async def go_to_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    _find_channel(visit, opened)
+    return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+
+
+async def _send(
+    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
+) -> Answer:
+    frame = desk.frame_opened(visit, opened)
+    addressee = Addressee(opened.facts.claim_id, channel, address, frame.language)
+    notice = desk.notices.write(opened.merchant, addressee, ChangeCodeFacts())
+    async with desk.resources.database.transaction() as tx:
+        work = desk.work(tx, opened.merchant, opened.session.session_id)
+        sent = await ask_change(work, desk.resources.keys, notice)
+        if isinstance(sent, UUID):
+            await save_typed_address(tx, opened.session, channel, address)
+    if isinstance(sent, TooMany):
+        opened = await desk.find_opened(visit, WAITING) or opened
+        return answer_sent_often(desk, frame, _read_field(visit, opened), sent)
+    assert isinstance(sent, UUID), "a channel the merchant has"
+    return desk.redirect(frame, f"{_address(visit)}/code")
+
+
+def _answer_form(
+    desk: Desk, visit: Visit, opened: OpenedClaim,
+    typed: str = "", fault: AddressFault | None = None,
+) -> Answer:  # fmt: skip
+    channel = _find_channel(visit, opened)
+    present = _find_present(opened, channel)
+    same = {
+        "address": _address(visit), "channel": channel, "fault": fault, "is_typed": bool(typed),
+        "has_present": present is not None,
+    }  # fmt: skip
+    slots = {"typed": typed, "masked": "" if present is None else mask_address(channel, present)}
+    frame = desk.frame_opened(visit, opened)
+    body = desk.pages.render_slotted("address.html", frame, same, slots)
+    return answer_page(body, 422 if fault else 200)
+
+
+def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
+    field, frame = _read_field(visit, opened), desk.frame_opened(visit, opened)
+    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
+
+
+def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
+    """Where the code of a new address is typed in, of an opened claim with WAITING."""
+    channel, waiting = _find_channel(visit, opened), WAITING.read(opened.detail)
+    if waiting is None or waiting.channel != channel:
+        return CodeField(channel, _address(visit))
+    sent_to = None if waiting.typed is None else render_address(channel, waiting.typed)
+    return CodeField(channel, _address(visit), sent_to, bool(waiting.is_undelivered))
+
+
+def _find_present(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
+    on_file = opened.facts.on_file
+    return on_file.email if channel == "EMAIL" else on_file.mobile_number
+
+
+def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
+    """Of the page's address. Raises NotFound, also where no code could be sent by it."""
+    check_feature(opened, "PREFERENCES")
+    channel = CHANGEABLE.get(visit.parameters["what"])
+    if channel is None or channel not in opened.merchant.configuration.channels:
+        raise NotFound("There is no such page.")
+    return channel
+
+
+def _address(visit: Visit) -> str:
+    return f"{_PAGE}/{visit.parameters['what']}"

@@ -1,0 +1,109 @@
+"""Handlers of pages about an opened claim: each gets it from a live session, or is not run."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias
+
+from dunwell.landing.session.details import NOTHING, Detail
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.states import is_closed
+from dunwell.landing.web.answer import Answer
+from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.visit import Form, Visit
+
+Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
+Show: TypeAlias = Callable[[Desk, Visit, OpenedClaim], Awaitable[Answer]]
+Take: TypeAlias = Callable[[Desk, Visit, OpenedClaim, Form], Awaitable[Answer]]
+# A form, or nothing.
+_Brought = ParamSpec("_Brought")
+_Handle: TypeAlias = Callable[Concatenate[Desk, Visit, OpenedClaim, _Brought], Awaitable[Answer]]
+
+
+def in_session(show: Show) -> Run:
+    """Without a live session the page says why there is none."""
+    return in_session_with(NOTHING)(show)
+
+
+def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
+    """The same for a page that shows more than the claim, which is read with it."""
+
+    def guard(show: Show) -> Run:
+        @wraps(show)
+        async def run(desk: Desk, visit: Visit) -> Answer:
+            opened = await desk.find_opened(visit, detail)
+            if opened is None or not desk.is_live(opened):
+                return desk.answer_ended(visit, opened)
+            return await show(desk, visit, opened)
+
+        return run
+
+    return guard
+
+
+def takes_form(take: Take) -> Run:
+    """A form of the session's own; one of anybody else's is refused before anything is done."""
+    return takes_form_with(NOTHING)(take)
+
+
+def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
+    """The same where more than the claim is read."""
+
+    def guard(take: Take) -> Run:
+        @wraps(take)
+        async def run(desk: Desk, visit: Visit) -> Answer:
+            form, opened = await visit.read_form(), await desk.find_opened(visit, detail)
+            if opened is None or not desk.is_live(opened):
+                return desk.answer_ended(visit, opened)
+            desk.check_token(opened.session, form)
+            return await take(desk, visit, opened, form)
+
+        return run
+
+    return guard
+
+
+def from_level(level: Level, name: str) -> Callable[[Show], Show]:
+    """For pages that show more than a link alone may: below the level the reader is asked for what
+    raises it, and comes back to the page of this name (`verify.PLACES`)."""
+
+    def guard(show: Show) -> Show:
+        @wraps(show)
+        async def run(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+            if opened.session.level.reaches(level):
+                return await show(desk, visit, opened)
+            return desk.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
+    """The same for a form, of which nothing is done below the level."""
+
+    def guard(take: Take) -> Take:
+        @wraps(take)
+        async def run(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+            if opened.session.level.reaches(level):
+                return await take(desk, visit, opened, form)
+            return desk.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
+    """For pages that a closed claim has no more: they lead to the claim, which says so."""
+
+    @wraps(handle)
+    async def run(
+        desk: Desk, visit: Visit, opened: OpenedClaim, /,
+        *args: _Brought.args, **named: _Brought.kwargs,
+    ) -> Answer:  # fmt: skip
+        if is_closed(opened.facts):
+            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        return await handle(desk, visit, opened, *args, **named)
+
+    return run
