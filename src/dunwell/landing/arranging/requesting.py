@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.arranging.asking import Ground, find_live, may_ask
+from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import PageState, decide_state
 from dunwell.landing.web.answer import Answer
@@ -18,7 +19,6 @@ from dunwell.modalities.store import load_modalities
 # Of a claim's modalities, more than a debtor can have asked for in the time that counts.
 _EARLIER = 200
 _MOST_DIGITS = 12
-_OPTIONS = "/claim/options"
 
 
 def can_be_arranged(desk: Desk, opened: OpenedClaim) -> bool:
@@ -43,14 +43,15 @@ def read_fields(visit: Visit) -> dict[str, str]:
     return {name: values[-1] for name, values in visit.query.items()}
 
 
-def find_elsewhere(desk: Desk, opened: OpenedClaim, ground: Ground) -> str | None:
-    """Where somebody goes who cannot ask: to what stands already, or where it is said why."""
+def lead_elsewhere(desk: Desk, frame: Frame, opened: OpenedClaim, ground: Ground) -> Answer | None:
+    """For somebody who cannot ask: to what stands already, or where it is said why."""
     if not can_be_arranged(desk, opened):
-        return "/claim"
+        return desk.redirect(frame, "claim")
     live = find_live(ground.earlier)
     if live is not None:
-        return f"/claim/modality/{live.modality_id}"
-    return None if may_ask(ground.earlier, opened.merchant.now(desk.resources.clock)) else _OPTIONS
+        return desk.redirect(frame, "modality", modality_id=live.modality_id)
+    is_free = may_ask(ground.earlier, opened.merchant.now(desk.resources.clock))
+    return None if is_free else desk.redirect(frame, "options")
 
 
 async def ask_for(
@@ -67,11 +68,11 @@ async def ask_for(
         live = find_live(await _load_earlier(desk, opened))
         if live is None:
             # Paid, ended, or asked for too often: that page says which.
-            return desk.redirect(frame, _OPTIONS)
+            return desk.redirect(frame, "options")
         is_same = terms.schedule(live.amount_cents) == live.schedule
-        note = "" if is_same else "?note=instead"
-        return desk.redirect(frame, f"/claim/modality/{live.modality_id}{note}")
-    return desk.redirect(frame, f"/claim/modality/{modality.modality_id}")
+        note = {} if is_same else {"note": "instead"}
+        return desk.redirect(frame, "modality", modality_id=live.modality_id, **note)
+    return desk.redirect(frame, "modality", modality_id=modality.modality_id)
 
 
 async def _load_earlier(desk: Desk, opened: OpenedClaim) -> Sequence[Modality]:

@@ -6,17 +6,17 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState
 from dunwell.landing.arranging.requesting import can_be_arranged
+from dunwell.landing.arranging.views import HelpPage
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import find_day, list_standing
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import in_session, takes_form, takes_form_from
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.progress import start_of_day
 
 _PLACE = "help"
-_HELP = "/claim/help"
 # Nobody is written to under these anyway.
 _STOPPING = (
     HoldKind.PAUSE, HoldKind.DISPUTE, HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE,
@@ -27,7 +27,7 @@ _STOPPING = (
 async def show_help(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """A link alone may see it; the break takes more."""
     if not can_be_arranged(desk, opened):
-        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        return desk.redirect(desk.frame_opened(visit, opened), "claim")
     return _answer_help(desk, visit, opened)
 
 
@@ -37,7 +37,7 @@ async def pause(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> A
     """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
     frame, until_on = desk.frame_opened(visit, opened), _find_end(desk, opened)
     if until_on is None:
-        return desk.redirect(frame, _HELP)
+        return desk.redirect(frame, "help")
     until = start_of_day(until_on, opened.merchant.configuration.timezone)
     try:
         async with desk.resources.database.transaction() as tx:
@@ -47,19 +47,21 @@ async def pause(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> A
         opened = await desk.find_opened(visit) or opened
         if can_be_arranged(desk, opened) and _find_paused_until(desk, opened) is None:
             return _answer_help(desk, visit, opened, is_refused=True)
-    return desk.redirect(frame, _HELP)
+    return desk.redirect(frame, "help")
 
 
 def _answer_help(
     desk: Desk, visit: Visit, opened: OpenedClaim, *, is_refused: bool = False
 ) -> Answer:
-    body = desk.show(
-        "help.html", desk.frame_opened(visit, opened), opened,
-        level=opened.session.level, is_refused=is_refused,
+    page = HelpPage(
+        reference=opened.facts.reference_number,
+        timezone=opened.merchant.configuration.timezone,
+        level=opened.session.level,
         paused_until=_find_paused_until(desk, opened),
         pause_until=None if is_refused else _find_end(desk, opened),
-    )  # fmt: skip
-    return answer_page(body, 409 if is_refused else 200)
+        is_refused=is_refused,
+    )
+    return desk.answer(desk.frame_opened(visit, opened), page, 409 if is_refused else 200)
 
 
 def _find_end(desk: Desk, opened: OpenedClaim) -> date | None:

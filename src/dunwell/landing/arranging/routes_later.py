@@ -7,17 +7,16 @@ from dunwell.landing.arranging.asking import (
     is_to_be_had,
     read_carried_deferment,
     read_deferment,
-    render_deferment,
 )
-from dunwell.landing.arranging.requesting import ask_for, find_elsewhere, load_ground, read_fields
-from dunwell.landing.session.drafts import UNTYPED
+from dunwell.landing.arranging.requesting import ask_for, lead_elsewhere, load_ground, read_fields
+from dunwell.landing.arranging.views import LaterPage, describe_later_check
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.bounds import DefermentTerms, find_deferment_range, is_approved_at_once
+from dunwell.modalities.bounds import DefermentTerms, find_deferment_range
 from dunwell.modalities.offers import list_offered_deferments
 
 _PLACE = "later"
@@ -60,24 +59,25 @@ def _answer_form(
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
     offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
-    elsewhere = find_elsewhere(desk, opened, ground) or (None if offers else "/claim/options")
+    elsewhere = lead_elsewhere(desk, frame, opened, ground)
     if elsewhere is not None:
-        return desk.redirect(frame, elsewhere)
+        return elsewhere
+    if not offers:
+        return desk.redirect(frame, "options")
     assert ground.modalities.deferment is not None
     first, last = find_deferment_range(ground.modalities.deferment, ground.facts, ground.today)
-    same = {
-        "days": tuple(each.until for each in offers), "first_day": first, "last_day": last,
-        "own": OWN, "refused": refused,
-    }  # fmt: skip
-    slots = {"amount": desk.show_amount(ground.facts.outstanding_cents, frame, opened)}
-    if frame.carried:
-        fields = read_fields(visit)
-        typed = {name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED}
-        body = desk.pages.render("later.html", frame, **same, **slots, typed=typed)
-    else:
-        same["typed"] = UNTYPED
-        body = desk.pages.render_slotted("later.html", frame, same, slots)
-    return answer_page(body, 200 if refused in (None, Refused.CHANGED) else 422)
+    fields = read_fields(visit)
+    page = LaterPage(
+        currency=opened.facts.currency,
+        outstanding_cents=ground.facts.outstanding_cents,
+        days=[each.until for each in offers],
+        first_day=first,
+        last_day=last,
+        own=OWN,
+        typed={name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED},
+        refused=refused,
+    )
+    return desk.answer(frame, page, 200 if refused in (None, Refused.CHANGED) else 422)
 
 
 def _answer_check(
@@ -90,13 +90,7 @@ def _answer_check(
     is_changed: bool = False,
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
-    elsewhere = find_elsewhere(desk, opened, ground)
+    elsewhere = lead_elsewhere(desk, frame, opened, ground)
     if elsewhere is not None:
-        return desk.redirect(frame, elsewhere)
-    body = desk.show(
-        "later_check.html", frame, opened,
-        until=terms.until, is_changed=is_changed,
-        is_at_once=is_approved_at_once(terms, ground.modalities, ground.earlier),
-        address_end=f"?{render_deferment(terms)}{frame.query.replace('?', '&')}",
-    )  # fmt: skip
-    return answer_page(body)
+        return elsewhere
+    return desk.answer(frame, describe_later_check(opened, ground, terms, is_changed=is_changed))

@@ -2,30 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
 
 from dunwell.landing.arranging.asking import (
-    OWN,
     Ground,
     Refused,
     is_to_be_had,
     read_carried_plan,
     read_plan,
 )
-from dunwell.landing.arranging.requesting import ask_for, find_elsewhere, load_ground, read_fields
-from dunwell.landing.arranging.shown_plans import ShownPlan, describe_plan, list_amounts, list_days
-from dunwell.landing.render.amounts import render_plain
-from dunwell.landing.render.pages import Frame
-from dunwell.landing.render.slots import Slot
+from dunwell.landing.arranging.requesting import ask_for, lead_elsewhere, load_ground, read_fields
+from dunwell.landing.arranging.views import describe_plan_check, describe_plans
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import from_level, in_session, takes_form, takes_form_from
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.bounds import PlanTerms, is_approved_at_once
-from dunwell.modalities.offers import count_rate, pick_offered
-from dunwell.modalities.progress import GRACE
+from dunwell.modalities.bounds import PlanTerms
 
 _PLACE = "plan"
 _MOST_TYPED = 40
@@ -79,31 +72,16 @@ def _answer_form(
 ) -> Answer:
     """refused: why what was chosen is not to be had."""
     frame = desk.frame_opened(visit, opened)
-    plans = ground.plans
-    elsewhere = find_elsewhere(desk, opened, ground) or (None if plans else "/claim/options")
+    elsewhere = lead_elsewhere(desk, frame, opened, ground)
     if elsewhere is not None:
-        return desk.redirect(frame, elsewhere)
-    offered = pick_offered(plans, ground.modalities)
-    typed = _keep_typed(read_fields(visit)) if frame.carried else {}
-    offer = typed.pop("offer", "")
-    is_known = offer == OWN or any(str(each.count) == offer for each in offered)
-    same = {
-        "counts": tuple([each.count for each in offered]), "offer": offer if is_known else "",
-        "days": tuple([list_days(each, frame.language) for each in offered]),
-        "uneven": tuple([ground.facts.outstanding_cents % each.count > 0 for each in offered]),
-        "has_more": len(plans) > len(offered) or offer == OWN, "own": OWN,
-        "refused": tuple(refused), **_describe_days(ground),
-    }  # fmt: skip
-    least_cents = count_rate(plans[-1], ground.facts)
-    slots: dict[str, Slot] = {
-        **_show_offers(offered, ground, opened, frame),
-        "least": desk.show_amount(least_cents, frame, opened),
-        "example": render_plain(least_cents, opened.facts.currency, frame.language),
-        "total": desk.show_amount(ground.facts.outstanding_cents, frame, opened),
-        "typed": {name: text for name, text in typed.items() if text},
-    }  # fmt: skip
-    body = desk.pages.render_slotted("plan.html", frame, same, slots)
-    return answer_page(body, 422 if set(refused) - {Refused.CHANGED} else 200)
+        return elsewhere
+    if not ground.plans:
+        return desk.redirect(frame, "options")
+    assert ground.modalities.plan is not None
+    last_day = ground.today + timedelta(days=ground.modalities.plan.first_date_within_days)
+    typed = _keep_typed(read_fields(visit))
+    page = describe_plans(opened, ground, last_day=last_day, typed=typed, refused=refused)
+    return desk.answer(frame, page, 422 if set(refused) - {Refused.CHANGED} else 200)
 
 
 def _answer_check(
@@ -116,47 +94,10 @@ def _answer_check(
     is_changed: bool = False,
 ) -> Answer:
     frame = desk.frame_opened(visit, opened)
-    elsewhere = find_elsewhere(desk, opened, ground)
+    elsewhere = lead_elsewhere(desk, frame, opened, ground)
     if elsewhere is not None:
-        return desk.redirect(frame, elsewhere)
-    total_cents = ground.facts.outstanding_cents
-    same = {
-        "count": terms.count, "first_on": terms.first_on, "is_changed": is_changed,
-        "is_at_once": is_approved_at_once(terms, ground.modalities, ground.earlier),
-        "grace_days": GRACE.days, "due_days": list_days(terms, frame.language),
-    }  # fmt: skip
-    slots: dict[str, Slot] = {
-        "first": desk.show_amount(count_rate(terms, ground.facts), frame, opened),
-        "total": desk.show_amount(total_cents, frame, opened), "shown_cents": str(total_cents),
-        "due_amounts": _list_amounts(terms, ground, opened, frame),
-    }  # fmt: skip
-    return answer_page(desk.pages.render_slotted("plan_check.html", frame, same, slots))
-
-
-def _show_offers(
-    offered: Sequence[PlanTerms], ground: Ground, opened: OpenedClaim, frame: Frame
-) -> dict[str, Sequence[str]]:
-    """For the page's slots, each offer in its place."""
-    given = (ground.facts.outstanding_cents, opened.facts.currency, frame.language)
-    shown = zip(*[describe_plan(each.count, *given) for each in offered], strict=True)
-    return dict(zip(ShownPlan._fields, shown, strict=False))
-
-
-def _list_amounts(
-    terms: PlanTerms, ground: Ground, opened: OpenedClaim, frame: Frame
-) -> Sequence[str]:
-    total_cents = ground.facts.outstanding_cents
-    return list_amounts(terms.count, total_cents, opened.facts.currency, frame.language)
-
-
-def _describe_days(ground: Ground) -> dict[str, Any]:
-    """Between which a plan can begin."""
-    plan = ground.modalities.plan
-    assert plan is not None
-    return {
-        "first_day": ground.today,
-        "last_day": ground.today + timedelta(days=plan.first_date_within_days),
-    }
+        return elsewhere
+    return desk.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
 
 
 def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:

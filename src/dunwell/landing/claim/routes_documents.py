@@ -5,13 +5,14 @@ from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.files.attached import AttachedFile
-from dunwell.files.names import name_for_reader
+from dunwell.files.read_attachment import read_attachment
 from dunwell.files.read_attachments import read_attachment
 from dunwell.files.storage import ContentMissing
-from dunwell.landing.session.details import DOCUMENTS
+from dunwell.landing.claim.store import DOCUMENTS
+from dunwell.landing.claim.views import describe_documents, name_document
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_file, answer_page
+from dunwell.landing.web.answer import Answer, answer_file
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.features import check_feature
 from dunwell.landing.web.in_session import from_level, in_session_with
@@ -39,22 +40,16 @@ async def send_document(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
     try:
         content = await desk.storage.load(attached.storage_key)
     except ContentMissing:
-        return _answer_list(desk, visit, opened, missing=_name(attached))
-    return answer_file(content, attached.content_type, _name(attached))
+        return _answer_list(desk, visit, opened, missing=attached)
+    return answer_file(content, attached.content_type, name_document(attached))
 
 
 def _answer_list(
-    desk: Desk, visit: Visit, opened: OpenedClaim, missing: str | None = None
+    desk: Desk, visit: Visit, opened: OpenedClaim, missing: AttachedFile | None = None
 ) -> Answer:
-    """missing: the name of a file that should be there."""
-    frame = desk.frame_opened(visit, opened)
-    documents = [(each, _name(each)) for each in DOCUMENTS.read(opened.detail)]
-    body = desk.show("documents.html", frame, opened, documents=documents, missing=missing)
-    return answer_page(body, 410 if missing else 200)
-
-
-def _name(attached: AttachedFile) -> str:
-    return name_for_reader(attached.friendly_name, attached.content_type)
+    """missing: one whose file should be there."""
+    page = describe_documents(DOCUMENTS.read(opened.detail), missing)
+    return desk.answer(desk.frame_opened(visit, opened), page, 410 if missing else 200)
 
 
 def _read_id(text: str) -> UUID:

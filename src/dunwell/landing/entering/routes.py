@@ -7,19 +7,20 @@ from dunwell.landing.entering.sent_codes import (
     Recipient,
     answer_code_field,
     answer_sent,
-    load_code_field,
     read_typed_code,
 )
+from dunwell.landing.entering.store_tries import is_undelivered
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, Typed, try_sent_code
+from dunwell.landing.entering.views import CodeField, CodePage, DeadLinkPage, describe_link
 from dunwell.landing.entering.visitors import count_visitors_wrong, digest_visitor
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.lookup import WayIn, find_link
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.visit import Visit
@@ -27,7 +28,7 @@ from dunwell.messages.links import hash_token, is_token
 
 
 async def show_code_entry(desk: Desk, visit: Visit) -> Answer:
-    return answer_page(desk.pages.render("code.html", desk.frame(visit), tried=False))
+    return desk.answer(desk.frame(visit), CodePage(tried=False))
 
 
 async def enter_code(desk: Desk, visit: Visit) -> Answer:
@@ -39,7 +40,7 @@ async def enter_code(desk: Desk, visit: Visit) -> Answer:
     if isinstance(found, Locked):
         return answer_problem(desk.pages, frame, too_many(found.retry_after_seconds))
     if isinstance(found, Wrong):
-        return answer_page(desk.pages.render("code.html", frame, tried=True), 422)
+        return desk.answer(frame, CodePage(tried=True), 422)
     return await _open(desk, frame, found, found.level)
 
 
@@ -78,11 +79,12 @@ async def send_links_code(desk: Desk, visit: Visit) -> Answer:
         return _answer_dead_link(desk, visit)
     asked, frame = _decide(way), _frame(desk, visit, way)
     if not isinstance(asked, AskCode):
-        return desk.redirect(frame, _address(visit))
+        return desk.redirect(frame, "link", **_name_link(visit))
     recipient = Recipient(
         way.merchant, way.claim_id, asked.channel, way.known.addresses[asked.channel], "link"
     )
-    return await answer_sent(desk, frame, recipient, _address(visit))
+    field = CodeField(asked.channel, "link", _name_link(visit))
+    return await answer_sent(desk, frame, recipient, field)
 
 
 async def show_links_code(desk: Desk, visit: Visit) -> Answer:
@@ -100,7 +102,7 @@ async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
         return _answer_dead_link(desk, visit)
     frame = _frame(desk, visit, way)
     if not isinstance(_decide(way), AskCode):
-        return desk.redirect(frame, _address(visit))
+        return desk.redirect(frame, "link", **_name_link(visit))
     typed = read_typed_code(desk, visit, form, way.merchant.merchant_id, way.claim_id)
     async with desk.resources.database.transaction() as tx:
         tried = await _try_sent(desk, tx, way, typed)
@@ -108,26 +110,19 @@ async def enter_links_code(desk: Desk, visit: Visit) -> Answer:
         return answer_problem(desk.pages, frame, too_many(tried.retry_after_seconds, "LOCKED"))
     if isinstance(tried, Wrong):
         return await _answer_links_code(desk, visit, way, is_wrong=True)
-    return desk.redirect(frame, "/claim", cookie=tried)
+    return desk.redirect(frame, "claim", cookie=tried)
 
 
 async def go_to_link(desk: Desk, visit: Visit) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     if not is_token(visit.parameters["token"]):
         return _answer_dead_link(desk, visit)
-    return desk.redirect(desk.frame(visit), _address(visit))
+    return desk.redirect(desk.frame(visit), "link", **_name_link(visit))
 
 
 def _answer_link(desk: Desk, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Answer:
-    asked = _decide(way)
-    same = {
-        "way": type(asked).__name__, "is_wrong": is_wrong,
-        "fact": asked.fact if isinstance(asked, AskFact) else None,
-        "channel": asked.channel if isinstance(asked, AskCode) else None,
-    }  # fmt: skip
-    slots = {"address": _address(visit)}
-    body = desk.pages.render_slotted("link.html", _frame(desk, visit, way), same, slots)
-    return answer_page(body, 422 if is_wrong else 200)
+    page = describe_link(visit.parameters["token"], _decide(way), is_wrong=is_wrong)
+    return desk.answer(_frame(desk, visit, way), page, 422 if is_wrong else 200)
 
 
 async def _answer_links_code(
@@ -135,10 +130,10 @@ async def _answer_links_code(
 ) -> Answer:
     asked, frame = _decide(way), _frame(desk, visit, way)
     if not isinstance(asked, AskCode):
-        return desk.redirect(frame, _address(visit))
-    field = await load_code_field(
-        desk, way.merchant.merchant_id, way.claim_id, asked.channel, _address(visit)
-    )
+        return desk.redirect(frame, "link", **_name_link(visit))
+    async with desk.resources.database.connection() as connection:
+        failed = await is_undelivered(connection, way.merchant.merchant_id, way.claim_id)
+    field = CodeField(asked.channel, "link", _name_link(visit), is_undelivered=failed)
     return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 
@@ -152,9 +147,9 @@ def _frame(desk: Desk, visit: Visit, way: WayIn) -> Frame:
     return desk.frame(visit, way.merchant, way.language)
 
 
-def _address(visit: Visit) -> str:
-    """The link's. What stands in it was found, or it is at least no more than a token."""
-    return f"/q/{visit.parameters['token']}"
+def _name_link(visit: Visit) -> dict[str, str]:
+    """For its addresses. What stands in it was found, or it is at least no more than a token."""
+    return {"token": visit.parameters["token"]}
 
 
 async def _find_way(desk: Desk, visit: Visit) -> WayIn | None:
@@ -167,7 +162,7 @@ async def _open(desk: Desk, frame: Frame, way: WayIn, level: Level) -> Answer:
     """A new session, whatever cookie the visitor brought."""
     async with desk.resources.database.transaction() as tx:
         value = await _open_in(desk, tx, way, level, desk.draw_randomness())
-    return desk.redirect(frame, "/claim", cookie=value)
+    return desk.redirect(frame, "claim", cookie=value)
 
 
 async def _try_sent(desk: Desk, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:
@@ -196,4 +191,4 @@ async def _open_in(desk: Desk, tx: Connection, way: WayIn, level: Level, randomn
 
 def _answer_dead_link(desk: Desk, visit: Visit) -> Answer:
     """The same for links that were and links that never were."""
-    return answer_page(desk.pages.render("dead_link.html", desk.frame(visit)), 410)
+    return desk.answer(desk.frame(visit), DeadLinkPage(), 410)

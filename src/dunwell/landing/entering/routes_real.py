@@ -2,16 +2,17 @@
 
 from dunwell.landing.entering.check_letter import check_letter
 from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.views import RealPage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.visit import Visit
 
 
 async def show_form(desk: Desk, visit: Visit) -> Answer:
-    return answer_page(_render(desk, await _find_frame(desk, visit)))
+    return desk.answer(await _find_frame(desk, visit), RealPage(None))
 
 
 async def check(desk: Desk, visit: Visit) -> Answer:
@@ -24,8 +25,8 @@ async def check(desk: Desk, visit: Visit) -> Answer:
     if isinstance(found, Locked):
         return answer_problem(desk.pages, frame, too_many(found.retry_after_seconds))
     if isinstance(found, Wrong):
-        return answer_page(_render(desk, frame, "UNCONFIRMED"), 422)
-    return answer_page(_render(desk, desk.frame(visit, found), "OURS"))
+        return desk.answer(frame, RealPage("UNCONFIRMED"), 422)
+    return desk.answer(desk.frame(visit, found), RealPage("OURS"))
 
 
 async def _find_frame(desk: Desk, visit: Visit) -> Frame:
@@ -34,7 +35,3 @@ async def _find_frame(desk: Desk, visit: Visit) -> Frame:
     if opened is not None and desk.is_live(opened):
         return desk.frame_opened(visit, opened)
     return desk.frame(visit)
-
-
-def _render(desk: Desk, frame: Frame, outcome: str | None = None) -> bytes:
-    return desk.pages.render("real.html", frame, outcome=outcome)

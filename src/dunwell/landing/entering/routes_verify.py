@@ -13,22 +13,22 @@ from dunwell.landing.entering.proofs import (
 )
 from dunwell.landing.entering.proving import Brought, Ended, Prove, Raised, Tried, take_proof
 from dunwell.landing.entering.sent_codes import (
-    CodeField,
     Recipient,
     answer_code_field,
     answer_sent,
     read_typed_code,
 )
+from dunwell.landing.entering.store_tries import UNDELIVERED
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, try_sent_code
+from dunwell.landing.entering.views import CodeField, VerifyPage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.reaching.store import load_on_file
-from dunwell.landing.session.details import UNDELIVERED
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import in_session, in_session_with, takes_form
 from dunwell.landing.web.problems import answer_problem, too_many
@@ -37,26 +37,26 @@ from dunwell.notices.notice import NoticeChannel
 
 # By its name, the page a reader comes back to, and what it needs. No address from outside is one.
 PLACES: Mapping[str, tuple[str, Level]] = {
-    "claim": ("/claim", Level.FACT),
-    "documents": ("/claim/documents", Level.FACT),
-    "options": ("/claim/options", Level.FACT),
-    "plan": ("/claim/plan", Level.FACT),
-    "later": ("/claim/later", Level.FACT),
-    "help": ("/claim/help", Level.FACT),
-    "reach": ("/claim/preferences", Level.FACT),
-    "dispute": ("/claim/dispute", Level.FACT),
-    "preferences": ("/claim/preferences", Level.CODE),
+    "claim": ("claim", Level.FACT),
+    "documents": ("documents", Level.FACT),
+    "options": ("options", Level.FACT),
+    "plan": ("plan", Level.FACT),
+    "later": ("later", Level.FACT),
+    "help": ("help", Level.FACT),
+    "reach": ("preferences", Level.FACT),
+    "dispute": ("reasons", Level.FACT),
+    "preferences": ("preferences", Level.CODE),
 }
 
 
 async def go_to_place(desk: Desk, visit: Visit) -> Answer:
     name = visit.read_query("for") or ""
-    return desk.redirect(desk.frame(visit), f"/claim/verify/{name if name in PLACES else 'claim'}")
+    return desk.redirect(desk.frame(visit), "verify", place=name if name in PLACES else "claim")
 
 
 async def go_to_verify(desk: Desk, visit: Visit) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return desk.redirect(desk.frame(visit), _address(visit))
+    return desk.redirect(desk.frame(visit), "verify", place=_name_place(visit))
 
 
 @in_session
@@ -101,12 +101,12 @@ async def send(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> An
     known = know(opened.facts.on_file)
     channel = _find_channel(opened, known)
     if channel is None:
-        return desk.redirect(frame, _address(visit))
+        return desk.redirect(frame, "verify", place=_name_place(visit))
     recipient = Recipient(
         opened.merchant, session.claim_id, channel, known.addresses[channel],
         str(session.session_id),
     )  # fmt: skip
-    return await answer_sent(desk, frame, recipient, _address(visit))
+    return await answer_sent(desk, frame, recipient, _make_field(visit, channel))
 
 
 @in_session_with(UNDELIVERED)
@@ -133,7 +133,7 @@ async def _take(desk: Desk, visit: Visit, level: Level, prove: Prove, wrong: str
     if opened is None or isinstance(taken, Ended):
         return desk.answer_ended(visit, opened)
     if taken is None:
-        return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+        return desk.redirect(desk.frame_opened(visit, opened), "verify", place=_name_place(visit))
     return await _answer_tried(desk, visit, opened, taken, wrong)
 
 
@@ -154,20 +154,22 @@ def _answer_verify(
     desk: Desk, visit: Visit, opened: OpenedClaim, wrong: str | None = None
 ) -> Answer:
     known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
-    same = {
-        "address": _address(visit), "needed": needed, "fact": _choose_fact(opened, known),
-        "channel": _find_channel(opened, known), "wrong": wrong,
-    }  # fmt: skip
-    body = desk.pages.render_slotted("verify.html", desk.frame_opened(visit, opened), same, {})
-    return answer_page(body, 422 if wrong else 200)
+    page = VerifyPage(
+        place=_name_place(visit),
+        needed=needed,
+        fact=_choose_fact(opened, known),
+        channel=_find_channel(opened, known),
+        wrong=wrong,
+    )
+    return desk.answer(desk.frame_opened(visit, opened), page, 422 if wrong else 200)
 
 
 def _answer_code_field(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
     frame, is_undelivered = desk.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
     channel = _find_channel(opened, know(opened.facts.on_file))
     if channel is None:
-        return desk.redirect(frame, _address(visit))
-    field = CodeField(channel, _address(visit), is_undelivered=bool(is_undelivered))
+        return desk.redirect(frame, "verify", place=_name_place(visit))
+    field = _make_field(visit, channel, is_undelivered=bool(is_undelivered))
     return answer_code_field(desk, frame, field, is_wrong=is_wrong)
 
 
@@ -182,9 +184,14 @@ def _find_channel(opened: OpenedClaim, known: Known) -> NoticeChannel | None:
 
 
 def _find_place(visit: Visit) -> tuple[str, Level]:
-    return PLACES.get(visit.parameters["place"], PLACES["claim"])
+    return PLACES[_name_place(visit)]
 
 
-def _address(visit: Visit) -> str:
-    place = visit.parameters["place"]
-    return f"/claim/verify/{place if place in PLACES else 'claim'}"
+def _make_field(visit: Visit, channel: NoticeChannel, *, is_undelivered: bool = False) -> CodeField:
+    where = {"place": _name_place(visit)}
+    return CodeField(channel, "verify", where, is_undelivered=is_undelivered)
+
+
+def _name_place(visit: Visit) -> str:
+    place: str = visit.parameters["place"]
+    return place if place in PLACES else "claim"

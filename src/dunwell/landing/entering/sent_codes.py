@@ -5,9 +5,9 @@ from math import ceil
 from uuid import UUID
 
 from dunwell.landing.entering.send_code import send_code
-from dunwell.landing.entering.store_tries import is_undelivered
 from dunwell.landing.entering.tries import lock_for
 from dunwell.landing.entering.try_sent_code import Typed
+from dunwell.landing.entering.views import CodeField, SentCodePage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.telling.facts import CodeFacts
@@ -29,21 +29,8 @@ class Recipient:
     asked_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class CodeField:
-    """A page that takes a sent code. `address`: of the page that sends codes, whose `/send` and
-    `/code` take the forms."""
-
-    channel: NoticeChannel
-    address: str
-    # What the reader has typed there; none: it is not theirs to see.
-    sent_to: str | None = None
-    # It was reported that the newest code did not arrive.
-    is_undelivered: bool = False
-
-
-async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: str) -> Answer:
-    """Sends a code, then on to the field for it. `address`: as of `CodeField`."""
+async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, field: CodeField) -> Answer:
+    """Sends a code, then on to the field for it."""
     resources = desk.resources
     addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
     notice = desk.notices.write(recipient.merchant, addressee, CodeFacts())
@@ -51,44 +38,23 @@ async def answer_sent(desk: Desk, frame: Frame, recipient: Recipient, address: s
         work = desk.work(tx, recipient.merchant, recipient.asked_by)
         sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, TooMany):
-        return answer_sent_often(desk, frame, CodeField(recipient.channel, address), sent)
+        return answer_sent_often(desk, frame, field, sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
-    return desk.redirect(frame, f"{address}/code")
-
-
-async def load_code_field(
-    desk: Desk, merchant_id: int, claim_id: int, channel: NoticeChannel, address: str
-) -> CodeField:
-    """Of the code that was sent to the claim's address on file."""
-    async with desk.resources.database.connection() as connection:
-        failed = await is_undelivered(connection, merchant_id, claim_id)
-    return CodeField(channel, address, is_undelivered=failed)
+    return desk.redirect(frame, f"{field.page}_code", **field.values)
 
 
 def answer_sent_often(desk: Desk, frame: Frame, field: CodeField, refusal: TooMany) -> Answer:
     """The newest code still works there."""
     seconds = lock_for(refusal.again_at - desk.now())
-    body = _render(desk, frame, field, wait_minutes=ceil(seconds / 60))
+    body = desk.pages.render(frame, SentCodePage(field, wait_minutes=ceil(seconds / 60)))
     return answer_page(body, 429, more=((b"retry-after", b"%d" % seconds),))
 
 
 def answer_code_field(desk: Desk, frame: Frame, field: CodeField, *, is_wrong: bool) -> Answer:
-    body = _render(desk, frame, field, is_wrong=is_wrong)
-    return answer_page(body, 422 if is_wrong else 200)
+    page = SentCodePage(field, is_wrong=is_wrong)
+    return desk.answer(frame, page, 422 if is_wrong else 200)
 
 
 def read_typed_code(desk: Desk, visit: Visit, form: Form, merchant_id: int, claim_id: int) -> Typed:
     visitor = digest_visitor(desk.resources.keys, visit.client_host)
     return Typed(merchant_id, claim_id, form.get("code", ""), visitor)
-
-
-def _render(
-    desk: Desk, frame: Frame, field: CodeField, *, is_wrong: bool = False, wait_minutes: int = 0
-) -> bytes:
-    """wait_minutes: until another code can be sent, when one was asked for too often."""
-    same = {
-        "channel": field.channel, "has_sent_to": bool(field.sent_to), "is_wrong": is_wrong,
-        "is_undelivered": field.is_undelivered, "wait_minutes": wait_minutes,
-    }  # fmt: skip
-    slots = {"address": field.address, "sent_to": field.sent_to or ""}
-    return desk.pages.render_slotted("sent_code.html", frame, same, slots)

@@ -6,7 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import nest
 from dunwell.landing.entering.tries import Tries
+from dunwell.landing.session.details import KEY, Detail
 
 # Tries of one visitor take turns, so that many at once are counted as if one by one.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
@@ -57,8 +59,8 @@ ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
     used_at = NULL
 """
-# Of the claim's newest code. A debtor's page nests it.
-LOAD_DELIVERY = """
+# Of the claim's newest code.
+_LOAD_DELIVERY = """
 SELECT notice.state = 'FAILED' AS is_undelivered
 FROM debtor_sent_codes code
 JOIN debtor_notices notice USING (merchant_id, notice_id)
@@ -76,6 +78,8 @@ UPDATE debtor_sent_codes SET failures = failures + 1 WHERE merchant_id = $1 AND 
 _SAVE_SENT_USED = """
 UPDATE debtor_sent_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
+# Whether the newest code to the address on file was reported not to arrive; null: none was sent.
+UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,7 @@ async def save_sent_code(
 
 async def is_undelivered(tx: Connection, merchant_id: int, claim_id: int) -> bool:
     """Whether the claim's newest code was reported not to arrive."""
-    return bool(await tx.fetchval(LOAD_DELIVERY, merchant_id, claim_id))
+    return bool(await tx.fetchval(_LOAD_DELIVERY, merchant_id, claim_id))
 
 
 async def lock_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> SentCode | None:

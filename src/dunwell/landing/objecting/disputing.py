@@ -1,7 +1,5 @@
 """What the pages offer to whoever disputes a claim: the reasons, the undisputed part."""
 
-from dataclasses import dataclass
-
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.reasons import DisputeType, Reason, list_offered
@@ -17,15 +15,6 @@ _AT_LINK = (
     DisputeType.DEBTOR_ALREADY_PAID,
     DisputeType.OTHER,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownReason:
-    """label: the merchant's words for it; none: the page has its own for the type."""
-
-    name: str
-    type: DisputeType
-    label: str | None
 
 
 def can_dispute(facts: ClaimFacts) -> bool:

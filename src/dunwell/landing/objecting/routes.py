@@ -4,24 +4,19 @@ What was typed is kept at every click, so that nothing of it is lost by a fault,
 longer session.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
 
 from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
-from dunwell.disputes.evidence import MOST_AT_ONCE
-from dunwell.disputes.questions import list_questions, needs_message
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes
-from dunwell.errors import Fault, InvalidState, NotFound, Refusal, Unavailable
+from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable
 from dunwell.files.put_away import throw_away
 from dunwell.landing.entering.staying import find_opened_by, find_stayed, is_repeated, stay
 from dunwell.landing.objecting.answers import Answered, pick_fields, read_answers
 from dunwell.landing.objecting.disputing import (
-    ShownReason,
     can_dispute,
     find_reason,
     list_reasons_for,
@@ -30,13 +25,18 @@ from dunwell.landing.objecting.disputing import (
 from dunwell.landing.objecting.keep_draft import Kept, keep_draft
 from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
 from dunwell.landing.objecting.send_dispute import send_dispute
-from dunwell.landing.render.pages import Frame
+from dunwell.landing.objecting.views import (
+    ReasonsPage,
+    Showing,
+    describe_questions,
+    describe_reason,
+)
 from dunwell.landing.session.drafts import Draft, Typed
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level, render_cookie
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_drafts import load_draft, remove_file
-from dunwell.landing.web.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.web.answer import Answer, answer_redirect
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import in_session
 from dunwell.landing.web.visit import Visit
@@ -44,33 +44,24 @@ from dunwell.landing.web.visit import Visit
 _PLACE = "dispute"
 # Its id on the page.
 _FORM = "answers"
-_QUESTIONS = "dispute_questions.html"
 # Its button for one more hour.
 _STAY = "stay"
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """One showing of the form, and what was wrong with the last one."""
-
-    form_id: UUID
-    faults: Sequence[Fault] = ()
-    refusals: Sequence[FileRefusal] = ()
 
 
 @in_session
 async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     frame = desk.frame_opened(visit, opened)
     if not can_dispute(opened.facts):
-        return desk.redirect(frame, "/claim")
+        return desk.redirect(frame, "claim")
     disputes, level = opened.merchant.configuration.disputes, opened.session.level
-    reasons = [_show_reason(each, frame, opened) for each in list_reasons_for(disputes, level)]
+    reasons = [
+        describe_reason(each, frame.language, opened) for each in list_reasons_for(disputes, level)
+    ]
     has_more = not level.reaches(Level.FACT)
     is_full = not has_room(
         await _load_recent(desk, opened), opened.merchant.now(desk.resources.clock)
     )
-    same = {"reasons": tuple(reasons), "has_more": has_more, "is_full": is_full}
-    return answer_page(desk.pages.render_slotted("dispute.html", frame, same, {}))
+    return desk.answer(frame, ReasonsPage(reasons, has_more, is_full))
 
 
 @in_session
@@ -124,11 +115,11 @@ async def _take(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
         await discard(desk, opened, received.uploads)
         if isinstance(refusal, InvalidState):
             # Paid, ended or objected since the page was shown: the claim page says which.
-            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+            return desk.redirect(desk.frame_opened(visit, opened), "claim")
         raise
     await discard(desk, opened, [each for each in received.uploads if each not in kept.taken])
     if kept.made_id is not None:
-        return desk.redirect(desk.frame_opened(visit, opened), f"/claim/disputes/{kept.made_id}")
+        return desk.redirect(desk.frame_opened(visit, opened), "dispute", dispute_id=kept.made_id)
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
     showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
     if received.fields.get("do") == _STAY and not is_repeated(desk, opened, received.fields):
@@ -157,7 +148,7 @@ async def _answer_stay(
     new session's cookie."""
     extended = await find_opened_by(desk, value) if value and showing.refusals else None
     if value is None or extended is None:
-        return desk.redirect(desk.frame(visit), f"/claim/dispute/{reason.name}", cookie=value)
+        return desk.redirect(desk.frame(visit), "questions", reason=reason.name, cookie=value)
     answer = await _answer_questions(desk, visit, extended, reason, showing)
     return answer.bring(render_cookie(value, is_secure=desk.is_secure))
 
@@ -168,7 +159,7 @@ async def _answer_kept(
     if showing.faults or showing.refusals:
         return await _answer_questions(desk, visit, opened, reason, showing)
     frame = desk.frame_opened(visit, opened)
-    return answer_redirect(f"/claim/dispute/{reason.name}{frame.query}#saved")
+    return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
 
 async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
@@ -211,14 +202,14 @@ async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason 
     if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
         return desk.ask_more(visit, opened, _PLACE)
     if not can_dispute(opened.facts):
-        return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+        return desk.redirect(desk.frame_opened(visit, opened), "claim")
     recent = await _load_recent(desk, opened)
     standing = find_standing(reason.name, recent)
     if standing is not None:
-        path = f"/claim/disputes/{standing.dispute_id}"
-        return desk.redirect(desk.frame_opened(visit, opened), path)
+        frame = desk.frame_opened(visit, opened)
+        return desk.redirect(frame, "dispute", dispute_id=standing.dispute_id)
     if not has_room(recent, opened.merchant.now(desk.resources.clock)):
-        return desk.redirect(desk.frame_opened(visit, opened), "/claim/dispute")
+        return desk.redirect(desk.frame_opened(visit, opened), "reasons")
     return reason
 
 
@@ -246,33 +237,20 @@ async def _answer_questions(
     desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Answer:
     """With what the session has typed so far."""
-    is_fresh = not opened.has_drafts and not showing.faults and not showing.refusals
     frame = msgspec.structs.replace(desk.frame_opened(visit, opened), kept_form=_FORM)
-    same = {
-        "reason": _show_reason(reason, frame, opened), "questions": list_questions(reason),
-        "needs_message": needs_message(reason), "most_files": MOST_AT_ONCE,
-    }  # fmt: skip
-    form_id = str(showing.form_id)
-    if is_fresh:
-        same |= {"draft": Draft(_name_subject(reason)), "faults": (), "refusals": ()}
-        body = desk.pages.render_slotted(_QUESTIONS, frame, same, {"form_id": form_id})
-        return answer_page(body)
-    body = desk.pages.render(
-        _QUESTIONS, frame, **same, form_id=form_id, draft=await _load_draft(desk, opened, reason),
-        faults=showing.faults, refusals=showing.refusals,
+    page = describe_questions(
+        opened, frame.language, reason,
+        draft=await _load_draft(desk, opened, reason, showing), showing=showing,
     )  # fmt: skip
-    return answer_page(body, 422 if showing.faults or showing.refusals else 200)
+    return desk.answer(frame, page, 422 if showing.faults or showing.refusals else 200)
 
 
-async def _load_draft(desk: Desk, opened: OpenedClaim, reason: Reason) -> Draft:
+async def _load_draft(desk: Desk, opened: OpenedClaim, reason: Reason, showing: Showing) -> Draft:
+    """What the session has typed of it, if it may have typed anything."""
+    if not opened.has_drafts and not showing.faults and not showing.refusals:
+        return Draft(_name_subject(reason))
     async with desk.resources.database.connection() as connection:
         return await load_draft(connection, opened.session, _name_subject(reason))
-
-
-def _show_reason(reason: Reason, frame: Frame, opened: OpenedClaim) -> ShownReason:
-    languages = (frame.language, opened.merchant.configuration.language)
-    label = reason.label_in(*languages) if reason.labels else None
-    return ShownReason(reason.name, reason.type, label)
 
 
 def _name_subject(reason: Reason) -> str:

@@ -4,30 +4,28 @@ from collections.abc import Sequence
 
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
-from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
+from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.end_dispute import withdraw_dispute
-from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.upload import PreparedUpload
-from dunwell.landing.objecting.disputing import ShownReason, can_dispute, find_undisputed_cents
+from dunwell.landing.objecting.disputing import find_undisputed_cents
 from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
-from dunwell.landing.paying.routes import can_pay
-from dunwell.landing.render.formats import render_bound_day
-from dunwell.landing.render.pages import Frame
-from dunwell.landing.render.slots import Slot
-from dunwell.landing.session.details import DISPUTE, DisputeWithFiles
+from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
+from dunwell.landing.objecting.views import (
+    DisputeWithdrawPage,
+    can_withdraw,
+    describe_dispute,
+    is_theirs,
+)
+from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.session.lookup import OpenedClaim
-from dunwell.landing.session.session import Level, Session
-from dunwell.landing.session.states import find_day
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import in_session_with, takes_form_with
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.merchants.actor import ActorKind
 
 _PLACE = "claim"
-_SENT = "dispute_sent.html"
 
 
 @in_session_with(DISPUTE)
@@ -38,7 +36,7 @@ async def show_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @in_session_with(DISPUTE)
 async def add_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     dispute = DISPUTE.read(opened.detail).dispute
-    if not _is_theirs(dispute, opened.session):
+    if not is_theirs(dispute, opened.session):
         return desk.ask_more(visit, opened, _PLACE)
     received = await receive_files(desk, visit, opened)
     if isinstance(received, Late):
@@ -60,22 +58,21 @@ async def go_to_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer
 @in_session_with(DISPUTE)
 async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     dispute = DISPUTE.read(opened.detail).dispute
-    if not _can_withdraw(dispute):
+    if not can_withdraw(dispute):
         return _go_to(desk, visit, opened, dispute)
-    if not _is_theirs(dispute, opened.session):
+    if not is_theirs(dispute, opened.session):
         return desk.ask_more(visit, opened, _PLACE)
     frame = desk.frame_opened(visit, opened)
-    case_number = render_case_number(dispute.dispute_id)
-    slots = {"dispute_id": str(dispute.dispute_id), "case_number": case_number}
-    return answer_page(desk.pages.render_slotted("dispute_withdraw.html", frame, {}, slots))
+    page = DisputeWithdrawPage(dispute.dispute_id, render_case_number(dispute.dispute_id))
+    return desk.answer(frame, page)
 
 
 @takes_form_with(DISPUTE)
 async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
     """What was answered meanwhile stays as it is: the page says how."""
     dispute = DISPUTE.read(opened.detail).dispute
-    if _can_withdraw(dispute):
-        if not _is_theirs(dispute, opened.session):
+    if can_withdraw(dispute):
+        if not is_theirs(dispute, opened.session):
             return desk.ask_more(visit, opened, _PLACE)
         try:
             async with desk.resources.database.transaction() as tx:
@@ -122,40 +119,8 @@ def _answer_dispute(
     desk: Desk, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
 ) -> Answer:  # fmt: skip
-    dispute, frame = found.dispute, desk.frame_opened(visit, opened)
-    shows_content = opened.session.level.reaches(Level.FACT)
-    undisputed_cents = _find_undisputed(desk, opened, dispute) if shows_content else None
-    same = {
-        "state": dispute.state, "ended_claim": dispute.ended_claim,
-        "is_stopped": dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
-        "has_undisputed": bool(undisputed_cents), "shows_content": shows_content,
-        "has_resolution": bool(dispute.resolution), "has_message": bool(dispute.message),
-        "reason": ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label),
-        "can_withdraw": _can_withdraw(dispute), "is_theirs": _is_theirs(dispute, opened.session),
-        "most_files": MOST_AT_ONCE, "refusals": tuple(refusals),
-    }  # fmt: skip
-    slots: dict[str, Slot] = {
-        **_show_days(frame, opened, dispute),
-        "dispute_id": str(dispute.dispute_id),
-        "case_number": render_case_number(dispute.dispute_id),
-        "undisputed": desk.show_amount(undisputed_cents or 0, frame, opened),
-        "undisputed_cents": str(undisputed_cents or ""),
-        "message": dispute.message or "", "resolution": dispute.resolution or "",
-        "file_names": [each.name for each in found.files] if shows_content else (),
-    }  # fmt: skip
-    if refusals:
-        return answer_page(desk.pages.render(_SENT, frame, **same, **slots), 422)
-    return answer_page(desk.pages.render_slotted(_SENT, frame, same, slots))
-
-
-def _show_days(frame: Frame, opened: OpenedClaim, dispute: Dispute) -> dict[str, str]:
-    configuration = opened.merchant.configuration
-    timezone, days = configuration.timezone, configuration.disputes.answer_within_days
-    answer_on = find_answer_day(dispute.opened_at, days, timezone)
-    return {
-        "opened_on": render_bound_day(find_day(dispute.opened_at, timezone), frame.language),
-        "answer_on": render_bound_day(answer_on, frame.language),
-    }
+    page = describe_dispute(opened, found, _find_undisputed(desk, opened, found.dispute), refusals)
+    return desk.answer(desk.frame_opened(visit, opened), page, 422 if refusals else 200)
 
 
 def _find_undisputed(desk: Desk, opened: OpenedClaim, dispute: Dispute) -> int | None:
@@ -165,19 +130,6 @@ def _find_undisputed(desk: Desk, opened: OpenedClaim, dispute: Dispute) -> int |
     return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
 
 
-def _can_withdraw(dispute: Dispute) -> bool:
-    """What the merchant recorded is the merchant's to answer."""
-    return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
-
-
-def _is_theirs(dispute: Dispute, session: Session) -> bool:
-    """Whether a session may change it: a link alone changes only what it has opened itself."""
-    if session.level.reaches(Level.FACT):
-        return True
-    is_debtors = dispute.actor_kind is ActorKind.DEBTOR
-    return is_debtors and dispute.actor_id == str(session.session_id)
-
-
 def _go_to(desk: Desk, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Answer:
     frame = desk.frame_opened(visit, opened)
-    return desk.redirect(frame, f"/claim/disputes/{dispute.dispute_id}")
+    return desk.redirect(frame, "dispute", dispute_id=dispute.dispute_id)

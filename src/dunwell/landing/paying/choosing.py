@@ -93,6 +93,15 @@ def read_choice(query: Query, options: Options, currency: str, language: str) ->
     return options.whole
 
 
+def read_carried_choice(form: Mapping[str, str], options: Options, currency: str) -> Choice | None:
+    """What a form carries on, worked out anew; None: another sum was shown for it."""
+    carried = {name: [form[name]] for name in ("cents", "items") if name in form}
+    choice = read_choice(carried, options, currency, "")
+    if isinstance(choice, Refused) or form.get("shown") != str(choice.cents):
+        return None
+    return choice
+
+
 def render_choice(choice: Choice) -> str:
     """As an address carries it."""
     if choice.kind is ChoiceKind.PART:

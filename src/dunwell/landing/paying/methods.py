@@ -1,13 +1,18 @@
-"""The ways to pay that a claim's page can offer, and what they are called. Pure."""
+"""Whether, by which ways and how much of a claim can be paid from its pages."""
 
-from dataclasses import dataclass
+import msgspec
 
+from dunwell.landing.paying.choosing import Options, find_options
+from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.states import decide_state, find_next_rate, is_payable
+from dunwell.landing.web.desk import Desk
 from dunwell.merchants.merchant import Merchant
+from dunwell.payments.choice import allow_rate
 from dunwell.payments.provider import Providers
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(msgspec.Struct, frozen=True, gc=False):
     # As the configuration names it.
     name: str
     # As people read it.
@@ -31,6 +36,19 @@ def takes_transfers(merchant: Merchant) -> bool:
 def has_method(providers: Providers, merchant: Merchant) -> bool:
     """Whether there is any way to pay from the page."""
     return takes_transfers(merchant) or bool(list_methods(providers, merchant))
+
+
+def can_pay(desk: Desk, opened: OpenedClaim) -> bool:
+    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
+    return is_payable(state) and has_method(desk.providers, opened.merchant)
+
+
+def list_options(opened: OpenedClaim) -> Options:
+    partial = opened.merchant.configuration.payment.partial
+    shows_items = opened.session.level.reaches(Level.FACT)
+    rate = find_next_rate(opened.modality) if shows_items else None
+    partial = allow_rate(partial, None if rate is None else rate.left_cents)
+    return find_options(opened.facts, partial, shows_items=shows_items)
 
 
 def label_provider(name: str) -> str:

@@ -2,24 +2,17 @@
 
 import asyncio
 from datetime import date, timedelta
-from typing import Any
 
 from dunwell.claims.holds import HoldKind
 from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.landing.paying.choosing import Refused
-from dunwell.landing.paying.methods import takes_transfers
-from dunwell.landing.paying.routes import (
-    can_pay,
-    describe_choice,
-    read_address,
-    read_form,
-)
-from dunwell.landing.render.amounts import render_plain
+from dunwell.landing.paying.choosing import Refused, read_carried_choice
+from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
+from dunwell.landing.paying.routes import read_address
+from dunwell.landing.paying.views import SentPage, TransferPage, WhenPage, describe_choice
 from dunwell.landing.render.dates import read_carried_day, read_day
-from dunwell.landing.session.drafts import UNTYPED
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import find_announced, find_day
-from dunwell.landing.web.answer import Answer, answer_file, answer_page
+from dunwell.landing.web.answer import Answer, answer_file
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.in_session import in_session, takes_form
 from dunwell.landing.web.visit import Form, Visit
@@ -34,9 +27,9 @@ _OTHER_DAY = "other"
 # Where somebody goes on who has announced a transfer, or cannot any more: paid, ended, or money
 # under way since the page was shown, which the claim page says.
 _PLACES = {
-    None: "/claim/pay/sent",
-    "AMOUNT_CHANGED": "/claim/pay",
-    "NOT_PAYABLE": "/claim",
+    None: "transfer_sent",
+    "AMOUNT_CHANGED": "pay",
+    "NOT_PAYABLE": "claim",
 }
 
 
@@ -44,18 +37,16 @@ _PLACES = {
 async def show_transfer(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     frame = desk.frame_opened(visit, opened)
     if not _takes(desk, opened):
-        return desk.redirect(frame, "/claim")
+        return desk.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
-        return desk.redirect(frame, "/claim/pay")
-    same = {
-        "iban": _find_account(opened).iban, "has_code": _write_code(opened, choice) is not None,
-    }  # fmt: skip
-    slots = {
-        **describe_choice(desk, frame, opened, choice),
-        "plain": render_plain(choice.cents, opened.facts.currency, frame.language),
-    }  # fmt: skip
-    return answer_page(desk.pages.render_slotted("transfer.html", frame, same, slots))
+        return desk.redirect(frame, "pay")
+    page = TransferPage(
+        choice=describe_choice(opened, choice),
+        iban=_find_account(opened).iban,
+        has_picture=_write_code(opened, choice) is not None,
+    )
+    return desk.answer(frame, page)
 
 
 @in_session
@@ -76,13 +67,19 @@ async def ask_when(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     now = opened.merchant.now(desk.resources.clock)
     sent_on = find_announced(opened.facts, now)
     if sent_on is not None:
-        body = desk.show("sent.html", frame, opened, sent_on=sent_on, by=find_known_on(sent_on))
-        return answer_page(body)
+        assert opened.facts.request is not None
+        page = SentPage(
+            amount_cents=opened.facts.request.amount_cents,
+            currency=opened.facts.currency,
+            sent_on=sent_on,
+            known_on=find_known_on(sent_on),
+        )
+        return desk.answer(frame, page)
     if not _takes(desk, opened):
-        return desk.redirect(frame, "/claim")
+        return desk.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
-        return desk.redirect(frame, "/claim/pay")
+        return desk.redirect(frame, "pay")
     return _answer_form(desk, visit, opened, choice, {})
 
 
@@ -91,10 +88,10 @@ async def announce(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) ->
     frame = desk.frame_opened(visit, opened)
     now = opened.merchant.now(desk.resources.clock)
     if find_announced(opened.facts, now) is not None:
-        return desk.redirect(frame, "/claim/pay/sent")
-    choice = read_form(form, opened)
+        return desk.redirect(frame, "transfer_sent")
+    choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
     if choice is None:
-        return desk.redirect(frame, "/claim/pay")
+        return desk.redirect(frame, "pay")
     sent_on = _read_day(form)
     if sent_on is None:
         return _answer_form(desk, visit, opened, choice, form, "UNREADABLE")
@@ -155,20 +152,14 @@ def _answer_form(
     frame = desk.frame_opened(visit, opened)
     timezone = opened.merchant.configuration.timezone
     today = find_day(opened.merchant.now(desk.resources.clock), timezone)
-    same: dict[str, Any] = {
-        "fault": fault,
-        "today": today,
-        "yesterday": today - timedelta(days=1),
-        "other": _OTHER_DAY,
-    }
-    slots = describe_choice(desk, frame, opened, choice)
-    if form:
-        typed = {part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")}
-        body = desk.pages.render(
-            "sent_form.html", frame, **same, **slots, typed=typed, sent=form.get("sent", "")
-        )
-    else:
-        same |= {"typed": UNTYPED, "sent": today.isoformat()}
-        body = desk.pages.render_slotted("sent_form.html", frame, same, slots)
+    page = WhenPage(
+        choice=describe_choice(opened, choice),
+        today=today,
+        yesterday=today - timedelta(days=1),
+        sent=form.get("sent", "") if form else today.isoformat(),
+        other=_OTHER_DAY,
+        typed={part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")},
+        fault=fault,
+    )
     statuses = {None: 200, "TOO_OFTEN": 409}
-    return answer_page(body, statuses.get(fault, 422))
+    return desk.answer(frame, page, statuses.get(fault, 422))

@@ -1,16 +1,15 @@
 """How a debtor is reached: the language, the channels, and where the addresses are changed."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.reaching.choose_channels import choose_channels, list_ways, read_ways
-from dunwell.landing.reaching.ways import CHANGEABLE, CHANNELS, WayToReach
-from dunwell.landing.session.details import SUPPRESSIONS
+from dunwell.landing.reaching.store import SUPPRESSIONS
+from dunwell.landing.reaching.views import describe_preferences
+from dunwell.landing.reaching.ways import CHANNELS, WayToReach
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.features import check_feature
 from dunwell.landing.web.in_session import (
@@ -22,7 +21,6 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.visit import Form, Visit
 
-_PAGE = "/claim/preferences"
 # Comes back to the page, which shows masked addresses.
 _PLACE = "reach"
 # What the page can say was saved.
@@ -43,11 +41,13 @@ async def save_language(desk: Desk, visit: Visit, opened: OpenedClaim, form: For
     check_feature(opened, "PREFERENCES")
     frame, language = desk.frame_opened(visit, opened), form.get("language", "")
     if language not in frame.offered:
-        return desk.redirect(frame, _PAGE)
+        return desk.redirect(frame, "preferences")
     async with desk.resources.database.transaction() as tx:
         work = desk.work(tx, opened.merchant, opened.session.session_id)
         await change_contact_data(work, opened.facts.claim_id, {"language": language})
-    return desk.redirect(msgspec.structs.replace(frame, chosen=None), f"{_PAGE}?saved=language")
+    return desk.redirect(
+        msgspec.structs.replace(frame, chosen=None), "preferences", saved="language"
+    )
 
 
 @takes_form
@@ -60,13 +60,13 @@ async def save_channels(desk: Desk, visit: Visit, opened: OpenedClaim, form: For
         chosen = await choose_channels(work, desk.resources.keys, opened.facts.claim_id, wanted)
     if chosen is None:
         return await _answer(desk, visit, opened, is_last=True)
-    return desk.redirect(desk.frame_opened(visit, opened), f"{_PAGE}?saved=channels")
+    return desk.redirect(desk.frame_opened(visit, opened), "preferences", saved="channels")
 
 
 @in_session
 async def go_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return desk.redirect(desk.frame_opened(visit, opened), _PAGE)
+    return desk.redirect(desk.frame_opened(visit, opened), "preferences")
 
 
 async def _answer(
@@ -75,20 +75,11 @@ async def _answer(
 ) -> Answer:  # fmt: skip
     """is_last: no way would have been left."""
     frame = desk.frame_opened(visit, opened)
-    ways = await _find_ways(desk, opened)
-    language = opened.facts.language
-    same = {
-        "languages": tuple((code, desk.pages.languages[code].name) for code in frame.offered),
-        "claims_language": language if language in frame.offered else frame.language,
-        "ways": tuple(
-            (each.channel, each.is_used, each.may_choose, each.suppressed_for) for each in ways
-        ),
-        "addresses": _list_addresses(opened),
-        "may_change": opened.session.level.reaches(Level.CODE),
-        "saved": saved if saved in _SAVED else None, "is_last": is_last,
-    }  # fmt: skip
-    body = desk.pages.render_slotted("preferences.html", frame, same, _mask(ways))
-    return answer_page(body, 422 if is_last else 200)
+    page = describe_preferences(
+        opened, frame, desk.pages.languages, await _find_ways(desk, opened),
+        saved=saved if saved in _SAVED else None, is_last=is_last,
+    )  # fmt: skip
+    return desk.answer(frame, page, 422 if is_last else 200)
 
 
 async def _find_ways(desk: Desk, opened: OpenedClaim) -> list[WayToReach]:
@@ -100,22 +91,3 @@ async def _find_ways(desk: Desk, opened: OpenedClaim) -> list[WayToReach]:
     async with desk.resources.database.connection() as connection:
         work = desk.work(connection, opened.merchant, opened.session.session_id)
         return await list_ways(work, keys, on_file)
-
-
-def _list_addresses(opened: OpenedClaim) -> tuple[tuple[str, str, bool], ...]:
-    """Those that can be changed: the page's name, the channel, whether there is one. A code can
-    only be sent by a channel the merchant has."""
-    on_file = opened.facts.on_file
-    present = {"EMAIL": on_file.email, "SMS": on_file.mobile_number}
-    return tuple(
-        (name, channel, bool(present[channel]))
-        for name, channel in CHANGEABLE.items()
-        if channel in opened.merchant.configuration.channels
-    )
-
-
-def _mask(ways: Sequence[WayToReach]) -> dict[str, str]:
-    """For the slots of masked addresses."""
-    return {f"masked_{each}": "" for each in CHANNELS} | {
-        f"masked_{way.channel}": way.masked for way in ways
-    }

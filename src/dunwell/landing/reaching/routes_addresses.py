@@ -3,18 +3,19 @@
 from uuid import UUID
 
 from dunwell.errors import NotFound
-from dunwell.landing.entering.sent_codes import CodeField, answer_code_field, answer_sent_often
+from dunwell.landing.entering.sent_codes import answer_code_field, answer_sent_often
 from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.views import CodeField
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change
 from dunwell.landing.reaching.store import PendingChange, load_change
-from dunwell.landing.reaching.store_typed import save_typed_address
+from dunwell.landing.reaching.store_typed import WAITING, save_typed_address
+from dunwell.landing.reaching.views import AddressPage, mask_present
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
-from dunwell.landing.session.details import WAITING
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.telling.facts import ChangeCodeFacts, ChangeNoticeFacts
-from dunwell.landing.web.answer import Answer, answer_page
+from dunwell.landing.web.answer import Answer
 from dunwell.landing.web.desk import Desk
 from dunwell.landing.web.features import check_feature
 from dunwell.landing.web.in_session import (
@@ -29,7 +30,6 @@ from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
 
-_PAGE = "/claim/preferences"
 _PLACE = "preferences"
 
 
@@ -44,7 +44,9 @@ async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 @takes_form_from(Level.CODE, _PLACE)
 async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
     channel = _find_channel(visit, opened)
-    address, fault = read_address(channel, form.get("address", ""), _find_present(opened, channel))
+    address, fault = read_address(
+        channel, form.get("address", ""), opened.facts.on_file.find(channel)
+    )
     if fault is not None:
         return _answer_form(desk, visit, opened, address, fault)
     return await _send(desk, visit, opened, channel, address)
@@ -80,7 +82,7 @@ async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) 
     if isinstance(tried, Wrong):
         opened = await desk.find_opened(visit, WAITING) or opened
         return _answer_code(desk, visit, opened, is_wrong=True)
-    return desk.redirect(frame, f"{_PAGE}?saved={tried.channel.lower()}")
+    return desk.redirect(frame, "preferences", saved=tried.channel.lower())
 
 
 @takes_form
@@ -99,7 +101,7 @@ async def send_again(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form)
 async def go_to_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     _find_channel(visit, opened)
-    return desk.redirect(desk.frame_opened(visit, opened), _address(visit))
+    return desk.redirect(desk.frame_opened(visit, opened), "address", **_name(visit))
 
 
 async def _send(
@@ -117,7 +119,7 @@ async def _send(
         opened = await desk.find_opened(visit, WAITING) or opened
         return answer_sent_often(desk, frame, _read_field(visit, opened), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
-    return desk.redirect(frame, f"{_address(visit)}/code")
+    return desk.redirect(frame, "address_code", **_name(visit))
 
 
 def _answer_form(
@@ -125,15 +127,14 @@ def _answer_form(
     typed: str = "", fault: AddressFault | None = None,
 ) -> Answer:  # fmt: skip
     channel = _find_channel(visit, opened)
-    present = _find_present(opened, channel)
-    same = {
-        "address": _address(visit), "channel": channel, "fault": fault, "is_typed": bool(typed),
-        "has_present": present is not None,
-    }  # fmt: skip
-    slots = {"typed": typed, "masked": "" if present is None else mask_address(channel, present)}
-    frame = desk.frame_opened(visit, opened)
-    body = desk.pages.render_slotted("address.html", frame, same, slots)
-    return answer_page(body, 422 if fault else 200)
+    page = AddressPage(
+        what=visit.parameters["what"],
+        channel=channel,
+        typed=typed,
+        fault=fault,
+        masked=mask_present(opened, channel),
+    )
+    return desk.answer(desk.frame_opened(visit, opened), page, 422 if fault else 200)
 
 
 def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
@@ -145,14 +146,15 @@ def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
     """Where the code of a new address is typed in, of an opened claim with WAITING."""
     channel, waiting = _find_channel(visit, opened), WAITING.read(opened.detail)
     if waiting is None or waiting.channel != channel:
-        return CodeField(channel, _address(visit))
+        return CodeField(channel, "address", _name(visit))
     sent_to = None if waiting.typed is None else render_address(channel, waiting.typed)
-    return CodeField(channel, _address(visit), sent_to, bool(waiting.is_undelivered))
-
-
-def _find_present(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
-    on_file = opened.facts.on_file
-    return on_file.email if channel == "EMAIL" else on_file.mobile_number
+    return CodeField(
+        channel=channel,
+        page="address",
+        values=_name(visit),
+        sent_to=sent_to,
+        is_undelivered=bool(waiting.is_undelivered),
+    )
 
 
 def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
@@ -164,5 +166,6 @@ def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
     return channel
 
 
-def _address(visit: Visit) -> str:
-    return f"{_PAGE}/{visit.parameters['what']}"
+def _name(visit: Visit) -> dict[str, str]:
+    """For the page's addresses."""
+    return {"what": visit.parameters["what"]}

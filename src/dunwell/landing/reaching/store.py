@@ -5,7 +5,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import nest_row
+from dunwell.landing.session.details import Detail
 from dunwell.landing.session.on_file import OnFile
+from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
 from dunwell.notices.notice import NoticeChannel
 
 # By primary key.
@@ -39,6 +42,10 @@ WHERE (merchant_id, claim_id) IN (
     SELECT merchant_id, claim_id FROM debtor_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
+# Of the addresses on file when the session was opened.
+SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
+    nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ old address, does not see the new one.
 import msgspec
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import nest_row
+from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.session import Session
 from dunwell.landing.session.store_drafts import lock_draft, save_fields
 from dunwell.notices.notice import NoticeChannel
 
 _FIELD = "address"
-# By primary keys; $3: the session. A debtor's page nests it.
-LOAD_WAITING = """
+# By primary keys; $3: the session.
+_LOAD_WAITING = """
 SELECT change.channel, notice.state = 'FAILED' AS is_undelivered,
        CASE WHEN draft.fields ->> 'address' = change.address THEN change.address END AS typed
 FROM debtor_contact_changes change
@@ -34,6 +36,11 @@ class WaitingAddress(msgspec.Struct, frozen=True, gc=False):
     is_undelivered: bool | None
     # None: this session has typed none, or another.
     typed: str | None
+
+
+WAITING: Detail[WaitingAddress | None] = Detail(
+    nest_row(_LOAD_WAITING, *KEY, "s.session_id"), WaitingAddress | None
+)
 
 
 async def save_typed_address(

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dunwell.landing.render.addresses import build_address
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.formatting import render_iban, render_line
-
-BRAND_PATH = "/claim/brand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Creditor:
 def describe_creditor(merchant: Merchant) -> Creditor:
     configuration = merchant.configuration
     legal, contact, brand = configuration.legal, configuration.contact, configuration.brand
-    folder = f"{BRAND_PATH}/{merchant.merchant_id}/{merchant.revision}"
+    whose = {"merchant_id": merchant.merchant_id, "revision": merchant.revision}
     phone = render_line(contact.phone) if contact else ""
     return Creditor(
         name=render_line(merchant.name),
@@ -60,8 +59,8 @@ def describe_creditor(merchant: Merchant) -> Creditor:
             language: tuple(map(render_line, _read_lines(text)))
             for language, text in configuration.landing_page.advice.items()
         },
-        style=f"{folder}/brand.css" if brand.color else None,
-        logo=f"{folder}/logo" if brand.logo else None,
+        style=build_address("brand", **whose, name="brand.css") if brand.color else None,
+        logo=build_address("brand", **whose, name="logo") if brand.logo else None,
     )
 
 

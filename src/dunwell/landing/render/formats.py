@@ -13,6 +13,7 @@ from babel.dates import format_time, get_timezone_name
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
+from dunwell.landing.render.amounts import render_plain
 from dunwell.messages.formatting import find_locale, render_day, render_money
 
 _MEGABYTE = 1_000_000
@@ -23,6 +24,8 @@ def build_page_filters(language: str) -> dict[str, Callable[..., str]]:
     """As `build_filters`, for pages."""
     return build_filters(language) | {
         "day": lambda day: render_bound_day(day, language),
+        "bound_moment": lambda instant, timezone: render_bound_moment(instant, timezone, language),
+        "plain": lambda cents, currency: render_plain(cents, currency, language),
         "day_of": lambda instant, timezone: render_bound_day(
             _localize(instant, timezone).date(), language
         ),

@@ -4,8 +4,8 @@ A session has one draft of a subject. The form that was sent last is remembered 
 so that a second click of the same form makes nothing more. Pure.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.files.upload import PreparedUpload
@@ -24,28 +24,10 @@ class DraftFile:
     sha256: bytes
 
 
-class Untyped(Mapping[str, str]):
-    """The fields of a form that nobody has typed into: what such forms have in common."""
-
-    def __getitem__(self, name: str) -> str:
-        return ""
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    __hash__ = object.__hash__
-
-
-UNTYPED = Untyped()
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     subject: str
-    fields: Mapping[str, str] = UNTYPED
+    fields: Mapping[str, str] = field(default_factory=dict)
     files: Sequence[DraftFile] = ()
     # None: no form of this subject was sent yet.
     sent_form: UUID | None = None

@@ -14,6 +14,10 @@ class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     contract_number: str | None = None
     customer_number: str | None = None
 
+    def find(self, channel: str) -> str | None:
+        """Where a message of this channel goes, EMAIL or SMS."""
+        return self.email if channel == "EMAIL" else self.mobile_number
+
     @property
     def postal_code(self) -> str | None:
         return (self.postal_address or {}).get("postal_code")

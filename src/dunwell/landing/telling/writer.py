@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
 from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
@@ -48,7 +49,7 @@ class NoticeWriter:
             code: _build_environment(language) for code, language in languages.items()
         }
         self._shown = {
-            "url": _Link(f"{public_url}/q/{TOKEN_MASK}"),
+            "url": _Link(public_url + build_address("link", token=TOKEN_MASK)),
             "domain": urlsplit(public_url).netloc,
             "code": NOTICE_CODE_MASK,
         }

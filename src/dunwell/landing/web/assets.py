@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import sha256
+from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.colors import choose_palette
 from dunwell.landing.web.answer import Answer, Headers, answer_asset
 from dunwell.landing.web.desk import Desk
@@ -32,7 +33,7 @@ def load_stylesheet() -> bytes:
 
 def name_stylesheet() -> str:
     """Its address, which changes with its content."""
-    return f"/claim/style/{sha256(load_stylesheet()).hex()[:12]}.css"
+    return build_address("style", name=f"{sha256(load_stylesheet()).hex()[:12]}.css")
 
 
 async def send_stylesheet(_desk: Desk, visit: Visit) -> Answer:
@@ -50,7 +51,7 @@ def load_scripts() -> Mapping[str, bytes]:
 def name_scripts() -> Mapping[str, str]:
     """Their addresses by name, which change with their content."""
     return {
-        name: f"/claim/script/{name}-{sha256(content).hex()[:12]}.js"
+        name: build_address("script", name=f"{name}-{sha256(content).hex()[:12]}.js")
         for name, content in load_scripts().items()
     }
 

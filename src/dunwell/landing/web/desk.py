@@ -2,19 +2,16 @@
 
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from markupsafe import Markup
 
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.landing.render.formats import render_amount
-from dunwell.landing.render.pages import Frame, Pages, Shown
+from dunwell.landing.render.pages import Frame, Page, Pages, Shown
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.session.details import NOTHING, Detail
 from dunwell.landing.session.extend_session import is_extended_by
@@ -29,6 +26,7 @@ from dunwell.landing.session.session import (
 )
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.landing.web.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
@@ -90,14 +88,11 @@ class Desk:
         )
         return self._frame(visit, opened.merchant, opened.facts.language, shown)
 
-    def show(self, template: str, frame: Frame, opened: OpenedClaim, **values: Any) -> bytes:
-        """A page about the opened claim."""
-        timezone = opened.merchant.configuration.timezone
-        return self.pages.render(template, frame, facts=opened.facts, timezone=timezone, **values)
-
-    def show_amount(self, cents: int, frame: Frame, opened: OpenedClaim) -> Markup:
-        """Of the claim's currency."""
-        return render_amount(cents, opened.facts.currency, frame.language)
+    def answer(
+        self, frame: Frame, page: Page, status: int = 200, *, form_origins: Sequence[str] = ()
+    ) -> Answer:
+        """form_origins: other origins that a form's answer may redirect to."""
+        return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
 
     async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
         """What the visitor's cookie names, whether its session lasts or not, with what else the
@@ -129,18 +124,19 @@ class Desk:
             frame, reason = self.frame(visit), "ENDED"
         else:
             frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
-        return answer_page(self.pages.render("ended.html", frame, reason=reason), 403)
+        return self.answer(frame, EndedPage(reason), 403)
 
-    def redirect(self, frame: Frame, path: str, *, cookie: str | None = None) -> Answer:
-        """To a page of ours, which may end with a query; `cookie`: the session's new value, "" to
-        remove it."""
+    def redirect(
+        self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object
+    ) -> Answer:
+        """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
+        it."""
         header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
-        query = frame.query.replace("?", "&") if "?" in path else frame.query
-        return answer_redirect(path + query, cookie=header)
+        return answer_redirect(frame.address(page, **values), cookie=header)
 
     def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Answer:
         """To the page that raises a session's level, on the way to the page of this name."""
-        return self.redirect(self.frame_opened(visit, opened), f"/claim/verify?for={name}")
+        return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
 
     def _frame(
         self, visit: Visit, merchant: Merchant | None, claims_language: str | None,

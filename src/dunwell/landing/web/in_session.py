@@ -103,7 +103,7 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
         *args: _Brought.args, **named: _Brought.kwargs,
     ) -> Answer:  # fmt: skip
         if is_closed(opened.facts):
-            return desk.redirect(desk.frame_opened(visit, opened), "/claim")
+            return desk.redirect(desk.frame_opened(visit, opened), "claim")
         return await handle(desk, visit, opened, *args, **named)
 
     return run

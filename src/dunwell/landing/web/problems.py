@@ -14,6 +14,7 @@ from dunwell.kit.requests import request_id_of
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.pages import Frame, Pages
 from dunwell.landing.web.answer import Answer, Headers, answer_page
+from dunwell.landing.web.views import ProblemPage
 from dunwell.landing.web.visit import ForeignForm, Visit
 
 _log = structlog.get_logger("dunwell.landing")
@@ -73,8 +74,6 @@ def answer_problem(
         more += ((b"retry-after", b"%d" % problem.retry_after),)
     if problem.allowed is not None:
         more += ((b"allow", problem.allowed.encode("ascii")),)
-    body = pages.render(
-        "problem.html", frame, kind=problem.kind, request_id=request_id,
-        minutes=math.ceil((problem.retry_after or 0) / 60),
-    )  # fmt: skip
+    minutes = math.ceil((problem.retry_after or 0) / 60)
+    body = pages.render(frame, ProblemPage(problem.kind, minutes, request_id))
     return answer_page(body, problem.status, more=more)

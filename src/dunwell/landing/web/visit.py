@@ -12,6 +12,7 @@ from starlette.types import Receive
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import hash_value, name_cookie
@@ -24,8 +25,7 @@ _MOST_QUERY_BYTES = 4 * 1024
 # What stands before the files of a form that brings some.
 _MOST_TYPED_BYTES = 256 * 1024
 _MOST_FIELDS = 20
-_LANGUAGE = "lang"
-_CHOICE = f"{_LANGUAGE}="
+_CHOICE = f"{LANGUAGE}="
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -81,7 +81,7 @@ class Visit:
     @property
     def chosen_language(self) -> str | None:
         is_chosen = _CHOICE.encode() in self.scope["query_string"]
-        return self.read_query(_LANGUAGE) if is_chosen else None
+        return self.read_query(LANGUAGE) if is_chosen else None
 
     def read_query(self, name: str) -> str | None:
         """What the address's query says of this name, the last if several times."""
