@@ -95,7 +95,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_landing_routes(resources, providers, inspector=inspector, press=press),
+            *build_landing_routes(resources, providers, inspector=inspector, printer=press),
         ]
         app = build_app(
             resources, channels, inspector, routes, find_visitor=installation.find_visitor

@@ -78,7 +78,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
         await enter(doorstep)
         agreed = await ask(doorstep)
         press = cast("LetterPrinter", BrokenPrinter())
-        routes = build_landing_routes(resources, doorstep.till.providers, press=press)
+        routes = build_landing_routes(resources, doorstep.till.providers, printer=press)
         app = Starlette(routes=routes)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(

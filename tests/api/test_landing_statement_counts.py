@@ -20,8 +20,8 @@ _RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 
 # What else these show is looked for where a claim has any of it. A file is looked up by itself.
 _IN_TWO = {
     "/claim/options", "/claim/plan", "/claim/plan/check", "/claim/later", "/claim/later/check",
-    "/claim/dispute", "/claim/dispute/{reason:str}",
-    "/claim/documents/{attachment_id:str}",
+    "/claim/dispute", "/claim/dispute/{reason}",
+    "/claim/documents/{attachment_id}",
 }  # fmt: skip
 
 

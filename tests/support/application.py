@@ -34,7 +34,7 @@ class Application:
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
         pages = build_landing_routes(
-            resources, self.providers, hand_off_origins, inspector=INSPECTOR, press=PRINTER
+            resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER
         )
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

@@ -11,7 +11,7 @@ from tests.support.landing import Browser
 
 Seen = Mapping[str, httpx.Response]
 _LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')
-_PARAMETER = re.compile(r"\{\w+:str\}")
+_PARAMETER = re.compile(r"\{\w+\}")
 _MOST_ANSWERS = 500
 
 

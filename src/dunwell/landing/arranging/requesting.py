@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from starlette.responses import Response
+
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.arranging.asking import Ground, find_live, may_ask
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import PageState, decide_state
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.bounds import ClaimFacts, Terms
 from dunwell.modalities.modality import Modality
@@ -21,19 +22,19 @@ _EARLIER = 200
 _MOST_DIGITS = 12
 
 
-def can_be_arranged(desk: Desk, opened: OpenedClaim) -> bool:
+def can_be_arranged(site: Site, opened: OpenedClaim) -> bool:
     """Whether there is anything left to pay later."""
-    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
+    state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
     return state in (PageState.OPEN, PageState.HELD, PageState.PENDING)
 
 
-async def load_ground(desk: Desk, opened: OpenedClaim) -> Ground:
+async def load_ground(site: Site, opened: OpenedClaim) -> Ground:
     merchant, facts = opened.merchant, opened.facts
-    earlier = await _load_earlier(desk, opened) if facts.has_modalities else []
+    earlier = await _load_earlier(site, opened) if facts.has_modalities else []
     return Ground(
         merchant.configuration.modalities,
         ClaimFacts(facts.outstanding_cents, facts.max_deferral_on),
-        local_date(merchant.now(desk.resources.clock), merchant.configuration.timezone),
+        local_date(merchant.now(site.resources.clock), merchant.configuration.timezone),
         earlier,
     )
 
@@ -43,48 +44,50 @@ def read_fields(visit: Visit) -> dict[str, str]:
     return {name: values[-1] for name, values in visit.query.items()}
 
 
-def lead_elsewhere(desk: Desk, frame: Frame, opened: OpenedClaim, ground: Ground) -> Answer | None:
+def lead_elsewhere(
+    site: Site, frame: Frame, opened: OpenedClaim, ground: Ground
+) -> Response | None:
     """For somebody who cannot ask: to what stands already, or where it is said why."""
-    if not can_be_arranged(desk, opened):
-        return desk.redirect(frame, "claim")
+    if not can_be_arranged(site, opened):
+        return site.redirect(frame, "claim")
     live = find_live(ground.earlier)
     if live is not None:
-        return desk.redirect(frame, "modality", modality_id=live.modality_id)
-    is_free = may_ask(ground.earlier, opened.merchant.now(desk.resources.clock))
-    return None if is_free else desk.redirect(frame, "options")
+        return site.redirect(frame, "modality", modality_id=live.modality_id)
+    is_free = may_ask(ground.earlier, opened.merchant.now(site.resources.clock))
+    return None if is_free else site.redirect(frame, "options")
 
 
 async def ask_for(
-    desk: Desk, visit: Visit, opened: OpenedClaim, terms: Terms, form: Form
-) -> Answer | None:
+    site: Site, visit: Visit, opened: OpenedClaim, terms: Terms, form: Form
+) -> Response | None:
     """Of many clicks one asks, and all come to the same page. None: another sum is owed than the
     form says was shown, or the terms are not to be had any more."""
-    frame = desk.frame_opened(visit, opened)
+    frame = site.frame_opened(visit, opened)
     try:
-        modality = await _request(desk, opened, terms, _read_shown(form))
+        modality = await _request(site, opened, terms, _read_shown(form))
     except ValidationError:
         return None
     except InvalidState:
-        live = find_live(await _load_earlier(desk, opened))
+        live = find_live(await _load_earlier(site, opened))
         if live is None:
             # Paid, ended, or asked for too often: that page says which.
-            return desk.redirect(frame, "options")
+            return site.redirect(frame, "options")
         is_same = terms.schedule(live.amount_cents) == live.schedule
         note = {} if is_same else {"note": "instead"}
-        return desk.redirect(frame, "modality", modality_id=live.modality_id, **note)
-    return desk.redirect(frame, "modality", modality_id=modality.modality_id)
+        return site.redirect(frame, "modality", modality_id=live.modality_id, **note)
+    return site.redirect(frame, "modality", modality_id=modality.modality_id)
 
 
-async def _load_earlier(desk: Desk, opened: OpenedClaim) -> Sequence[Modality]:
-    async with desk.resources.database.connection() as connection:
+async def _load_earlier(site: Site, opened: OpenedClaim) -> Sequence[Modality]:
+    async with site.resources.database.connection() as connection:
         return await load_modalities(
             connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
         )
 
 
-async def _request(desk: Desk, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+async def _request(site: Site, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         return await request_modality(work, opened.facts.claim_id, terms, shown_cents=shown_cents)
 
 

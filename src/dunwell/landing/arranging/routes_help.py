@@ -2,6 +2,8 @@
 
 from datetime import date, datetime, timedelta
 
+from starlette.responses import Response
+
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState
@@ -10,9 +12,8 @@ from dunwell.landing.arranging.views import HelpPage
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import find_day, list_standing
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session, takes_form, takes_form_from
+from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form, takes_form_from
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.progress import start_of_day
 
@@ -24,62 +25,67 @@ _STOPPING = (
 
 
 @in_session
-async def show_help(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def show_help(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """A link alone may see it; the break takes more."""
-    if not can_be_arranged(desk, opened):
-        return desk.redirect(desk.frame_opened(visit, opened), "claim")
-    return _answer_help(desk, visit, opened)
+    if not can_be_arranged(site, opened):
+        return site.redirect(site.frame_opened(visit, opened), "claim")
+    return _answer_help(site, visit, opened)
 
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def pause(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def pause(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
-    frame, until_on = desk.frame_opened(visit, opened), _find_end(desk, opened)
+    frame, until_on = site.frame_opened(visit, opened), _find_end(site, opened)
     if until_on is None:
-        return desk.redirect(frame, "help")
+        return site.redirect(frame, "help")
     until = start_of_day(until_on, opened.merchant.configuration.timezone)
     try:
-        async with desk.resources.database.transaction() as tx:
-            work = desk.work(tx, opened.merchant, opened.session.session_id)
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
             await open_hold(work, opened.facts.claim_id, HoldKind.PAUSE, until=until)
     except InvalidState:
-        opened = await desk.find_opened(visit) or opened
-        if can_be_arranged(desk, opened) and _find_paused_until(desk, opened) is None:
-            return _answer_help(desk, visit, opened, is_refused=True)
-    return desk.redirect(frame, "help")
+        opened = await site.find_opened(visit) or opened
+        if can_be_arranged(site, opened) and _find_paused_until(site, opened) is None:
+            return _answer_help(site, visit, opened, is_refused=True)
+    return site.redirect(frame, "help")
 
 
 def _answer_help(
-    desk: Desk, visit: Visit, opened: OpenedClaim, *, is_refused: bool = False
-) -> Answer:
+    site: Site, visit: Visit, opened: OpenedClaim, *, is_refused: bool = False
+) -> Response:
     page = HelpPage(
         reference=opened.facts.reference_number,
         timezone=opened.merchant.configuration.timezone,
         level=opened.session.level,
-        paused_until=_find_paused_until(desk, opened),
-        pause_until=None if is_refused else _find_end(desk, opened),
+        paused_until=_find_paused_until(site, opened),
+        pause_until=None if is_refused else _find_end(site, opened),
         is_refused=is_refused,
     )
-    return desk.answer(desk.frame_opened(visit, opened), page, 409 if is_refused else 200)
+    return site.answer(site.frame_opened(visit, opened), page, 409 if is_refused else 200)
 
 
-def _find_end(desk: Desk, opened: OpenedClaim) -> date | None:
+def _find_end(site: Site, opened: OpenedClaim) -> date | None:
     """Until when a break would last; None: there is none to be had."""
     configuration = opened.merchant.configuration
-    now = opened.merchant.now(desk.resources.clock)
+    now = opened.merchant.now(site.resources.clock)
     is_stopped = any(hold.kind in _STOPPING for hold in list_standing(opened.facts, now))
     days = configuration.modalities.pause_days
-    if is_stopped or days == 0 or not can_be_arranged(desk, opened):
+    if is_stopped or days == 0 or not can_be_arranged(site, opened):
         return None
     return find_day(now, configuration.timezone) + timedelta(days=days)
 
 
-def _find_paused_until(desk: Desk, opened: OpenedClaim) -> datetime | None:
-    now = opened.merchant.now(desk.resources.clock)
+def _find_paused_until(site: Site, opened: OpenedClaim) -> datetime | None:
+    now = opened.merchant.now(site.resources.clock)
     ends = [
         hold.until
         for hold in list_standing(opened.facts, now)
         if hold.kind is HoldKind.PAUSE and hold.until is not None
     ]
     return max(ends, default=None)
+
+
+PAGES: RoutedPages = {
+    "help": {"GET": show_help, "POST": pause},
+}

@@ -5,6 +5,8 @@ Of a closed claim nothing of it is shown any more.
 
 from uuid import UUID
 
+from starlette.responses import Response
+
 from dunwell.errors import InvalidState, NotFound
 from dunwell.landing.arranging.confirmation import is_agreed, tell_answer
 from dunwell.landing.arranging.paper import compose_confirmation
@@ -13,9 +15,9 @@ from dunwell.landing.arranging.views import ModalityWithdrawPage, describe_modal
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer, answer_file
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import (
+    RoutedPages,
     from_level,
     in_session,
     in_session_with,
@@ -23,6 +25,7 @@ from dunwell.landing.web.in_session import (
     takes_form_with,
     unless_closed,
 )
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.letters.paper import write_paper
 from dunwell.modalities.answer_modality import withdraw_modality
@@ -40,83 +43,83 @@ _NOTES = ("instead", "sent", "refused")
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def show_modality(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    frame, modality = desk.frame_opened(visit, opened), _read(visit, opened)
+async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
     note = visit.read_query("note")
     page = describe_modality(
-        opened, modality, can_pay=can_pay(desk, opened), note=note if note in _NOTES else None
+        opened, modality, can_pay=can_pay(site, opened), note=note if note in _NOTES else None
     )
-    return desk.answer(frame, page)
+    return site.answer(frame, page)
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     modality = _read_agreed(visit, opened)
-    words = desk.pages.languages[desk.frame_opened(visit, opened).language]
-    pdf = await desk.press.print_paper(write_paper(compose_confirmation(words, opened, modality)))
+    words = site.pages.languages[site.frame_opened(visit, opened).language]
+    pdf = await site.printer.print_paper(write_paper(compose_confirmation(words, opened, modality)))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 
 @takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
-async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """To the address on file, which the page shows masked."""
     modality = _read_agreed(visit, opened)
-    frame, facts = desk.frame_opened(visit, opened), opened.facts
+    frame, facts = site.frame_opened(visit, opened), opened.facts
     email = facts.on_file.email
     if email is None:
         raise NotFound("There is no address to send it to.")
     addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
     told = tell_answer(modality, facts.reference_number)
-    notice = desk.notices.write(opened.merchant, addressee, told)
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated(work, notice) or await send_notice(
-            work, desk.resources.keys, notice
+            work, site.resources.keys, notice
         )
     note = "sent" if isinstance(sent, UUID) else "refused"
-    return desk.redirect(frame, "modality", modality_id=modality.modality_id, note=note)
+    return site.redirect(frame, "modality", modality_id=modality.modality_id, note=note)
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     modality = _read(visit, opened)
     if modality.ended_at is not None:
-        return _go_to(desk, visit, opened, modality)
-    frame = desk.frame_opened(visit, opened)
+        return _go_to(site, visit, opened, modality)
+    frame = site.frame_opened(visit, opened)
     page = ModalityWithdrawPage(
         modality=modality,
         is_plan=modality.type is ModalityType.PAYMENT_PLAN,
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
     )
-    return desk.answer(frame, page)
+    return site.answer(frame, page)
 
 
 @takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
-async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """What has ended otherwise meanwhile stays as it is: the page says how."""
     modality = _read(visit, opened)
     try:
-        async with desk.resources.database.transaction() as tx:
-            work = desk.work(tx, opened.merchant, opened.session.session_id)
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
             await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
     except InvalidState:
         pass
-    return _go_to(desk, visit, opened, modality)
+    return _go_to(site, visit, opened, modality)
 
 
 @in_session
-async def go_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def go_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return desk.redirect(desk.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
+    return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
 
 
 def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
@@ -136,11 +139,19 @@ def _read(visit: Visit, opened: OpenedClaim) -> Modality:
 
 def _read_id(visit: Visit) -> UUID:
     try:
-        return UUID(visit.parameters["modality_id"])
+        return UUID(visit.path_params["modality_id"])
     except ValueError:
         raise NotFound("There is no such request of this claim.") from None
 
 
-def _go_to(desk: Desk, visit: Visit, opened: OpenedClaim, modality: Modality) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    return desk.redirect(frame, "modality", modality_id=modality.modality_id)
+def _go_to(site: Site, visit: Visit, opened: OpenedClaim, modality: Modality) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "modality", modality_id=modality.modality_id)
+
+
+PAGES: RoutedPages = {
+    "modality": {"GET": show_modality},
+    "modality_pdf": {"GET": send_pdf},
+    "modality_email": {"GET": go_back, "POST": send_copy},
+    "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from starlette.responses import Response
+
 from dunwell.landing.arranging.asking import (
     Ground,
     Refused,
@@ -14,9 +16,14 @@ from dunwell.landing.arranging.requesting import ask_for, lead_elsewhere, load_g
 from dunwell.landing.arranging.views import describe_plan_check, describe_plans
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import from_level, in_session, takes_form, takes_form_from
+from dunwell.landing.web.in_session import (
+    RoutedPages,
+    from_level,
+    in_session,
+    takes_form,
+    takes_form_from,
+)
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.bounds import PlanTerms
 
@@ -27,79 +34,85 @@ _TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def show_plans(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_form(desk, visit, opened, await load_ground(desk, opened))
+async def show_plans(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_form(site, visit, opened, await load_ground(site, opened))
 
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def check_plan(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    ground = await load_ground(desk, opened)
-    chosen = _read(desk, visit, opened, ground)
+async def check_plan(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    ground = await load_ground(site, opened)
+    chosen = _read(site, visit, opened, ground)
     if isinstance(chosen, PlanTerms):
-        return _answer_check(desk, visit, opened, ground, chosen)
-    return _answer_form(desk, visit, opened, ground, chosen)
+        return _answer_check(site, visit, opened, ground, chosen)
+    return _answer_form(site, visit, opened, ground, chosen)
 
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def ask_plan(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+async def ask_plan(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     """The server counts again; what the form says was shown is only compared."""
     wanted = read_carried_plan(form)
-    answer = None if wanted is None else await ask_for(desk, visit, opened, wanted, form)
+    answer = None if wanted is None else await ask_for(site, visit, opened, wanted, form)
     if answer is not None:
         return answer
-    opened = await desk.find_opened(visit) or opened
-    ground = await load_ground(desk, opened)
+    opened = await site.find_opened(visit) or opened
+    ground = await load_ground(site, opened)
     if wanted is not None and is_to_be_had(wanted, ground):
-        return _answer_check(desk, visit, opened, ground, wanted, is_changed=True)
-    return _answer_form(desk, visit, opened, ground, [Refused.CHANGED])
+        return _answer_check(site, visit, opened, ground, wanted, is_changed=True)
+    return _answer_form(site, visit, opened, ground, [Refused.CHANGED])
 
 
 def _read(
-    desk: Desk, visit: Visit, opened: OpenedClaim, ground: Ground
+    site: Site, visit: Visit, opened: OpenedClaim, ground: Ground
 ) -> PlanTerms | list[Refused]:
-    language = desk.frame_opened(visit, opened).language
+    language = site.frame_opened(visit, opened).language
     return read_plan(read_fields(visit), ground, opened.facts.currency, language)
 
 
 def _answer_form(
-    desk: Desk,
+    site: Site,
     visit: Visit,
     opened: OpenedClaim,
     ground: Ground,
     refused: Sequence[Refused] = (),
-) -> Answer:
+) -> Response:
     """refused: why what was chosen is not to be had."""
-    frame = desk.frame_opened(visit, opened)
-    elsewhere = lead_elsewhere(desk, frame, opened, ground)
+    frame = site.frame_opened(visit, opened)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     if not ground.plans:
-        return desk.redirect(frame, "options")
+        return site.redirect(frame, "options")
     assert ground.modalities.plan is not None
     last_day = ground.today + timedelta(days=ground.modalities.plan.first_date_within_days)
     typed = _keep_typed(read_fields(visit))
     page = describe_plans(opened, ground, last_day=last_day, typed=typed, refused=refused)
-    return desk.answer(frame, page, 422 if set(refused) - {Refused.CHANGED} else 200)
+    return site.answer(frame, page, 422 if set(refused) - {Refused.CHANGED} else 200)
 
 
 def _answer_check(
-    desk: Desk,
+    site: Site,
     visit: Visit,
     opened: OpenedClaim,
     ground: Ground,
     terms: PlanTerms,
     *,
     is_changed: bool = False,
-) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    elsewhere = lead_elsewhere(desk, frame, opened, ground)
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
-    return desk.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
+    return site.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
 
 
 def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:
     """To be shown again."""
     return {name: fields.get(name, "")[:_MOST_TYPED] for name in _TYPED}
+
+
+PAGES: RoutedPages = {
+    "plan": {"GET": show_plans},
+    "plan_check": {"GET": check_plan, "POST": ask_plan},
+}

@@ -22,7 +22,7 @@ from dunwell.landing.session.raise_session import (
     raise_session,
 )
 from dunwell.landing.session.session import Level, is_form_token
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 
 
@@ -30,7 +30,7 @@ from dunwell.landing.web.visit import ForeignForm, Form, Visit
 class Brought:
     """A form of a live session, or of one that lives on under another cookie (`is_late`)."""
 
-    desk: Desk
+    site: Site
     visit: Visit
     opened: OpenedClaim
     form: Form
@@ -59,21 +59,21 @@ Prove: TypeAlias = Callable[[Connection, Brought], Awaitable[Tried | None]]
 
 
 async def take_proof(
-    desk: Desk, visit: Visit, level: Level, prove: Prove
+    site: Site, visit: Visit, level: Level, prove: Prove
 ) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Ended | None]:
     """The visitor's session with what came of the form; the session is none when it was not to be
     had by the cookie alone. Raises ForeignForm."""
-    form, opened = await visit.read_form(), await desk.find_opened(visit)
-    brought = await _find_brought(desk, visit, form, opened)
+    form, opened = await visit.read_form(), await site.find_opened(visit)
+    brought = await _find_brought(site, visit, form, opened)
     if brought is None:
         return opened, Ended()
     session = brought.opened.session
     if not brought.is_late and session.level.reaches(level):
         # The first answer's cookie was there before the second click; the form is the old one.
         return opened, Raised(None)
-    if not is_form_token(desk.resources.keys, brought.session_hash, form.get("token", "")):
+    if not is_form_token(site.resources.keys, brought.session_hash, form.get("token", "")):
         raise ForeignForm("The form belongs to another session.")
-    async with desk.resources.database.transaction() as tx:
+    async with site.resources.database.transaction() as tx:
         tried = await prove(tx, brought)
         value = await _raise(tx, brought, level, tried) if isinstance(tried, Right) else None
     if value is not None:
@@ -83,29 +83,29 @@ async def take_proof(
     if not isinstance(tried, Right):
         return opened, tried
     # Another session of the claim has used the code up a moment ago; or this one has ended.
-    still = await desk.find_opened(visit)
-    return still, Wrong() if desk.is_live(still) else Ended()
+    still = await site.find_opened(visit)
+    return still, Wrong() if site.is_live(still) else Ended()
 
 
 async def _find_brought(
-    desk: Desk, visit: Visit, form: Form, opened: OpenedClaim | None
+    site: Site, visit: Visit, form: Form, opened: OpenedClaim | None
 ) -> Brought | None:
     session_hash = visit.session_hash
     if session_hash is None:
         return None
     if opened is None:
-        value = derive_raised_value(desk.resources.keys, session_hash)
-        async with desk.resources.database.connection() as connection:
+        value = derive_raised_value(site.resources.keys, session_hash)
+        async with site.resources.database.connection() as connection:
             opened = await load_opened_claim(connection, sha256(value.encode()))
-    if opened is None or not desk.is_live(opened):
+    if opened is None or not site.is_live(opened):
         return None
-    return Brought(desk, visit, opened, form, session_hash)
+    return Brought(site, visit, opened, form, session_hash)
 
 
 async def _raise(tx: Connection, brought: Brought, level: Level, tried: Right) -> str | None:
-    desk, keys = brought.desk, brought.desk.resources.keys
+    site, keys = brought.site, brought.site.resources.keys
     if tried.is_repeated:
-        return await find_raised_value(tx, keys, brought.session_hash, level, desk.now())
+        return await find_raised_value(tx, keys, brought.session_hash, level, site.now())
     session = msgspec.structs.replace(brought.opened.session, session_hash=brought.session_hash)
-    work = desk.work(tx, brought.opened.merchant, session.session_id)
+    work = site.work(tx, brought.opened.merchant, session.session_id)
     return await raise_session(work, keys, session, level)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from starlette.responses import Response
+
 from dunwell.kit.db import Connection
 from dunwell.landing.entering.proofs import (
     Fact,
@@ -28,10 +30,9 @@ from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.reaching.store import load_on_file
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session, in_session_with, takes_form
+from dunwell.landing.web.in_session import RoutedPages, in_session, in_session_with, takes_form
 from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.notices.notice import NoticeChannel
 
@@ -49,25 +50,25 @@ PLACES: Mapping[str, tuple[str, Level]] = {
 }
 
 
-async def go_to_place(desk: Desk, visit: Visit) -> Answer:
+async def go_to_place(site: Site, visit: Visit) -> Response:
     name = visit.read_query("for") or ""
-    return desk.redirect(desk.frame(visit), "verify", place=name if name in PLACES else "claim")
+    return site.redirect(site.frame(visit), "verify", place=name if name in PLACES else "claim")
 
 
-async def go_to_verify(desk: Desk, visit: Visit) -> Answer:
+async def go_to_verify(site: Site, visit: Visit) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return desk.redirect(desk.frame(visit), "verify", place=_name_place(visit))
+    return site.redirect(site.frame(visit), "verify", place=_name_place(visit))
 
 
 @in_session
-async def show_verify(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def show_verify(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     path, needed = _find_place(visit)
     if opened.session.level.reaches(needed):
-        return desk.redirect(desk.frame_opened(visit, opened), path)
-    return _answer_verify(desk, visit, opened)
+        return site.redirect(site.frame_opened(visit, opened), path)
+    return _answer_verify(site, visit, opened)
 
 
-async def enter_fact(desk: Desk, visit: Visit) -> Answer:
+async def enter_fact(site: Site, visit: Visit) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried | None:
         session = brought.opened.session
         known = know(await load_on_file(tx, session.merchant_id, session.claim_id))
@@ -75,84 +76,84 @@ async def enter_fact(desk: Desk, visit: Visit) -> Answer:
         if fact is None:
             return None
         wanted = Asked(session.merchant_id, session.claim_id, known, fact)
-        visitor = digest_visitor(desk.resources.keys, visit.client_host)
-        tried = await try_fact(tx, wanted, brought.form, visitor, desk.now())
+        visitor = digest_visitor(site.resources.keys, visit.client_host)
+        tried = await try_fact(tx, wanted, brought.form, visitor, site.now())
         return tried or Right(is_repeated=False)
 
-    return await _take(desk, visit, Level.FACT, prove, "FACT")
+    return await _take(site, visit, Level.FACT, prove, "FACT")
 
 
-async def enter_letters_code(desk: Desk, visit: Visit) -> Answer:
+async def enter_letters_code(site: Site, visit: Visit) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried:
-        session, keys = brought.opened.session, desk.resources.keys
+        session, keys = brought.opened.session, site.resources.keys
         visitor = digest_visitor(keys, visit.client_host)
         tried = await try_code(
-            tx, keys, brought.form.get("code", ""), visitor, desk.now(),
+            tx, keys, brought.form.get("code", ""), visitor, site.now(),
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
         return tried if isinstance(tried, Wrong | Locked) else Right(is_repeated=False)
 
-    return await _take(desk, visit, Level.FACT, prove, "LETTER")
+    return await _take(site, visit, Level.FACT, prove, "LETTER")
 
 
 @takes_form
-async def send(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
-    session, frame = opened.session, desk.frame_opened(visit, opened)
+async def send(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    session, frame = opened.session, site.frame_opened(visit, opened)
     known = know(opened.facts.on_file)
     channel = _find_channel(opened, known)
     if channel is None:
-        return desk.redirect(frame, "verify", place=_name_place(visit))
+        return site.redirect(frame, "verify", place=_name_place(visit))
     recipient = Recipient(
         opened.merchant, session.claim_id, channel, known.addresses[channel],
         str(session.session_id),
     )  # fmt: skip
-    return await answer_sent(desk, frame, recipient, _make_field(visit, channel))
+    return await answer_sent(site, frame, recipient, _make_field(visit, channel))
 
 
 @in_session_with(UNDELIVERED)
-async def show_sent(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_code_field(desk, visit, opened, is_wrong=False)
+async def show_sent(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_code_field(site, visit, opened, is_wrong=False)
 
 
-async def enter_sent(desk: Desk, visit: Visit) -> Answer:
+async def enter_sent(site: Site, visit: Visit) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried:
-        session, keys = brought.opened.session, desk.resources.keys
-        typed = read_typed_code(desk, visit, brought.form, session.merchant_id, session.claim_id)
-        return await try_sent_code(tx, keys, typed, desk.now())
+        session, keys = brought.opened.session, site.resources.keys
+        typed = read_typed_code(site, visit, brought.form, session.merchant_id, session.claim_id)
+        return await try_sent_code(tx, keys, typed, site.now())
 
-    return await _take(desk, visit, Level.CODE, prove, "CODE")
+    return await _take(site, visit, Level.CODE, prove, "CODE")
 
 
-async def _take(desk: Desk, visit: Visit, level: Level, prove: Prove, wrong: str) -> Answer:
+async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str) -> Response:
     """`wrong`: as of `_answer_tried`."""
-    opened, taken = await take_proof(desk, visit, level, prove)
+    opened, taken = await take_proof(site, visit, level, prove)
     if isinstance(taken, Raised):
         path, _ = _find_place(visit)
-        frame = desk.frame_opened(visit, opened) if opened else desk.frame(visit)
-        return desk.redirect(frame, path, cookie=taken.value)
+        frame = site.frame_opened(visit, opened) if opened else site.frame(visit)
+        return site.redirect(frame, path, cookie=taken.value)
     if opened is None or isinstance(taken, Ended):
-        return desk.answer_ended(visit, opened)
+        return site.answer_ended(visit, opened)
     if taken is None:
-        return desk.redirect(desk.frame_opened(visit, opened), "verify", place=_name_place(visit))
-    return await _answer_tried(desk, visit, opened, taken, wrong)
+        return site.redirect(site.frame_opened(visit, opened), "verify", place=_name_place(visit))
+    return await _answer_tried(site, visit, opened, taken, wrong)
 
 
 async def _answer_tried(
-    desk: Desk, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked, wrong: str
-) -> Answer:
+    site: Site, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked, wrong: str
+) -> Response:
     """`wrong`: which of the page's forms did not fit."""
     if isinstance(tried, Locked):
         problem = too_many(tried.retry_after_seconds, "LOCKED")
-        return answer_problem(desk.pages, desk.frame_opened(visit, opened), problem)
+        return answer_problem(site, site.frame_opened(visit, opened), problem)
     if wrong == "CODE":
-        opened = await desk.find_opened(visit, UNDELIVERED) or opened
-        return _answer_code_field(desk, visit, opened, is_wrong=True)
-    return _answer_verify(desk, visit, opened, wrong)
+        opened = await site.find_opened(visit, UNDELIVERED) or opened
+        return _answer_code_field(site, visit, opened, is_wrong=True)
+    return _answer_verify(site, visit, opened, wrong)
 
 
 def _answer_verify(
-    desk: Desk, visit: Visit, opened: OpenedClaim, wrong: str | None = None
-) -> Answer:
+    site: Site, visit: Visit, opened: OpenedClaim, wrong: str | None = None
+) -> Response:
     known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
     page = VerifyPage(
         place=_name_place(visit),
@@ -161,16 +162,18 @@ def _answer_verify(
         channel=_find_channel(opened, known),
         wrong=wrong,
     )
-    return desk.answer(desk.frame_opened(visit, opened), page, 422 if wrong else 200)
+    return site.answer(site.frame_opened(visit, opened), page, 422 if wrong else 200)
 
 
-def _answer_code_field(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
-    frame, is_undelivered = desk.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
+def _answer_code_field(
+    site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool
+) -> Response:
+    frame, is_undelivered = site.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
     channel = _find_channel(opened, know(opened.facts.on_file))
     if channel is None:
-        return desk.redirect(frame, "verify", place=_name_place(visit))
+        return site.redirect(frame, "verify", place=_name_place(visit))
     field = _make_field(visit, channel, is_undelivered=bool(is_undelivered))
-    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
+    return answer_code_field(site, frame, field, is_wrong=is_wrong)
 
 
 def _choose_fact(opened: OpenedClaim, known: Known) -> Fact | None:
@@ -193,5 +196,14 @@ def _make_field(visit: Visit, channel: NoticeChannel, *, is_undelivered: bool = 
 
 
 def _name_place(visit: Visit) -> str:
-    place: str = visit.parameters["place"]
+    place: str = visit.path_params["place"]
     return place if place in PLACES else "claim"
+
+
+PAGES: RoutedPages = {
+    "prove": {"GET": go_to_place},
+    "verify": {"GET": show_verify, "POST": enter_fact},
+    "verify_letter": {"GET": go_to_verify, "POST": enter_letters_code},
+    "verify_send": {"GET": go_to_verify, "POST": send},
+    "verify_code": {"GET": show_sent, "POST": enter_sent},
+}

@@ -22,7 +22,7 @@ from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
 from dunwell.landing.session.lookup import OpenedClaim
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 
 _MOST_TEXT_BYTES = 64 * 1024
@@ -56,50 +56,50 @@ class Late:
     opened: OpenedClaim | None
 
 
-async def receive_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received | Late:
+async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received | Late:
     """A form of this session, whose token comes before its files.
 
     Raises ForeignForm and InvalidRequest; then nothing is put away.
     """
-    received = await _receive(desk, visit, opened)
-    still = await desk.find_opened(visit)
-    if not desk.is_live(still):
-        await discard(desk, opened, received.uploads)
+    received = await _receive(site, visit, opened)
+    still = await site.find_opened(visit)
+    if not site.is_live(still):
+        await discard(site, opened, received.uploads)
         return Late(received.fields, received.refusals, still)
     return received
 
 
-async def _receive(desk: Desk, visit: Visit, opened: OpenedClaim) -> Received:
+async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
     received, count = Received(), 0
     try:
         async for part in visit.read_parts(_LIMITS, _MOST_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.content or part.is_too_large:
-                desk.check_token(opened.session, received.fields)
+                site.check_token(opened.session, received.fields)
                 count += 1
-                await _take_file(desk, opened, received, part, count)
-        desk.check_token(opened.session, received.fields)
+                await _take_file(site, opened, received, part, count)
+        site.check_token(opened.session, received.fields)
     except PayloadTooLarge:
-        desk.check_token(opened.session, received.fields)
+        site.check_token(opened.session, received.fields)
         received.refusals.append(FileRefusal("TOO_LARGE"))
     except BaseException:
-        await discard(desk, opened, received.uploads)
+        await discard(site, opened, received.uploads)
         raise
     return received
 
 
-async def discard(desk: Desk, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
+async def discard(site: Site, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
     """What was put away and is not wanted."""
     ticket_ids = [upload.ticket_id for upload in uploads]
-    await throw_away(desk.resources.database, desk.storage, opened.merchant.merchant_id, ticket_ids)
+    await throw_away(site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids)
 
 
 async def _take_file(
-    desk: Desk, opened: OpenedClaim, received: Received, part: Part, count: int
+    site: Site, opened: OpenedClaim, received: Received, part: Part, count: int
 ) -> None:
     name = tidy_name(part.file_name or "")
-    code = await _prepare(desk, opened, received, name, part) if count <= MOST_AT_ONCE else None
+    code = await _prepare(site, opened, received, name, part) if count <= MOST_AT_ONCE else None
     if count == MOST_AT_ONCE + 1:
         received.refusals.append(FileRefusal("TOO_MANY"))
     elif code is not None:
@@ -107,19 +107,19 @@ async def _take_file(
 
 
 async def _prepare(
-    desk: Desk, opened: OpenedClaim, received: Received, name: str, part: Part
+    site: Site, opened: OpenedClaim, received: Received, name: str, part: Part
 ) -> str | None:
     """Why the file is not taken; None: it is."""
     if part.is_too_large:
         return "TOO_LARGE"
     if not part.content:
         return "EMPTY"
-    ticket_id = desk.resources.ids.new(desk.now())
+    ticket_id = site.resources.ids.new(site.now())
     upload = NewUpload(name, name, part.content)
     try:
-        checked = await check_upload(desk.inspector, opened.merchant.merchant_id, ticket_id, upload)
+        checked = await check_upload(site.inspector, opened.merchant.merchant_id, ticket_id, upload)
         await put_away(
-            desk.resources.database, desk.storage, checked, desk.now(), opened.session.expires_at
+            site.resources.database, site.storage, checked, site.now(), opened.session.expires_at
         )
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from uuid import UUID
 
 import msgspec
+from starlette.responses import Response
 
 from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
 from dunwell.disputes.reasons import Reason
@@ -36,9 +37,9 @@ from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level, render_cookie
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_drafts import load_draft, remove_file
-from dunwell.landing.web.answer import Answer, answer_redirect
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session
+from dunwell.landing.web.answer import answer_redirect
+from dunwell.landing.web.in_session import RoutedPages, in_session
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 
 _PLACE = "dispute"
@@ -49,130 +50,131 @@ _STAY = "stay"
 
 
 @in_session
-async def choose_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    frame = desk.frame_opened(visit, opened)
+async def choose_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame = site.frame_opened(visit, opened)
     if not can_dispute(opened.facts):
-        return desk.redirect(frame, "claim")
+        return site.redirect(frame, "claim")
     disputes, level = opened.merchant.configuration.disputes, opened.session.level
     reasons = [
         describe_reason(each, frame.language, opened) for each in list_reasons_for(disputes, level)
     ]
     has_more = not level.reaches(Level.FACT)
     is_full = not has_room(
-        await _load_recent(desk, opened), opened.merchant.now(desk.resources.clock)
+        await _load_recent(site, opened), opened.merchant.now(site.resources.clock)
     )
-    return desk.answer(frame, ReasonsPage(reasons, has_more, is_full))
+    return site.answer(frame, ReasonsPage(reasons, has_more, is_full))
 
 
 @in_session
-async def show_questions(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    found = await _find_reason(desk, visit, opened)
-    if isinstance(found, Answer):
+async def show_questions(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    found = await _find_reason(site, visit, opened)
+    if isinstance(found, Response):
         return found
-    showing = Showing(desk.resources.ids.new(desk.now()))
-    return await _answer_questions(desk, visit, opened, found, showing)
+    showing = Showing(site.resources.ids.new(site.now()))
+    return await _answer_questions(site, visit, opened, found, showing)
 
 
-async def take_answers(desk: Desk, visit: Visit) -> Answer:
+async def take_answers(site: Site, visit: Visit) -> Response:
     """A form of a live session, or of one that was extended a moment ago."""
-    opened = await desk.find_opened(visit)
-    if opened is not None and desk.is_live(opened):
-        return await _take(desk, visit, opened)
-    if opened is None or await find_stayed(desk, opened) is None:
-        return desk.answer_ended(visit, opened)
-    received = await receive_files(desk, visit, opened)
+    opened = await site.find_opened(visit)
+    if opened is not None and site.is_live(opened):
+        return await _take(site, visit, opened)
+    if opened is None or await find_stayed(site, opened) is None:
+        return site.answer_ended(visit, opened)
+    received = await receive_files(site, visit, opened)
     assert isinstance(received, Late)
-    return await _answer_late(desk, visit, received)
+    return await _answer_late(site, visit, received)
 
 
-async def _take(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def _take(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """1. check where the form comes from, and put its files away
     2. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
        session of another hour when that was
     3. throw away the files that neither took
     """
-    found = await _find_reason(desk, visit, opened)
-    if isinstance(found, Answer):
+    found = await _find_reason(site, visit, opened)
+    if isinstance(found, Response):
         return found
-    received = await receive_files(desk, visit, opened)
+    received = await receive_files(site, visit, opened)
     if isinstance(received, Late):
-        return await _answer_late(desk, visit, received)
+        return await _answer_late(site, visit, received)
     typed = Typed(
-        _name_subject(found), _read_form_id(desk, received.fields.get("form", "")),
+        _name_subject(found), _read_form_id(site, received.fields.get("form", "")),
         pick_fields(found, received.fields), received.uploads,
     )  # fmt: skip
-    answered = _read(desk, visit, opened, found, typed)
+    answered = _read(site, visit, opened, found, typed)
     is_sent = received.fields.get("do") == "send"
     try:
         if is_sent and not answered.faults and not received.refusals:
-            kept = await _send(desk, opened, typed, _compose(found, answered))
+            kept = await _send(site, opened, typed, _compose(found, answered))
         else:
-            kept = await _keep(desk, opened, typed, received.fields.get("remove", ""))
+            kept = await _keep(site, opened, typed, received.fields.get("remove", ""))
     except Unavailable:
         # It may have been written all the same.
         raise
     except Refusal as refusal:
-        await discard(desk, opened, received.uploads)
+        await discard(site, opened, received.uploads)
         if isinstance(refusal, InvalidState):
             # Paid, ended or objected since the page was shown: the claim page says which.
-            return desk.redirect(desk.frame_opened(visit, opened), "claim")
+            return site.redirect(site.frame_opened(visit, opened), "claim")
         raise
-    await discard(desk, opened, [each for each in received.uploads if each not in kept.taken])
+    await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
     if kept.made_id is not None:
-        return desk.redirect(desk.frame_opened(visit, opened), "dispute", dispute_id=kept.made_id)
+        return site.redirect(site.frame_opened(visit, opened), "dispute", dispute_id=kept.made_id)
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
     showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
-    if received.fields.get("do") == _STAY and not is_repeated(desk, opened, received.fields):
-        return await _answer_stay(desk, visit, found, showing, await stay(desk, opened))
-    return await _answer_kept(desk, visit, opened, found, showing)
+    if received.fields.get("do") == _STAY and not is_repeated(site, opened, received.fields):
+        return await _answer_stay(site, visit, found, showing, await stay(site, opened))
+    return await _answer_kept(site, visit, opened, found, showing)
 
 
-async def _answer_late(desk: Desk, visit: Visit, late: Late) -> Answer:
+async def _answer_late(site: Site, visit: Visit, late: Late) -> Response:
     """A second click on "one more hour" gets the first one's cookie: that has kept what this one
     brings."""
-    opened, name = late.opened, visit.parameters["reason"]
+    opened, name = late.opened, visit.path_params["reason"]
     if opened is None or late.fields.get("do") != _STAY:
-        return desk.answer_ended(visit, opened)
-    value = await find_stayed(desk, opened)
+        return site.answer_ended(visit, opened)
+    value = await find_stayed(site, opened)
     reason = find_reason(opened.merchant.configuration.disputes, name)
     if value is None or reason is None:
-        return desk.answer_ended(visit, opened)
-    showing = Showing(desk.resources.ids.new(desk.now()), refusals=late.refusals)
-    return await _answer_stay(desk, visit, reason, showing, value)
+        return site.answer_ended(visit, opened)
+    showing = Showing(site.resources.ids.new(site.now()), refusals=late.refusals)
+    return await _answer_stay(site, visit, reason, showing, value)
 
 
 async def _answer_stay(
-    desk: Desk, visit: Visit, reason: Reason, showing: Showing, value: str | None
-) -> Answer:
+    site: Site, visit: Visit, reason: Reason, showing: Showing, value: str | None
+) -> Response:
     """Another hour with all that is typed, and a word on each file that was not kept. value: the
     new session's cookie."""
-    extended = await find_opened_by(desk, value) if value and showing.refusals else None
+    extended = await find_opened_by(site, value) if value and showing.refusals else None
     if value is None or extended is None:
-        return desk.redirect(desk.frame(visit), "questions", reason=reason.name, cookie=value)
-    answer = await _answer_questions(desk, visit, extended, reason, showing)
-    return answer.bring(render_cookie(value, is_secure=desk.is_secure))
+        return site.redirect(site.frame(visit), "questions", reason=reason.name, cookie=value)
+    answer = await _answer_questions(site, visit, extended, reason, showing)
+    answer.headers.append("Set-Cookie", render_cookie(value, is_secure=site.is_secure))
+    return answer
 
 
 async def _answer_kept(
-    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
-) -> Answer:
+    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Response:
     if showing.faults or showing.refusals:
-        return await _answer_questions(desk, visit, opened, reason, showing)
-    frame = desk.frame_opened(visit, opened)
+        return await _answer_questions(site, visit, opened, reason, showing)
+    frame = site.frame_opened(visit, opened)
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
 
-async def _send(desk: Desk, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         return await send_dispute(work, opened.session, typed, new)
 
 
-async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
+async def _keep(site: Site, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         kept = await keep_draft(work, opened.session, typed)
         is_removed = ticket_id is not None and await remove_file(
             tx, opened.session, typed.subject, ticket_id
@@ -180,7 +182,7 @@ async def _keep(desk: Desk, opened: OpenedClaim, typed: Typed, removed: str) -> 
     if ticket_id is not None and is_removed:
         with suppress(Unavailable):
             await throw_away(
-                desk.resources.database, desk.storage, opened.merchant.merchant_id, [ticket_id]
+                site.resources.database, site.storage, opened.merchant.merchant_id, [ticket_id]
             )
     return kept
 
@@ -192,40 +194,40 @@ def _read_ticket_id(given: str) -> UUID | None:
         return None
 
 
-async def _find_reason(desk: Desk, visit: Visit, opened: OpenedClaim) -> Reason | Answer:
+async def _find_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Reason | Response:
     """The reason in the path, or where to go first: also to the dispute that stands, or to what is
     said when there were too many. Raises NotFound.
     """
-    reason = find_reason(opened.merchant.configuration.disputes, visit.parameters["reason"])
+    reason = find_reason(opened.merchant.configuration.disputes, visit.path_params["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")
     if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
-        return desk.ask_more(visit, opened, _PLACE)
+        return site.ask_more(visit, opened, _PLACE)
     if not can_dispute(opened.facts):
-        return desk.redirect(desk.frame_opened(visit, opened), "claim")
-    recent = await _load_recent(desk, opened)
+        return site.redirect(site.frame_opened(visit, opened), "claim")
+    recent = await _load_recent(site, opened)
     standing = find_standing(reason.name, recent)
     if standing is not None:
-        frame = desk.frame_opened(visit, opened)
-        return desk.redirect(frame, "dispute", dispute_id=standing.dispute_id)
-    if not has_room(recent, opened.merchant.now(desk.resources.clock)):
-        return desk.redirect(desk.frame_opened(visit, opened), "reasons")
+        frame = site.frame_opened(visit, opened)
+        return site.redirect(frame, "dispute", dispute_id=standing.dispute_id)
+    if not has_room(recent, opened.merchant.now(site.resources.clock)):
+        return site.redirect(site.frame_opened(visit, opened), "reasons")
     return reason
 
 
-async def _load_recent(desk: Desk, opened: OpenedClaim) -> list[Dispute]:
+async def _load_recent(site: Site, opened: OpenedClaim) -> list[Dispute]:
     if not opened.facts.has_disputes:
         return []
-    since = opened.merchant.now(desk.resources.clock) - RECENT
+    since = opened.merchant.now(site.resources.clock) - RECENT
     key = (opened.merchant.merchant_id, opened.facts.claim_id)
-    async with desk.resources.database.connection() as connection:
+    async with site.resources.database.connection() as connection:
         return await load_recent_disputes(connection, *key, since)
 
 
-def _read(desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:
+def _read(site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:
     merchant = opened.merchant
-    today = find_day(merchant.now(desk.resources.clock), merchant.configuration.timezone)
-    language = desk.frame_opened(visit, opened).language
+    today = find_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
+    language = site.frame_opened(visit, opened).language
     return read_answers(reason, typed.fields, opened.facts.currency, language, today)
 
 
@@ -234,22 +236,22 @@ def _compose(reason: Reason, answered: Answered) -> NewDispute:
 
 
 async def _answer_questions(
-    desk: Desk, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
-) -> Answer:
+    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Response:
     """With what the session has typed so far."""
-    frame = msgspec.structs.replace(desk.frame_opened(visit, opened), kept_form=_FORM)
+    frame = msgspec.structs.replace(site.frame_opened(visit, opened), kept_form=_FORM)
     page = describe_questions(
         opened, frame.language, reason,
-        draft=await _load_draft(desk, opened, reason, showing), showing=showing,
+        draft=await _load_draft(site, opened, reason, showing), showing=showing,
     )  # fmt: skip
-    return desk.answer(frame, page, 422 if showing.faults or showing.refusals else 200)
+    return site.answer(frame, page, 422 if showing.faults or showing.refusals else 200)
 
 
-async def _load_draft(desk: Desk, opened: OpenedClaim, reason: Reason, showing: Showing) -> Draft:
+async def _load_draft(site: Site, opened: OpenedClaim, reason: Reason, showing: Showing) -> Draft:
     """What the session has typed of it, if it may have typed anything."""
     if not opened.has_drafts and not showing.faults and not showing.refusals:
         return Draft(_name_subject(reason))
-    async with desk.resources.database.connection() as connection:
+    async with site.resources.database.connection() as connection:
         return await load_draft(connection, opened.session, _name_subject(reason))
 
 
@@ -257,9 +259,15 @@ def _name_subject(reason: Reason) -> str:
     return f"dispute:{reason.name}"
 
 
-def _read_form_id(desk: Desk, given: str) -> UUID:
+def _read_form_id(site: Site, given: str) -> UUID:
     """What marks one showing of the form; a fresh one for what is none."""
     try:
         return UUID(given)
     except ValueError:
-        return desk.resources.ids.new(desk.now())
+        return site.resources.ids.new(site.now())
+
+
+PAGES: RoutedPages = {
+    "reasons": {"GET": choose_reason},
+    "questions": {"GET": show_questions, "POST": take_answers},
+}

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from starlette.responses import Response
+
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
@@ -20,79 +22,78 @@ from dunwell.landing.objecting.views import (
 )
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.session.lookup import OpenedClaim
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session_with, takes_form_with
+from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 
 _PLACE = "claim"
 
 
 @in_session_with(DISPUTE)
-async def show_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_dispute(desk, visit, opened, DISPUTE.read(opened.detail))
+async def show_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
 
 
 @in_session_with(DISPUTE)
-async def add_files(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def add_files(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not is_theirs(dispute, opened.session):
-        return desk.ask_more(visit, opened, _PLACE)
-    received = await receive_files(desk, visit, opened)
+        return site.ask_more(visit, opened, _PLACE)
+    received = await receive_files(site, visit, opened)
     if isinstance(received, Late):
-        return desk.answer_ended(visit, received.opened)
-    refusals = [*received.refusals, *await _add(desk, opened, dispute, received.uploads)]
+        return site.answer_ended(visit, received.opened)
+    refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
     if refusals:
-        opened = await desk.find_opened(visit, DISPUTE) or opened
-        return _answer_dispute(desk, visit, opened, DISPUTE.read(opened.detail), refusals)
-    return _go_to(desk, visit, opened, dispute)
+        opened = await site.find_opened(visit, DISPUTE) or opened
+        return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail), refusals)
+    return _go_to(site, visit, opened, dispute)
 
 
 @in_session_with(DISPUTE)
-async def go_to_dispute(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def go_to_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     dispute = DISPUTE.read(opened.detail).dispute
-    return _go_to(desk, visit, opened, dispute)
+    return _go_to(site, visit, opened, dispute)
 
 
 @in_session_with(DISPUTE)
-async def confirm_withdrawal(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
-        return _go_to(desk, visit, opened, dispute)
+        return _go_to(site, visit, opened, dispute)
     if not is_theirs(dispute, opened.session):
-        return desk.ask_more(visit, opened, _PLACE)
-    frame = desk.frame_opened(visit, opened)
+        return site.ask_more(visit, opened, _PLACE)
+    frame = site.frame_opened(visit, opened)
     page = DisputeWithdrawPage(dispute.dispute_id, render_case_number(dispute.dispute_id))
-    return desk.answer(frame, page)
+    return site.answer(frame, page)
 
 
 @takes_form_with(DISPUTE)
-async def withdraw(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """What was answered meanwhile stays as it is: the page says how."""
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
         if not is_theirs(dispute, opened.session):
-            return desk.ask_more(visit, opened, _PLACE)
+            return site.ask_more(visit, opened, _PLACE)
         try:
-            async with desk.resources.database.transaction() as tx:
-                work = desk.work(tx, opened.merchant, opened.session.session_id)
+            async with site.resources.database.transaction() as tx:
+                work = site.work(tx, opened.merchant, opened.session.session_id)
                 await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
         except InvalidState:
-            return _go_to(desk, visit, opened, dispute)
-    return _go_to(desk, visit, opened, dispute)
+            return _go_to(site, visit, opened, dispute)
+    return _go_to(site, visit, opened, dispute)
 
 
 async def _add(
-    desk: Desk, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
+    site: Site, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
     """All of them or none, but for those the dispute has already: a second click adds nothing. What
     was answered meanwhile takes none: the page says so."""
     if not uploads:
         return []
     try:
-        async with desk.resources.database.transaction() as tx:
-            work = desk.work(tx, opened.merchant, opened.session.session_id)
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
             # Two forms at once take turns.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
             known = await load_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
@@ -105,31 +106,38 @@ async def _add(
         # They may have been written all the same.
         raise
     except Refusal as refusal:
-        await discard(desk, opened, uploads)
+        await discard(site, opened, uploads)
         if isinstance(refusal, ValidationError):
             return [FileRefusal("TOO_MANY")]
         if not isinstance(refusal, InvalidState):
             raise
         return []
-    await discard(desk, opened, [upload for upload in uploads if upload not in new])
+    await discard(site, opened, [upload for upload in uploads if upload not in new])
     return []
 
 
 def _answer_dispute(
-    desk: Desk, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
+    site: Site, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
-) -> Answer:  # fmt: skip
-    page = describe_dispute(opened, found, _find_undisputed(desk, opened, found.dispute), refusals)
-    return desk.answer(desk.frame_opened(visit, opened), page, 422 if refusals else 200)
+) -> Response:  # fmt: skip
+    page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
+    return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
 
 
-def _find_undisputed(desk: Desk, opened: OpenedClaim, dispute: Dispute) -> int | None:
+def _find_undisputed(site: Site, opened: OpenedClaim, dispute: Dispute) -> int | None:
     """The part that can be paid while the rest is looked into."""
-    if dispute.state is not DisputeState.OPEN or not can_pay(desk, opened):
+    if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
         return None
     return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
 
 
-def _go_to(desk: Desk, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    return desk.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
+def _go_to(site: Site, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
+
+
+PAGES: RoutedPages = {
+    "dispute": {"GET": show_dispute},
+    "dispute_files": {"GET": go_to_dispute, "POST": add_files},
+    "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.session.lookup import OpenedClaim
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.start_payment import StartPayment, start_payment
@@ -19,12 +19,12 @@ class NotHandedOff(StrEnum):
     CHANGED = "CHANGED"
 
 
-async def hand_off(desk: Desk, opened: OpenedClaim, wanted: StartPayment) -> str | NotHandedOff:
+async def hand_off(site: Site, opened: OpenedClaim, wanted: StartPayment) -> str | NotHandedOff:
     """The provider's page to go to. Raises ValidationError for a provider there is not."""
     actor = Actor(ActorKind.DEBTOR, str(opened.session.session_id))
     try:
         started = await start_payment(
-            desk.resources, desk.providers, opened.merchant, actor, opened.facts.claim_id, wanted
+            site.resources, site.providers, opened.merchant, actor, opened.facts.claim_id, wanted
         )
     except ProviderAway:
         return NotHandedOff.AWAY

@@ -6,7 +6,7 @@ from dunwell.landing.paying.choosing import Options, find_options
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import decide_state, find_next_rate, is_payable
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.merchants.merchant import Merchant
 from dunwell.payments.choice import allow_rate
 from dunwell.payments.provider import Providers
@@ -38,9 +38,9 @@ def has_method(providers: Providers, merchant: Merchant) -> bool:
     return takes_transfers(merchant) or bool(list_methods(providers, merchant))
 
 
-def can_pay(desk: Desk, opened: OpenedClaim) -> bool:
-    state = decide_state(opened.facts, opened.merchant.now(desk.resources.clock))
-    return is_payable(state) and has_method(desk.providers, opened.merchant)
+def can_pay(site: Site, opened: OpenedClaim) -> bool:
+    state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
+    return is_payable(state) and has_method(site.providers, opened.merchant)
 
 
 def list_options(opened: OpenedClaim) -> Options:

@@ -7,6 +7,8 @@ alone.
 
 from uuid import UUID
 
+from starlette.responses import Response
+
 from dunwell.errors import NotFound
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.paying.paper import compose_receipt
@@ -20,9 +22,9 @@ from dunwell.landing.paying.views import (
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.telling.facts import ReceiptFacts
-from dunwell.landing.web.answer import Answer, answer_file
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session_with, takes_form_with
+from dunwell.landing.web.answer import answer_file
+from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.letters.paper import write_paper
 from dunwell.notices.notice import Addressee
@@ -38,41 +40,41 @@ _COPIES = ("sent", "refused")
 
 
 @in_session_with(RECEIPT)
-async def come_back(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def come_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
-        return desk.redirect(desk.frame_opened(visit, opened), "transfer_sent")
+        return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
     if receipt.state is not RequestState.COMPLETED:
-        await _settle(desk, opened, receipt.request_id)
-        opened = await desk.find_opened(visit, RECEIPT) or opened
+        await _settle(site, opened, receipt.request_id)
+        opened = await site.find_opened(visit, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
-    page = describe_back(opened, receipt, can_pay=can_pay(desk, opened))
-    return desk.answer(desk.frame_opened(visit, opened), page)
+    page = describe_back(opened, receipt, can_pay=can_pay(site, opened))
+    return site.answer(site.frame_opened(visit, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def show_receipt(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def show_receipt(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
     copy = visit.read_query("copy")
     page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
-    return desk.answer(desk.frame_opened(visit, opened), page)
+    return site.answer(site.frame_opened(visit, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def send_pdf(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
-    frame = desk.frame_opened(visit, opened)
-    words = desk.pages.languages[frame.language]
+    frame = site.frame_opened(visit, opened)
+    words = site.pages.languages[frame.language]
     paper = compose_receipt(words, opened, payment, describe_method(opened, receipt, payment))
-    pdf = await desk.press.print_paper(write_paper(paper))
+    pdf = await site.printer.print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
 
 @takes_form_with(RECEIPT)
-async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """To the address on file, which the page shows masked."""
     receipt, payment = _read_paid(opened)
-    frame, facts = desk.frame_opened(visit, opened), opened.facts
+    frame, facts = site.frame_opened(visit, opened), opened.facts
     email = find_copy_address(opened)
     if email is None:
         raise NotFound("There is no address to send it to.")
@@ -82,14 +84,14 @@ async def send_copy(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) 
         None if is_closed(facts) else facts.outstanding_cents,
     )  # fmt: skip
     addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
-    notice = desk.notices.write(opened.merchant, addressee, told)
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated(work, notice) or await send_notice(
-            work, desk.resources.keys, notice
+            work, site.resources.keys, notice
         )
     outcome = "sent" if isinstance(sent, UUID) else "refused"
-    return desk.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
+    return site.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
 
 
 def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
@@ -99,11 +101,19 @@ def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
     return receipt, receipt.payment
 
 
-async def _settle(desk: Desk, opened: OpenedClaim, request_id: UUID) -> None:
+async def _settle(site: Site, opened: OpenedClaim, request_id: UUID) -> None:
     """What is not known now comes by notice, or with the next look."""
     try:
         await settle_payment(
-            desk.resources, desk.providers, opened.merchant.merchant_id, request_id
+            site.resources, site.providers, opened.merchant.merchant_id, request_id
         )
     except ProviderAway:
         return
+
+
+PAGES: RoutedPages = {
+    "return": {"GET": come_back},
+    "receipt": {"GET": show_receipt},
+    "receipt_pdf": {"GET": send_pdf},
+    "receipt_email": {"GET": show_receipt, "POST": send_copy},
+}

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import date, timedelta
 
+from starlette.responses import Response
+
 from dunwell.claims.holds import HoldKind
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
@@ -12,9 +14,9 @@ from dunwell.landing.paying.views import SentPage, TransferPage, WhenPage, descr
 from dunwell.landing.render.dates import read_carried_day, read_day
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import find_announced, find_day
-from dunwell.landing.web.answer import Answer, answer_file
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.in_session import in_session, takes_form
+from dunwell.landing.web.answer import answer_file
+from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.merchants.configuration import BankAccount
 from dunwell.messages.letters.code_image import draw_png
@@ -34,25 +36,25 @@ _PLACES = {
 
 
 @in_session
-async def show_transfer(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    if not _takes(desk, opened):
-        return desk.redirect(frame, "claim")
+async def show_transfer(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame = site.frame_opened(visit, opened)
+    if not _takes(site, opened):
+        return site.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
-        return desk.redirect(frame, "pay")
+        return site.redirect(frame, "pay")
     page = TransferPage(
         choice=describe_choice(opened, choice),
         iban=_find_account(opened).iban,
         has_picture=_write_code(opened, choice) is not None,
     )
-    return desk.answer(frame, page)
+    return site.answer(frame, page)
 
 
 @in_session
-async def send_code(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def send_code(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """The picture that banking apps scan. Raises NotFound where there is none."""
-    choice = read_address(visit, opened, "") if _takes(desk, opened) else None
+    choice = read_address(visit, opened, "") if _takes(site, opened) else None
     text = _write_code(opened, choice) if isinstance(choice, Choice) else None
     if text is None:
         raise NotFound("There is no such picture.")
@@ -61,10 +63,10 @@ async def send_code(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
 
 
 @in_session
-async def ask_when(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def ask_when(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """When it was sent; once that is known, what was taken down."""
-    frame = desk.frame_opened(visit, opened)
-    now = opened.merchant.now(desk.resources.clock)
+    frame = site.frame_opened(visit, opened)
+    now = opened.merchant.now(site.resources.clock)
     sent_on = find_announced(opened.facts, now)
     if sent_on is not None:
         assert opened.facts.request is not None
@@ -74,38 +76,38 @@ async def ask_when(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
             sent_on=sent_on,
             known_on=find_known_on(sent_on),
         )
-        return desk.answer(frame, page)
-    if not _takes(desk, opened):
-        return desk.redirect(frame, "claim")
+        return site.answer(frame, page)
+    if not _takes(site, opened):
+        return site.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
-        return desk.redirect(frame, "pay")
-    return _answer_form(desk, visit, opened, choice, {})
+        return site.redirect(frame, "pay")
+    return _answer_form(site, visit, opened, choice, {})
 
 
 @takes_form
-async def announce(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
-    frame = desk.frame_opened(visit, opened)
-    now = opened.merchant.now(desk.resources.clock)
+async def announce(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+    frame = site.frame_opened(visit, opened)
+    now = opened.merchant.now(site.resources.clock)
     if find_announced(opened.facts, now) is not None:
-        return desk.redirect(frame, "transfer_sent")
+        return site.redirect(frame, "transfer_sent")
     choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
     if choice is None:
-        return desk.redirect(frame, "pay")
+        return site.redirect(frame, "pay")
     sent_on = _read_day(form)
     if sent_on is None:
-        return _answer_form(desk, visit, opened, choice, form, "UNREADABLE")
-    fault = await _announce(desk, opened, SentTransfer(choice, sent_on))
+        return _answer_form(site, visit, opened, choice, form, "UNREADABLE")
+    fault = await _announce(site, opened, SentTransfer(choice, sent_on))
     if fault in _PLACES:
-        return desk.redirect(frame, _PLACES[fault])
-    return _answer_form(desk, visit, opened, choice, form, fault)
+        return site.redirect(frame, _PLACES[fault])
+    return _answer_form(site, visit, opened, choice, form, fault)
 
 
-async def _announce(desk: Desk, opened: OpenedClaim, sent: SentTransfer) -> str | None:
+async def _announce(site: Site, opened: OpenedClaim, sent: SentTransfer) -> str | None:
     """None: it is taken down; else why not."""
     try:
-        async with desk.resources.database.transaction() as tx:
-            work = desk.work(tx, opened.merchant, opened.session.session_id)
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
             await announce_transfer(work, opened.facts.claim_id, sent)
     except ValidationError as refusal:
         return refusal.faults[0].code
@@ -115,8 +117,8 @@ async def _announce(desk: Desk, opened: OpenedClaim, sent: SentTransfer) -> str 
     return None
 
 
-def _takes(desk: Desk, opened: OpenedClaim) -> bool:
-    return takes_transfers(opened.merchant) and can_pay(desk, opened)
+def _takes(site: Site, opened: OpenedClaim) -> bool:
+    return takes_transfers(opened.merchant) and can_pay(site, opened)
 
 
 def _find_account(opened: OpenedClaim) -> BankAccount:
@@ -142,16 +144,16 @@ def _read_day(form: Form) -> date | None:
 
 
 def _answer_form(
-    desk: Desk,
+    site: Site,
     visit: Visit,
     opened: OpenedClaim,
     choice: Choice,
     form: Form,
     fault: str | None = None,
-) -> Answer:
-    frame = desk.frame_opened(visit, opened)
+) -> Response:
+    frame = site.frame_opened(visit, opened)
     timezone = opened.merchant.configuration.timezone
-    today = find_day(opened.merchant.now(desk.resources.clock), timezone)
+    today = find_day(opened.merchant.now(site.resources.clock), timezone)
     page = WhenPage(
         choice=describe_choice(opened, choice),
         today=today,
@@ -162,4 +164,11 @@ def _answer_form(
         fault=fault,
     )
     statuses = {None: 200, "TOO_OFTEN": 409}
-    return desk.answer(frame, page, statuses.get(fault, 422))
+    return site.answer(frame, page, statuses.get(fault, 422))
+
+
+PAGES: RoutedPages = {
+    "transfer": {"GET": show_transfer},
+    "transfer_picture": {"GET": send_code},
+    "transfer_sent": {"GET": ask_when, "POST": announce},
+}

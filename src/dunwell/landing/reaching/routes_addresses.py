@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from starlette.responses import Response
+
 from dunwell.errors import NotFound
 from dunwell.landing.entering.sent_codes import answer_code_field, answer_sent_often
 from dunwell.landing.entering.tries import Locked, Wrong
@@ -15,10 +17,9 @@ from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.telling.facts import ChangeCodeFacts, ChangeNoticeFacts
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
-from dunwell.landing.web.features import check_feature
 from dunwell.landing.web.in_session import (
+    RoutedPages,
+    check_feature,
     from_level,
     in_session,
     in_session_with,
@@ -26,6 +27,7 @@ from dunwell.landing.web.in_session import (
     takes_form_from,
 )
 from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
@@ -35,34 +37,34 @@ _PLACE = "preferences"
 
 @in_session_with(WAITING)
 @from_level(Level.CODE, _PLACE)
-async def show_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def show_form(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """With what this session has typed already, to correct it."""
-    return _answer_form(desk, visit, opened, _read_field(visit, opened).sent_to or "")
+    return _answer_form(site, visit, opened, _read_field(visit, opened).sent_to or "")
 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
-async def take_address(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+async def take_address(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     channel = _find_channel(visit, opened)
     address, fault = read_address(
         channel, form.get("address", ""), opened.facts.on_file.find(channel)
     )
     if fault is not None:
-        return _answer_form(desk, visit, opened, address, fault)
-    return await _send(desk, visit, opened, channel, address)
+        return _answer_form(site, visit, opened, address, fault)
+    return await _send(site, visit, opened, channel, address)
 
 
 @in_session_with(WAITING)
 @from_level(Level.CODE, _PLACE)
-async def show_code_field(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
-    return _answer_code(desk, visit, opened, is_wrong=False)
+async def show_code_field(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_code(site, visit, opened, is_wrong=False)
 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
-async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     _find_channel(visit, opened)
-    frame, keys = desk.frame_opened(visit, opened), desk.resources.keys
+    frame, keys = site.frame_opened(visit, opened), site.resources.keys
     visitor = digest_visitor(keys, visit.client_host)
     typed = Typed(opened.facts.claim_id, form.get("code", ""), visitor)
 
@@ -70,76 +72,76 @@ async def enter_code(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) 
         language = opened.facts.language or frame.language
         addressee = Addressee(opened.facts.claim_id, change.channel, old, language)
         masked = mask_address(change.channel, change.address)
-        told = ChangeNoticeFacts(change.channel, opened.merchant.now(desk.resources.clock), masked)
-        return desk.notices.write(opened.merchant, addressee, told)
+        told = ChangeNoticeFacts(change.channel, opened.merchant.now(site.resources.clock), masked)
+        return site.notices.write(opened.merchant, addressee, told)
 
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
         tried = await confirm_change(work, keys, typed, tell)
     if isinstance(tried, Locked):
         problem = too_many(tried.retry_after_seconds, "LOCKED")
-        return answer_problem(desk.pages, frame, problem)
+        return answer_problem(site, frame, problem)
     if isinstance(tried, Wrong):
-        opened = await desk.find_opened(visit, WAITING) or opened
-        return _answer_code(desk, visit, opened, is_wrong=True)
-    return desk.redirect(frame, "preferences", saved=tried.channel.lower())
+        opened = await site.find_opened(visit, WAITING) or opened
+        return _answer_code(site, visit, opened, is_wrong=True)
+    return site.redirect(frame, "preferences", saved=tried.channel.lower())
 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
-async def send_again(desk: Desk, visit: Visit, opened: OpenedClaim, _form: Form) -> Answer:
+async def send_again(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """Of an address that waits still; else it is asked for anew."""
     channel = _find_channel(visit, opened)
-    async with desk.resources.database.connection() as connection:
+    async with site.resources.database.connection() as connection:
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
     if change is None or change.channel != channel:
-        return await go_to_form(desk, visit)
-    return await _send(desk, visit, opened, channel, change.address)
+        return await go_to_form(site, visit)
+    return await _send(site, visit, opened, channel, change.address)
 
 
 @in_session
-async def go_to_form(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+async def go_to_form(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     _find_channel(visit, opened)
-    return desk.redirect(desk.frame_opened(visit, opened), "address", **_name(visit))
+    return site.redirect(site.frame_opened(visit, opened), "address", **_name(visit))
 
 
 async def _send(
-    desk: Desk, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
-) -> Answer:
-    frame = desk.frame_opened(visit, opened)
+    site: Site, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
+) -> Response:
+    frame = site.frame_opened(visit, opened)
     addressee = Addressee(opened.facts.claim_id, channel, address, frame.language)
-    notice = desk.notices.write(opened.merchant, addressee, ChangeCodeFacts())
-    async with desk.resources.database.transaction() as tx:
-        work = desk.work(tx, opened.merchant, opened.session.session_id)
-        sent = await ask_change(work, desk.resources.keys, notice)
+    notice = site.notices.write(opened.merchant, addressee, ChangeCodeFacts())
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        sent = await ask_change(work, site.resources.keys, notice)
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, TooMany):
-        opened = await desk.find_opened(visit, WAITING) or opened
-        return answer_sent_often(desk, frame, _read_field(visit, opened), sent)
+        opened = await site.find_opened(visit, WAITING) or opened
+        return answer_sent_often(site, frame, _read_field(visit, opened), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
-    return desk.redirect(frame, "address_code", **_name(visit))
+    return site.redirect(frame, "address_code", **_name(visit))
 
 
 def _answer_form(
-    desk: Desk, visit: Visit, opened: OpenedClaim,
+    site: Site, visit: Visit, opened: OpenedClaim,
     typed: str = "", fault: AddressFault | None = None,
-) -> Answer:  # fmt: skip
+) -> Response:  # fmt: skip
     channel = _find_channel(visit, opened)
     page = AddressPage(
-        what=visit.parameters["what"],
+        what=visit.path_params["what"],
         channel=channel,
         typed=typed,
         fault=fault,
         masked=mask_present(opened, channel),
     )
-    return desk.answer(desk.frame_opened(visit, opened), page, 422 if fault else 200)
+    return site.answer(site.frame_opened(visit, opened), page, 422 if fault else 200)
 
 
-def _answer_code(desk: Desk, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Answer:
-    field, frame = _read_field(visit, opened), desk.frame_opened(visit, opened)
-    return answer_code_field(desk, frame, field, is_wrong=is_wrong)
+def _answer_code(site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Response:
+    field, frame = _read_field(visit, opened), site.frame_opened(visit, opened)
+    return answer_code_field(site, frame, field, is_wrong=is_wrong)
 
 
 def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
@@ -160,7 +162,7 @@ def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
 def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
     """Of the page's address. Raises NotFound, also where no code could be sent by it."""
     check_feature(opened, "PREFERENCES")
-    channel = CHANGEABLE.get(visit.parameters["what"])
+    channel = CHANGEABLE.get(visit.path_params["what"])
     if channel is None or channel not in opened.merchant.configuration.channels:
         raise NotFound("There is no such page.")
     return channel
@@ -168,4 +170,11 @@ def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
 
 def _name(visit: Visit) -> dict[str, str]:
     """For the page's addresses."""
-    return {"what": visit.parameters["what"]}
+    return {"what": visit.path_params["what"]}
+
+
+PAGES: RoutedPages = {
+    "address": {"GET": show_form, "POST": take_address},
+    "address_code": {"GET": show_code_field, "POST": enter_code},
+    "address_send": {"GET": go_to_form, "POST": send_again},
+}

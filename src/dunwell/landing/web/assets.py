@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from starlette.responses import Response
+
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import sha256
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.colors import choose_palette
-from dunwell.landing.web.answer import Answer, Headers, answer_asset
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.answer import answer_asset
+from dunwell.landing.web.in_session import RoutedPages
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -36,9 +39,9 @@ def name_stylesheet() -> str:
     return build_address("style", name=f"{sha256(load_stylesheet()).hex()[:12]}.css")
 
 
-async def send_stylesheet(_desk: Desk, visit: Visit) -> Answer:
+async def send_stylesheet(_desk: Site, visit: Visit) -> Response:
     """An older page may ask by an older name."""
-    is_current = name_stylesheet().endswith(f"/{visit.parameters['name']}")
+    is_current = name_stylesheet().endswith(f"/{visit.path_params['name']}")
     return _answer_text(visit, load_stylesheet(), _CSS, is_current=is_current)
 
 
@@ -56,9 +59,9 @@ def name_scripts() -> Mapping[str, str]:
     }
 
 
-async def send_script(_desk: Desk, visit: Visit) -> Answer:
+async def send_script(_desk: Site, visit: Visit) -> Response:
     """An older page may ask by an older name. Raises NotFound."""
-    given = visit.parameters["name"]
+    given = visit.path_params["name"]
     name = given.partition("-")[0]
     content = load_scripts().get(name)
     if content is None:
@@ -67,11 +70,11 @@ async def send_script(_desk: Desk, visit: Visit) -> Answer:
     return _answer_text(visit, content, _JAVASCRIPT, is_current=is_current)
 
 
-async def send_brand(desk: Desk, visit: Visit) -> Answer:
+async def send_brand(site: Site, visit: Visit) -> Response:
     """Raises NotFound where the merchant has none."""
-    merchant = await _load_merchant(desk, visit.parameters["merchant_id"])
-    is_current = visit.parameters["revision"] == str(merchant.revision)
-    brand, name = merchant.configuration.brand, visit.parameters["name"]
+    merchant = await _load_merchant(site, visit.path_params["merchant_id"])
+    is_current = visit.path_params["revision"] == str(merchant.revision)
+    brand, name = merchant.configuration.brand, visit.path_params["name"]
     if name == "brand.css":
         return answer_asset(render_brand(brand.color), _CSS, is_named_by_content=is_current)
     if name == "logo" and brand.logo is not None:
@@ -86,11 +89,11 @@ def render_brand(color: str | None) -> bytes:
     return f":root{{--brand:{palette.brand};--brand-deep:{palette.brand_deep}}}\n".encode()
 
 
-def _answer_text(visit: Visit, content: bytes, content_type: str, *, is_current: bool) -> Answer:
+def _answer_text(visit: Visit, content: bytes, content_type: str, *, is_current: bool) -> Response:
     """Compressed where the browser takes it so: it holds no secret that its length could tell."""
-    more: Headers = ((b"vary", b"accept-encoding"),)
+    more = {"Vary": "Accept-Encoding"}
     if visit.takes_gzip:
-        content, more = _compress(content), (*more, (b"content-encoding", b"gzip"))
+        content, more = _compress(content), {**more, "Content-Encoding": "gzip"}
     return answer_asset(content, content_type, is_named_by_content=is_current, more=more)
 
 
@@ -99,11 +102,18 @@ def _compress(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-async def _load_merchant(desk: Desk, given: str) -> Merchant:
+async def _load_merchant(site: Site, given: str) -> Merchant:
     merchant = None
     if _ID.fullmatch(given):
-        async with desk.resources.database.connection() as connection:
+        async with site.resources.database.connection() as connection:
             merchant = await load_merchant(connection, int(given))
     if merchant is None:
         raise NotFound("There is no such picture.")
     return merchant
+
+
+PAGES: RoutedPages = {
+    "style": {"GET": send_stylesheet},
+    "script": {"GET": send_script},
+    "brand": {"GET": send_brand},
+}

@@ -1,23 +1,28 @@
 """Handlers of pages about an opened claim: each gets it from a live session, or is not run."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias
 
+from starlette.responses import Response
+
+from dunwell.errors import NotFound
 from dunwell.landing.session.details import NOTHING, Detail
 from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import is_closed
-from dunwell.landing.web.answer import Answer
-from dunwell.landing.web.desk import Desk
+from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
+from dunwell.merchants.configuration import Feature
 
-Run: TypeAlias = Callable[[Desk, Visit], Awaitable[Answer]]
-Show: TypeAlias = Callable[[Desk, Visit, OpenedClaim], Awaitable[Answer]]
-Take: TypeAlias = Callable[[Desk, Visit, OpenedClaim, Form], Awaitable[Answer]]
+Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+# By name, the methods of pages and what they do.
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
+Show: TypeAlias = Callable[[Site, Visit, OpenedClaim], Awaitable[Response]]
+Take: TypeAlias = Callable[[Site, Visit, OpenedClaim, Form], Awaitable[Response]]
 # A form, or nothing.
 _Brought = ParamSpec("_Brought")
-_Handle: TypeAlias = Callable[Concatenate[Desk, Visit, OpenedClaim, _Brought], Awaitable[Answer]]
+_Handle: TypeAlias = Callable[Concatenate[Site, Visit, OpenedClaim, _Brought], Awaitable[Response]]
 
 
 def in_session(show: Show) -> Run:
@@ -30,11 +35,11 @@ def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
 
     def guard(show: Show) -> Run:
         @wraps(show)
-        async def run(desk: Desk, visit: Visit) -> Answer:
-            opened = await desk.find_opened(visit, detail)
-            if opened is None or not desk.is_live(opened):
-                return desk.answer_ended(visit, opened)
-            return await show(desk, visit, opened)
+        async def run(site: Site, visit: Visit) -> Response:
+            opened = await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened)
+            return await show(site, visit, opened)
 
         return run
 
@@ -51,12 +56,12 @@ def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
 
     def guard(take: Take) -> Run:
         @wraps(take)
-        async def run(desk: Desk, visit: Visit) -> Answer:
-            form, opened = await visit.read_form(), await desk.find_opened(visit, detail)
-            if opened is None or not desk.is_live(opened):
-                return desk.answer_ended(visit, opened)
-            desk.check_token(opened.session, form)
-            return await take(desk, visit, opened, form)
+        async def run(site: Site, visit: Visit) -> Response:
+            form, opened = await visit.read_form(), await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened)
+            site.check_token(opened.session, form)
+            return await take(site, visit, opened, form)
 
         return run
 
@@ -69,10 +74,10 @@ def from_level(level: Level, name: str) -> Callable[[Show], Show]:
 
     def guard(show: Show) -> Show:
         @wraps(show)
-        async def run(desk: Desk, visit: Visit, opened: OpenedClaim) -> Answer:
+        async def run(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
             if opened.session.level.reaches(level):
-                return await show(desk, visit, opened)
-            return desk.ask_more(visit, opened, name)
+                return await show(site, visit, opened)
+            return site.ask_more(visit, opened, name)
 
         return run
 
@@ -84,10 +89,10 @@ def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
 
     def guard(take: Take) -> Take:
         @wraps(take)
-        async def run(desk: Desk, visit: Visit, opened: OpenedClaim, form: Form) -> Answer:
+        async def run(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
             if opened.session.level.reaches(level):
-                return await take(desk, visit, opened, form)
-            return desk.ask_more(visit, opened, name)
+                return await take(site, visit, opened, form)
+            return site.ask_more(visit, opened, name)
 
         return run
 
@@ -99,11 +104,19 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
 
     @wraps(handle)
     async def run(
-        desk: Desk, visit: Visit, opened: OpenedClaim, /,
+        site: Site, visit: Visit, opened: OpenedClaim, /,
         *args: _Brought.args, **named: _Brought.kwargs,
-    ) -> Answer:  # fmt: skip
+    ) -> Response:  # fmt: skip
         if is_closed(opened.facts):
-            return desk.redirect(desk.frame_opened(visit, opened), "claim")
-        return await handle(desk, visit, opened, *args, **named)
+            return site.redirect(site.frame_opened(visit, opened), "claim")
+        return await handle(site, visit, opened, *args, **named)
 
     return run
+
+
+def check_feature(opened: OpenedClaim, feature: Feature) -> None:
+    """That a merchant can leave out (CONTRACT 11), and a closed claim has no more. Raises
+    NotFound."""
+    offered = opened.merchant.configuration.landing_page.features
+    if feature not in offered or is_closed(opened.facts):
+        raise NotFound("This claim has no such page.")

@@ -5,13 +5,14 @@ session, by the token the form bears.
 """
 
 from collections.abc import AsyncIterator
-from typing import Any
 from urllib.parse import parse_qs
 
-from starlette.types import Receive
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.kit.requests import read_body
 from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.lookup import OpenedClaim
@@ -33,50 +34,33 @@ class ForeignForm(InvalidRequest):
     """A form that did not come from our page, or from one of another session."""
 
 
-class Visit:
-    """A request; headers are read once, and only those that matter."""
+class Visit(Request):
+    """A request, and what its cookie was found to open."""
 
-    def __init__(self, scope: Any, receive: Receive, origin: str) -> None:
-        """scope, receive: of ASGI. origin: ours, as an address bar shows it."""
-        self.scope = scope
-        self._receive = receive
+    def __init__(self, scope: Scope, receive: Receive, origin: str) -> None:
+        """origin: ours, as an address bar shows it."""
+        super().__init__(scope, receive)
         self._origin = origin
+        # Its address without what stands in it; "": it is none of ours.
+        self.route = ""
         # What its cookie was found to name.
         self.opened: OpenedClaim | None = None
         # Of the page about it.
         self.frame: tuple[OpenedClaim, Frame] | None = None
         self._query: dict[str, list[str]] | None = None
-        self._headers: dict[bytes, str] = {
-            name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ
-        }
-
-    @property
-    def method(self) -> str:
-        return str(self.scope["method"])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those in the path."""
-        parameters: dict[str, Any] = self.scope["path_params"]
-        return parameters
-
-    @property
-    def is_secure(self) -> bool:
-        return self._origin.startswith("https://")
 
     @property
     def accepted_languages(self) -> str:
-        return self._headers.get(b"accept-language", "")[:500]
+        return self.headers.get("accept-language", "")[:500]
 
     @property
     def takes_gzip(self) -> bool:
-        offered = self._headers.get(b"accept-encoding", "").split(",")
+        offered = self.headers.get("accept-encoding", "").split(",")
         return any(each.partition(";")[0].strip().lower() == "gzip" for each in offered)
 
     @property
     def client_host(self) -> str:
-        client = self.scope["client"]
-        return str(client[0]) if client else ""
+        return self.client.host if self.client else ""
 
     @property
     def chosen_language(self) -> str | None:
@@ -99,12 +83,8 @@ class Visit:
     @property
     def session_hash(self) -> bytes | None:
         """Of the session's cookie, if one was sent that can be one."""
-        name = name_cookie(is_secure=self.is_secure)
-        for part in self._headers.get(b"cookie", "").split(";"):
-            given, _, value = part.strip().partition("=")
-            if given == name:
-                return hash_value(value)
-        return None
+        value = self.cookies.get(name_cookie(is_secure=self._origin.startswith("https://")))
+        return None if value is None else hash_value(value)
 
     @property
     def carried(self) -> str:
@@ -117,9 +97,8 @@ class Visit:
     async def read_form(self) -> Form:
         """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
         self._check_source()
-        media_type = self._headers.get(b"content-type", "").partition(";")[0].strip().lower()
-        body = await self._read_body()
-        if body and media_type != _FORM_TYPE:
+        body = await read_body(self, _MOST_FORM_BYTES)
+        if body and self._media_type != _FORM_TYPE:
             raise InvalidRequest("The form cannot be read.")
         try:
             fields = parse_qs(
@@ -139,57 +118,31 @@ class Visit:
         many are announced, without waiting for them.
         """
         self._check_source()
-        content_type = self._headers.get(b"content-type", "")
-        if content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
+        if self._media_type != MEDIA_TYPE:
             raise InvalidRequest("The form cannot be read.")
-        announced = self._headers.get(b"content-length", "")
+        announced = self.headers.get("content-length", "")
         is_hopeless = announced.isdecimal() and int(announced) > most_bytes
-        reader, taken = FormReader(content_type, limits), 0
-        async for chunk in self._stream():
-            taken += len(chunk)
-            for part in reader.take(chunk):
-                yield part
-            # What comes before the files is read all the same: it is what somebody has typed.
-            if taken > (_MOST_TYPED_BYTES if is_hopeless else most_bytes):
-                raise PayloadTooLarge("The form is too large.", limit=most_bytes)
+        reader, taken = FormReader(self.headers["content-type"], limits), 0
+        try:
+            async for chunk in self.stream():
+                taken += len(chunk)
+                for part in reader.take(chunk):
+                    yield part
+                # What comes before the files is read all the same: it is what somebody has typed.
+                if taken > (_MOST_TYPED_BYTES if is_hopeless else most_bytes):
+                    raise PayloadTooLarge("The form is too large.", limit=most_bytes)
+        except ClientDisconnect:
+            raise InvalidRequest("The form did not come to its end.") from None
         reader.close()
 
-    async def _stream(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises InvalidRequest when the visitor leaves before its end."""
-        is_whole = False
-        while not is_whole:
-            message: Any = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise InvalidRequest("The form did not come to its end.")
-            yield message.get("body", b"")
-            is_whole = not message.get("more_body", False)
+    @property
+    def _media_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def _check_source(self) -> None:
         """Our pages send no referrer, so a browser says "null" for their origin; what says most is
         Sec-Fetch-Site, which no page can set."""
-        site = self._headers.get(b"sec-fetch-site")
-        origin = self._headers.get(b"origin")
+        site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
         is_foreign = site not in (None, "same-origin", "none")
         if is_foreign or origin not in (None, "null", self._origin):
             raise ForeignForm("The form did not come from our page.")
-
-    async def _read_body(self) -> bytes:
-        body = b""
-        async for chunk in self._stream():
-            body += chunk
-            if len(body) > _MOST_FORM_BYTES:
-                raise PayloadTooLarge("The form is too large.", limit=_MOST_FORM_BYTES)
-        return body
-
-
-_READ = frozenset(
-    {
-        b"cookie",
-        b"accept-language",
-        b"accept-encoding",
-        b"origin",
-        b"sec-fetch-site",
-        b"content-type",
-        b"content-length",
-    }
-)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from starlette.responses import Response
+
 from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.kit.db import Connection
@@ -25,7 +27,7 @@ from dunwell.landing.session.session import (
     render_cookie,
 )
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.landing.web.answer import Answer, answer_page, answer_redirect
+from dunwell.landing.web.answer import answer_page, answer_redirect
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.merchants.account import Work
@@ -36,7 +38,7 @@ from dunwell.payments.provider import Providers
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Site:
     """Opened once, when the application is built."""
 
     resources: Resources
@@ -50,7 +52,7 @@ class Desk:
     storage: Storage
     inspector: Inspector
     # Of receipts and confirmations.
-    press: LetterPrinter
+    printer: LetterPrinter
 
     @property
     def is_secure(self) -> bool:
@@ -90,7 +92,7 @@ class Desk:
 
     def answer(
         self, frame: Frame, page: Page, status: int = 200, *, form_origins: Sequence[str] = ()
-    ) -> Answer:
+    ) -> Response:
         """form_origins: other origins that a form's answer may redirect to."""
         return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
 
@@ -100,7 +102,7 @@ class Desk:
         session_hash = visit.session_hash
         if session_hash is None:
             return None
-        ids = detail.list_arguments(visit.parameters)
+        ids = detail.list_arguments(visit.path_params)
         async with self.resources.database.connection() as connection:
             visit.opened = await load_opened_claim(connection, session_hash, detail, *ids)
         return visit.opened
@@ -116,7 +118,7 @@ class Desk:
         if not is_own and not is_extended_by(keys, session, token):
             raise ForeignForm("The form belongs to another session.")
 
-    def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Answer:
+    def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Response:
         """Why nothing is shown: timed out, ended by hand, or never opened in this browser."""
         if opened is None:
             frame, reason = self.frame(visit), "ABSENT"
@@ -128,13 +130,13 @@ class Desk:
 
     def redirect(
         self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object
-    ) -> Answer:
+    ) -> Response:
         """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
         it."""
         header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
         return answer_redirect(frame.address(page, **values), cookie=header)
 
-    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Answer:
+    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Response:
         """To the page that raises a session's level, on the way to the page of this name."""
         return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
 
