@@ -33,7 +33,7 @@ from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
 from dunwell.landing.arranging.tell_answers import ANSWER_SECONDS, tell_answers
-from dunwell.landing.entering.send_asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.writer import NoticeWriter

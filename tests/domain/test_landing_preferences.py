@@ -2,13 +2,8 @@
 
 import pytest
 
-from dunwell.landing.reaching.ways import (
-    WayToReach,
-    choose_ways,
-    list_addresses,
-    read_address,
-    render_address,
-)
+from dunwell.landing.reaching.ways import WayToReach, choose_ways, read_address, render_address
+from dunwell.landing.session.addresses import list_addresses
 from dunwell.landing.session.on_file import OnFile
 from dunwell.merchants.configuration import Channel
 from dunwell.notices.notice import NoticeChannel

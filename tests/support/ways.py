@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.entering.send_asked_links import send_asked_links
+from dunwell.landing.entering.asked_links import send_asked_links
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof

@@ -23,7 +23,6 @@ from dunwell.landing.arranging import (
     routes as arranging,
 )
 from dunwell.landing.arranging import (
-    routes_help,
     routes_later,
     routes_modality,
     routes_plan,
@@ -53,7 +52,7 @@ from dunwell.payments.provider import Providers
 
 _SLICES = (
     claim, routes_documents, entering, routes_new_link, routes_real, routes_verify, paying,
-    routes_transfer, routes_receipts, arranging, routes_plan, routes_later, routes_help,
+    routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
     routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}

@@ -5,7 +5,7 @@ It says nothing of how it goes, so that it reads the same whenever it is printed
 
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.formatting import render_day, render_money
 from dunwell.messages.letters.paper import Body, Paper, Table, compose_paper

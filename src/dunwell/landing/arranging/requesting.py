@@ -7,8 +7,8 @@ from starlette.responses import Response
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.arranging.asking import Ground, find_live, may_ask
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import PageState, decide_state
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.bounds import ClaimFacts, Terms

@@ -12,8 +12,8 @@ from dunwell.landing.arranging.asking import (
 )
 from dunwell.landing.arranging.requesting import ask_for, lead_elsewhere, load_ground, read_fields
 from dunwell.landing.arranging.views import LaterPage, describe_later_check
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import (
     RoutedPages,
     from_level,

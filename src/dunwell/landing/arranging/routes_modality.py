@@ -13,8 +13,8 @@ from dunwell.landing.arranging.paper import compose_confirmation
 from dunwell.landing.arranging.store import ENDED_MODALITY
 from dunwell.landing.arranging.views import ModalityWithdrawPage, describe_modality
 from dunwell.landing.paying.methods import can_pay
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import (
     RoutedPages,

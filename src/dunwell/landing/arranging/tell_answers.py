@@ -10,7 +10,7 @@ from dunwell.claims.store import lock_claim
 from dunwell.errors import Unavailable
 from dunwell.kit.resources import Resources
 from dunwell.landing.arranging.confirmation import tell_answer
-from dunwell.landing.session.store import load_correspondent
+from dunwell.landing.arranging.store import load_correspondent
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM

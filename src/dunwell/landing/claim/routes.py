@@ -5,8 +5,8 @@ from starlette.responses import Response
 from dunwell.landing.claim.views import NoticesPage, describe_claim
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
-from dunwell.landing.session.end_session import end_session
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.extend_session import end_session
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.views import EndedPage

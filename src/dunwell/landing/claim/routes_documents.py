@@ -7,13 +7,12 @@ from starlette.responses import Response
 
 from dunwell.errors import NotFound
 from dunwell.files.attached import AttachedFile
-from dunwell.files.read_attachment import read_attachment
 from dunwell.files.read_attachments import read_attachment
 from dunwell.files.storage import ContentMissing
 from dunwell.landing.claim.store import DOCUMENTS
 from dunwell.landing.claim.views import describe_documents, name_document
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, check_feature, from_level, in_session_with
 from dunwell.landing.web.site import Site

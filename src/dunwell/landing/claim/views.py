@@ -14,7 +14,6 @@ from dunwell.files.names import name_for_reader
 from dunwell.landing.objecting.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import (
     PageState,
@@ -28,6 +27,7 @@ from dunwell.landing.session.states import (
     list_topics,
     render_initials,
 )
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment

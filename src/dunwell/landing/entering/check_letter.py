@@ -8,10 +8,10 @@ from datetime import datetime
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.landing.entering.letter_sums import is_known_amount
+from dunwell.landing.entering.store_ways import load_letter_sums
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
-from dunwell.landing.session.store import load_letter_sums
 from dunwell.merchants.merchant import Merchant
 
 

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.db import Connection
-from dunwell.landing.session.lookup import find_session
 from dunwell.landing.session.session import render_value
+from dunwell.landing.session.store import find_session
 
 _PURPOSE = "landing-sent-session"
 

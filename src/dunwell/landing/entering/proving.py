@@ -15,13 +15,13 @@ from dunwell.kit.crypto import sha256
 from dunwell.kit.db import Connection
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.try_sent_code import Right
-from dunwell.landing.session.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.session.raise_session import (
     derive_raised_value,
     find_raised_value,
     raise_session,
 )
 from dunwell.landing.session.session import Level, is_form_token
+from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 

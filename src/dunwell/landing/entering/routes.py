@@ -12,6 +12,7 @@ from dunwell.landing.entering.sent_codes import (
     read_typed_code,
 )
 from dunwell.landing.entering.store_tries import is_undelivered
+from dunwell.landing.entering.store_ways import WayIn, find_link
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
@@ -19,7 +20,6 @@ from dunwell.landing.entering.try_sent_code import Right, Typed, try_sent_code
 from dunwell.landing.entering.views import CodeField, CodePage, DeadLinkPage, describe_link
 from dunwell.landing.entering.visitors import count_visitors_wrong, digest_visitor
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.session.lookup import WayIn, find_link
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level
 from dunwell.landing.web.in_session import RoutedPages

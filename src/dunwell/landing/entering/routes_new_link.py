@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.landing.entering.ask_link import ask_link
+from dunwell.landing.entering.asked_links import ask_link
 from dunwell.landing.entering.store_asked_links import AskedLink
 from dunwell.landing.entering.views import NewLinkPage, NewLinkSentPage
 from dunwell.landing.entering.visitors import digest_visitor

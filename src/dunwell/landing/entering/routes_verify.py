@@ -27,9 +27,9 @@ from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, try_sent_code
 from dunwell.landing.entering.views import CodeField, VerifyPage
 from dunwell.landing.entering.visitors import digest_visitor
-from dunwell.landing.reaching.store import load_on_file
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store import load_on_file
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session, in_session_with, takes_form
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.site import Site

@@ -11,8 +11,8 @@ from dunwell.landing.session.extend_session import (
     find_extended_value,
     is_extended_by,
 )
-from dunwell.landing.session.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.session.session import LASTS, is_form_token
+from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form
 

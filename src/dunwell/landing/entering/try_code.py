@@ -7,9 +7,9 @@ from datetime import datetime
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.landing.entering.store_ways import WayIn, find_code
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
-from dunwell.landing.session.lookup import WayIn, find_code
 from dunwell.messages.codes import digest_code, read_code
 
 # Of its merchant, and its own.

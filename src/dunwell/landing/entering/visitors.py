@@ -7,11 +7,12 @@ digest of their address for as long as their tries count.
 from datetime import datetime, timedelta
 
 import structlog
+from prometheus_client import Counter
 
 from dunwell.kit.addresses import find_network
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
-from dunwell.landing.entering.figures import count_wrong_code
+from dunwell.kit.figures import REGISTRY
 from dunwell.landing.entering.store_tries import (
     VisitorTries,
     count_everybodys_wrong,
@@ -27,6 +28,11 @@ WINDOW = timedelta(minutes=16)
 # multiple.
 ALARM_AT = 100
 _PURPOSE = "landing-visitor"
+_WRONG_CODES = Counter(
+    "dunwell_landing_wrong_codes",
+    "Codes typed on the debtor's page that no letter bears.",
+    registry=REGISTRY,
+)
 _log = structlog.get_logger("dunwell.landing")
 
 
@@ -50,7 +56,7 @@ async def count_visitors_wrong(tx: Connection, visitor: bytes, now: datetime) ->
     minute = _find_minute(now)
     await save_visitors_wrong(tx, visitor, minute)
     everybodys = await count_everybodys_wrong(tx, minute, now - WINDOW)
-    count_wrong_code()
+    _WRONG_CODES.inc()
     if everybodys % ALARM_AT == 0:
         _log.error("codes are being guessed", count=everybodys)
     return Wrong()

@@ -21,7 +21,7 @@ from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 

@@ -33,10 +33,10 @@ from dunwell.landing.objecting.views import (
     describe_reason,
 )
 from dunwell.landing.session.drafts import Draft, Typed
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level, render_cookie
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_drafts import load_draft, remove_file
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session
 from dunwell.landing.web.site import Site

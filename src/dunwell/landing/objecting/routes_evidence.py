@@ -21,7 +21,7 @@ from dunwell.landing.objecting.views import (
     is_theirs,
 )
 from dunwell.landing.paying.methods import can_pay
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit

@@ -7,8 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.disputes.answer_day import find_answer_day
-from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
 from dunwell.disputes.reasons import DisputeType, Reason
@@ -18,9 +17,9 @@ from dunwell.landing.objecting.receive_files import FileRefusal
 from dunwell.landing.objecting.store import DisputeWithFiles
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.drafts import Draft, DraftFile
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level, Session
 from dunwell.landing.session.states import find_day
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.actor import ActorKind
 
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from dunwell.errors import InvalidState, ValidationError
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.payments.provider import ProviderAway

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.facts import ClaimFacts
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import is_closed
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.formatting import render_money
 from dunwell.messages.letters.paper import Body, Paper, compose_paper

@@ -19,7 +19,7 @@ from dunwell.landing.paying.hand_off import hand_off as start_hand_off
 from dunwell.landing.paying.methods import can_pay, list_methods, list_options, takes_transfers
 from dunwell.landing.paying.views import CheckPage, describe_amount, describe_choice
 from dunwell.landing.render.amounts import render_plain
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site

@@ -19,8 +19,8 @@ from dunwell.landing.paying.views import (
     describe_receipt,
     find_copy_address,
 )
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import is_closed
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.telling.facts import ReceiptFacts
 from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with

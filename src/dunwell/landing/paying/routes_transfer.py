@@ -12,8 +12,8 @@ from dunwell.landing.paying.methods import can_pay, list_options, takes_transfer
 from dunwell.landing.paying.routes import read_address
 from dunwell.landing.paying.views import SentPage, TransferPage, WhenPage, describe_choice
 from dunwell.landing.render.dates import read_carried_day, read_day
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.states import find_announced, find_day
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site

@@ -11,9 +11,9 @@ from dunwell.landing.paying.choosing import Options, Refused, render_choice
 from dunwell.landing.paying.methods import Method, label_provider
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.facts import ItemFacts
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import Outcome, decide_outcome, is_closed
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.messages.identities import mask_address
 from dunwell.payments.choice import Bounds, Choice, Group
 from dunwell.payments.find_request import Paid, Receipt

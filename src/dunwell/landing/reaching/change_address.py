@@ -18,11 +18,11 @@ from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wron
 from dunwell.landing.reaching.store import (
     PendingChange,
     load_change,
-    load_on_file,
     remove_change,
     save_change,
     save_wrong,
 )
+from dunwell.landing.session.store import load_on_file
 from dunwell.merchants.account import Work
 from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.secrets import is_notice_code

@@ -5,13 +5,12 @@ from collections.abc import Collection
 from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
-from dunwell.landing.reaching.store import load_on_file
-from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways, list_addresses
+from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
+from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.on_file import OnFile
+from dunwell.landing.session.store import load_on_file
 from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
-from dunwell.messages.identities import digest_address
 from dunwell.messages.suppression import (
     KnownSuppressions,
     lift_suppression,
@@ -55,20 +54,11 @@ def read_ways(
 ) -> list[WayToReach] | None:
     """The same of what a page has read already. None: an address is not among what was asked
     for."""
-    digests = digest_addresses(keys, merchant, on_file)
+    addresses = list_addresses(on_file, merchant.configuration.channels)
+    digests = digest_addresses(keys, merchant.merchant_id, addresses)
     if suppressions is None or not all(map(suppressions.covers, digests.values())):
         return None
-    addresses = list_addresses(on_file, merchant.configuration.channels)
     return [
         WayToReach(channel, address, suppressions.find_reason(digests[channel]))
         for channel, address in addresses.items()
     ]
-
-
-def digest_addresses(keys: KeyRing, merchant: Merchant, on_file: OnFile) -> dict[Channel, bytes]:
-    """As suppressions know them."""
-    addresses = list_addresses(on_file, merchant.configuration.channels)
-    return {
-        channel: digest_address(keys, merchant.merchant_id, channel, address)
-        for channel, address in addresses.items()
-    }

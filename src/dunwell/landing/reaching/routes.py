@@ -7,9 +7,10 @@ from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.reaching.choose_channels import choose_channels, list_ways, read_ways
 from dunwell.landing.reaching.store import SUPPRESSIONS
 from dunwell.landing.reaching.views import describe_preferences
-from dunwell.landing.reaching.ways import CHANNELS, WayToReach
-from dunwell.landing.session.lookup import OpenedClaim
+from dunwell.landing.reaching.ways import WayToReach
+from dunwell.landing.session.addresses import CHANNELS
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import (
     RoutedPages,
     check_feature,

@@ -14,8 +14,8 @@ from dunwell.landing.reaching.store import PendingChange, load_change
 from dunwell.landing.reaching.store_typed import WAITING, save_typed_address
 from dunwell.landing.reaching.views import AddressPage, mask_present
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.telling.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.landing.web.in_session import (
     RoutedPages,

@@ -7,16 +7,9 @@ from uuid import UUID
 from dunwell.kit.db import Connection
 from dunwell.kit.sql import nest_row
 from dunwell.landing.session.details import Detail
-from dunwell.landing.session.on_file import OnFile
 from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
 from dunwell.notices.notice import NoticeChannel
 
-# By primary key.
-_LOAD = """
-SELECT email, mobile_number, address, date_of_birth::text, contract_number, customer_number
-FROM debtors
-WHERE merchant_id = $1 AND claim_id = $2
-"""
 # The newest in place of the one before.
 _SAVE = """
 INSERT INTO debtor_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
@@ -57,13 +50,6 @@ class PendingChange:
     notice_id: UUID
     expires_at: datetime
     failures: int = 0
-
-
-async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFile:
-    """Of a claim that exists."""
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id)
-    assert row is not None
-    return OnFile(*row)
 
 
 async def save_change(

@@ -8,8 +8,8 @@ import msgspec
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, WayToReach
 from dunwell.landing.render.pages import Frame, Page
 from dunwell.landing.render.wording import Language
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.messages.identities import mask_address
 from dunwell.notices.notice import NoticeChannel
 

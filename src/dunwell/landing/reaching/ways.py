@@ -11,12 +11,10 @@ from typing import Literal
 import phonenumbers
 
 from dunwell.kit.texts import is_email_address
-from dunwell.landing.session.on_file import OnFile
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.identities import mask_address, normalize_address, render_postal_address
+from dunwell.messages.identities import mask_address, normalize_address
 from dunwell.notices.notice import NoticeChannel
 
-CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 _LONGEST = 254
 # What a page's address calls that which can be changed there.
 CHANGEABLE: Mapping[str, NoticeChannel] = {"email": "EMAIL", "mobile": "SMS"}
@@ -55,15 +53,6 @@ class Chosen:
 
     suppressed: Sequence[WayToReach]
     lifted: Sequence[WayToReach]
-
-
-def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Channel, str]:
-    """By channel, as suppressions know them; those of the merchant's channels alone."""
-    postal, line = on_file.postal_address or {}, None
-    if postal.get("street") and postal.get("city"):
-        line = render_postal_address(postal)
-    given = {"EMAIL": on_file.email, "SMS": on_file.mobile_number, "LETTER": line}
-    return {each: address for each in CHANNELS if each in configured and (address := given[each])}
 
 
 def choose_ways(ways: Sequence[WayToReach], wanted: Collection[str]) -> Chosen | None:

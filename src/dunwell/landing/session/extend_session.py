@@ -1,4 +1,5 @@
-"""Extends a session: a new one, with its own id and cookie, takes its place (CONTRACT 10).
+"""Ends a session, or extends it: a new one, with its own id and cookie, takes its place
+(CONTRACT 10). The cookie of one that has ended opens nothing any more, wherever a copy of it is.
 
 The new cookie's value is derived, with a key, from the token of the form that asks for it: the same
 form sent twice gets the same one, whichever answer the browser keeps, and nobody can make it of
@@ -10,16 +11,24 @@ from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.db import Connection
-from dunwell.landing.session.end_session import end_session
-from dunwell.landing.session.lookup import find_session
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import LASTS, Session, derive_form_token, render_value
+from dunwell.landing.session.store import find_session, save_end
 from dunwell.landing.session.store_drafts import move_drafts
 from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
 
 # A second click, or a form sent anew as its answer was lost on the way.
 REPEATED_WITHIN = timedelta(minutes=5)
 _PURPOSE = "landing-extended-session"
+
+
+async def end_session(work: Work, session: Session) -> bool:
+    """False, and nothing is done: it has ended already."""
+    if not await save_end(work.tx, work.merchant_id, session.session_hash, work.real_now):
+        return False
+    await save_audit(work, "session.end", f"claim:{session.claim_id}")
+    return True
 
 
 async def extend_session(

@@ -9,10 +9,9 @@ from uuid import UUID
 from dunwell.claims.raise_event import raise_event
 from dunwell.events.payloads import details_accessed
 from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.landing.reaching.choose_channels import digest_addresses
-from dunwell.landing.reaching.store import load_on_file
+from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.session import LASTS, Level, Session, render_value
-from dunwell.landing.session.store import save_session
+from dunwell.landing.session.store import load_on_file, save_session
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
@@ -51,7 +50,8 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
         lambda head: details_accessed(head, session.session_id, session.channel),
     )
     on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
-    digests = digest_addresses(keys, work.merchant, on_file)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    digests = digest_addresses(keys, work.merchant_id, addresses)
     await save_session(work.tx, session, work.real_now, list(digests.values()))
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
     return value

@@ -9,9 +9,8 @@ from datetime import datetime
 
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.db import Connection
-from dunwell.landing.session.lookup import find_session
 from dunwell.landing.session.session import Level, Session, render_value
-from dunwell.landing.session.store import save_raised
+from dunwell.landing.session.store import find_session, save_raised
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 

@@ -1,13 +1,10 @@
-"""The SQL of debtors' sessions, of a letter's amounts, of whom to write to: rows in, values out, no
-rules.
-"""
+"""The SQL of debtors' sessions, and of what is on file: rows in, values out, no rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.kit.db import Connection
-from dunwell.landing.entering.letter_sums import LetterSums
+from dunwell.kit.db import Connection, Row
+from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.session import Level, Session
 
 _OPEN = """
@@ -21,25 +18,6 @@ UPDATE debtor_sessions
 SET ended_at = $3
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $3
 RETURNING session_id
-"""
-# By primary key, on items' and on payments' unique key.
-_LOAD_SUMS = """
-SELECT claim.currency,
-       ARRAY(SELECT item.value_cents FROM items item
-             WHERE item.merchant_id = $1 AND item.claim_id = $2
-             ORDER BY item.position, item.item_id) AS items_cents,
-       ARRAY(SELECT payment.amount_cents FROM payments payment
-             WHERE payment.merchant_id = $1 AND payment.claim_id = $2
-               AND payment.reversed_at IS NULL
-             ORDER BY payment.paid_at, payment.payment_id) AS payments_cents
-FROM claims claim
-WHERE claim.merchant_id = $1 AND claim.claim_id = $2
-"""
-# By primary key.
-_LOAD_CORRESPONDENT = """
-SELECT email, language
-FROM debtors
-WHERE merchant_id = $1 AND claim_id = $2
 """
 # By primary key. The row goes on under another hash; never at a lower level, nor at the same.
 _RAISE = """
@@ -56,21 +34,25 @@ WHERE (merchant_id, session_hash) IN (
     SELECT merchant_id, session_hash FROM debtor_sessions WHERE expires_at < $1 LIMIT $2
 )
 """
+# Rides on debtor_sessions_session_hash_key.
+_FIND_SESSION = """
+SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
+       expires_at, ended_at
+FROM debtor_sessions
+WHERE session_hash = $1
+"""
+# By primary key.
+_LOAD_ON_FILE = """
+SELECT email, mobile_number, address, date_of_birth::text, contract_number, customer_number
+FROM debtors
+WHERE merchant_id = $1 AND claim_id = $2
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Correspondent:
-    """Where a claim's debtor gets e-mail, and the claim's language."""
-
-    email: str | None
-    language: str | None
-
-
-async def load_correspondent(
-    tx: Connection, merchant_id: int, claim_id: int
-) -> Correspondent | None:
-    row = await tx.fetchrow(_LOAD_CORRESPONDENT, merchant_id, claim_id)
-    return None if row is None else Correspondent(row["email"], row["language"])
+async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
+    """The session, also when it has ended; it is kept for a while."""
+    row = await tx.fetchrow(_FIND_SESSION, session_hash)
+    return None if row is None else _read_session(row, session_hash)
 
 
 async def save_session(
@@ -100,11 +82,27 @@ async def save_raised(
     return raised is not None
 
 
-async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:
-    row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
-    return None if row is None else LetterSums(**row)
-
-
 async def remove_sessions(tx: Connection, ended_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE_SESSIONS, ended_before, limit)
     return int(tag.rpartition(" ")[2])
+
+
+async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFile:
+    """Of a claim that exists."""
+    row = await tx.fetchrow(_LOAD_ON_FILE, merchant_id, claim_id)
+    assert row is not None
+    return OnFile(*row)
+
+
+def _read_session(row: Row, session_hash: bytes) -> Session:
+    return Session(
+        merchant_id=row["merchant_id"],
+        session_hash=session_hash,
+        session_id=row["session_id"],
+        claim_id=row["claim_id"],
+        communication_id=row["communication_id"],
+        channel=row["channel"],
+        level=Level(row["level"]),
+        expires_at=row["expires_at"],
+        ended_at=row["ended_at"],
+    )

@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from dunwell.errors import NotFound
 from dunwell.landing.session.details import NOTHING, Detail
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import is_closed
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.merchants.configuration import Feature

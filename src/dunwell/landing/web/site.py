@@ -17,7 +17,6 @@ from dunwell.landing.render.pages import Frame, Page, Pages, Shown
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.session.details import NOTHING, Detail
 from dunwell.landing.session.extend_session import is_extended_by
-from dunwell.landing.session.lookup import OpenedClaim, load_opened_claim
 from dunwell.landing.session.session import (
     VALUE_BYTES,
     WARNING,
@@ -26,6 +25,7 @@ from dunwell.landing.session.session import (
     is_form_token,
     render_cookie,
 )
+from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.landing.web.answer import answer_page, answer_redirect
 from dunwell.landing.web.views import EndedPage

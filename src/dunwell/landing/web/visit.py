@@ -15,8 +15,8 @@ from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import read_body
 from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.session.lookup import OpenedClaim
 from dunwell.landing.session.session import hash_value, name_cookie
+from dunwell.landing.session.store_opened import OpenedClaim
 
 Form = dict[str, str]
 

@@ -1,7 +1,8 @@
-"""Sends the links that were asked for, where the reference and the address on file fit.
+"""Takes down that somebody asks for a new link, who says to know a claim's reference and the
+address on file; a worker finds out whether it is so, and sends it.
 
-The page has answered before (`ask_link`). Each is looked at once: its removal and what is sent are
-one transaction.
+Nobody learns from the page whether there is such a claim: when it answers, nobody has looked yet.
+Each is looked at once: its removal and what is sent are one transaction.
 """
 
 from dataclasses import dataclass
@@ -15,8 +16,15 @@ from dunwell.errors import Unavailable
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.entering.contacts import find_contact
-from dunwell.landing.entering.store_asked_links import AskedLink, find_asked_links, take_asked_link
-from dunwell.landing.session.lookup import find_references
+from dunwell.landing.entering.store_asked_links import (
+    AskedLink,
+    find_asked_links,
+    save_asked_link,
+    take_asked_link,
+)
+from dunwell.landing.entering.store_ways import find_references
+from dunwell.landing.entering.tries import Locked
+from dunwell.landing.entering.visitors import admit_visitor, count_visitors_request
 from dunwell.landing.telling.facts import LinkFacts
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
@@ -44,6 +52,18 @@ class _Found:
 
     merchant: Merchant
     addressee: Addressee
+
+
+async def ask_link(
+    tx: Connection, asked_link_id: UUID, asked: AskedLink, visitor: bytes
+) -> Locked | None:
+    """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
+    known = await admit_visitor(tx, visitor, asked.asked_at)
+    if isinstance(known, Locked):
+        return known
+    await count_visitors_request(tx, visitor, asked.asked_at)
+    await save_asked_link(tx, asked_link_id, asked)
+    return None
 
 
 async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:

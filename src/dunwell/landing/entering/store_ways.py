@@ -1,29 +1,24 @@
-"""The landing's only reads without a merchant id: whose a link, a code or a session is.
+"""The landing's only reads without a merchant id, beside a session's own: whose a link, a code or a
+reference is.
 
 Each answers with the merchant; everything behind it names that merchant.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
+from dunwell.landing.entering.letter_sums import LetterSums
 from dunwell.landing.entering.proofs import NOTHING_KNOWN, Known, know
-from dunwell.landing.session.details import NOTHING, Detail
-from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.on_file import OnFile
-from dunwell.landing.session.session import Level, Session
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import MerchantRow, find_merchant
 from dunwell.merchants.configuration import Channel
-from dunwell.merchants.configuration_cache import find_kept
 from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.store import ModalityRow, read_modality
 from dunwell.notices.notice import NoticeChannel
 
 _MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
@@ -72,12 +67,18 @@ JOIN debtors debtor
     ON debtor.merchant_id = claim.merchant_id AND debtor.claim_id = claim.claim_id
 ORDER BY debtor.merchant_id
 """
-# Rides on debtor_sessions_session_hash_key.
-_FIND_SESSION = """
-SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
-       expires_at, ended_at
-FROM debtor_sessions
-WHERE session_hash = $1
+# By primary key, on items' and on payments' unique key.
+_LOAD_SUMS = """
+SELECT claim.currency,
+       ARRAY(SELECT item.value_cents FROM items item
+             WHERE item.merchant_id = $1 AND item.claim_id = $2
+             ORDER BY item.position, item.item_id) AS items_cents,
+       ARRAY(SELECT payment.amount_cents FROM payments payment
+             WHERE payment.merchant_id = $1 AND payment.claim_id = $2
+               AND payment.reversed_at IS NULL
+             ORDER BY payment.paid_at, payment.payment_id) AS payments_cents
+FROM claims claim
+WHERE claim.merchant_id = $1 AND claim.claim_id = $2
 """
 
 
@@ -107,41 +108,6 @@ class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
     language: str | None
 
 
-class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
-    """A session with all that its pages show."""
-
-    session: Session
-    merchant: Merchant
-    facts: ClaimFacts
-    # The one that has not ended.
-    modality: Modality | None = None
-    # Whether the session has typed something that is kept for it.
-    has_drafts: bool = True
-    # Of the page's own (`details`), for it to read.
-    detail: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _MerchantRow(msgspec.Struct, array_like=True, gc=False):
-    merchant_id: int
-    key: str
-    name: str
-    switched_to_workflows: bool
-    revision: int
-    sandbox_now: datetime | None
-
-
-class _Opened(msgspec.Struct, gc=False):
-    merchant: _MerchantRow
-    session: Session
-    has_drafts: bool
-    facts: ClaimFacts
-    modality: ModalityRow | None
-    detail: msgspec.Raw
-
-
-_DECODER = msgspec.json.Decoder(_Opened)
-
-
 async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
     row = await tx.fetchrow(_FIND_LINK, token_hash)
     if row is None:
@@ -164,48 +130,15 @@ async def find_references(tx: Connection, reference: str) -> list[ReferencedClai
     ]
 
 
-async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
-    """The session, also when it has ended; it is kept for a while."""
-    row = await tx.fetchrow(_FIND_SESSION, session_hash)
-    return None if row is None else _read_session(row, session_hash)
-
-
-async def load_opened_claim(
-    tx: Connection, session_hash: bytes, detail: Detail[Any] = NOTHING, *ids: UUID | None
-) -> OpenedClaim | None:
-    """The session, also when it has ended, its claim, and what else its page shows, in one
-    statement. ids: the detail's arguments."""
-    document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
-    if document is None:
-        return None
-    opened = _DECODER.decode(document)
-    return OpenedClaim(
-        opened.session,
-        await _find_merchant(tx, opened.merchant),
-        opened.facts,
-        None if opened.modality is None else read_modality(opened.modality),
-        opened.has_drafts,
-        opened.detail,
-    )
-
-
-async def _find_merchant(tx: Connection, row: _MerchantRow) -> Merchant:
-    """With the configuration the process keeps, or read anew when there is another one."""
-    kept = find_kept(row.merchant_id)
-    if kept.configuration is not None and kept.revision == row.revision:
-        return Merchant(
-            row.merchant_id, row.key, row.name, row.switched_to_workflows, row.revision,
-            kept.configuration, row.sandbox_now,
-        )  # fmt: skip
-    merchant = await load_merchant(tx, row.merchant_id)
-    assert merchant is not None
-    return merchant
+async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:
+    row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
+    return None if row is None else LetterSums(**row)
 
 
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
-    whose = _MerchantRow(*(row[name] for name in _MerchantRow.__struct_fields__))
+    whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
     return WayIn(
-        await _find_merchant(tx, whose),
+        await find_merchant(tx, whose),
         row["claim_id"],
         row["communication_id"],
         channel,
@@ -217,17 +150,3 @@ async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Le
 def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
     given: dict[NoticeChannel, str | None] = {"EMAIL": row["email"], "SMS": row["mobile_number"]}
     return {channel: address for channel, address in given.items() if address}
-
-
-def _read_session(row: Row, session_hash: bytes) -> Session:
-    return Session(
-        merchant_id=row["merchant_id"],
-        session_hash=session_hash,
-        session_id=row["session_id"],
-        claim_id=row["claim_id"],
-        communication_id=row["communication_id"],
-        channel=row["channel"],
-        level=Level(row["level"]),
-        expires_at=row["expires_at"],
-        ended_at=row["ended_at"],
-    )
