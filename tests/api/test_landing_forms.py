@@ -88,4 +88,4 @@ def _list_refusals(path: str) -> set[int]:
 
 
 def _fill(path: str) -> str:
-    return re.sub(r"\{place:str\}", "preferences", re.sub(r"\{(?!place)\w+:\w+\}", "x", path))
+    return re.sub(r"\{\w+\}", "x", path.replace("{place}", "preferences"))

@@ -81,15 +81,18 @@ def build_landing_routes(
         resources=resources,
         providers=providers,
         pages=Pages(
-            languages, urlsplit(settings.public_url).netloc, assets.name_stylesheet(),
-            assets.name_scripts(), settings.contact_phone,
+            languages=languages,
+            domain=urlsplit(settings.public_url).netloc,
+            style=assets.name_stylesheet(),
+            scripts=assets.name_scripts(),
+            phone=settings.contact_phone,
         ),
         hand_off_origins=hand_off_origins or {},
         notices=NoticeWriter(languages, settings.public_url),
         storage=Storage.open(settings.files_url),
         inspector=inspector or Inspector(),
         printer=printer or LetterPrinter(1),
-    )  # fmt: skip
+    )
     return [_Below(_build_application(site))]
 
 

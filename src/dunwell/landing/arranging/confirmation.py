@@ -20,8 +20,18 @@ def tell_answer(
     is_approved = modality.state is ModalityState.APPROVED
     if modality.type is ModalityType.PAYMENT_PLAN:
         rows = tuple((each.due_on, each.amount_cents) for each in modality.schedule)
-        return PlanFacts(reference_number, modality.currency, rows, 0, is_approved)
+        return PlanFacts(
+            reference_number=reference_number,
+            currency=modality.currency,
+            rows=rows,
+            costs_cents=0,
+            is_approved=is_approved,
+        )
     until = modality.schedule[0].due_on
     return DefermentFacts(
-        reference_number, modality.currency, modality.amount_cents, until, is_approved
+        reference_number=reference_number,
+        currency=modality.currency,
+        amount_cents=modality.amount_cents,
+        until=until,
+        is_approved=is_approved,
     )

@@ -43,22 +43,22 @@ async def check_day(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     ground = await load_ground(site, opened)
     chosen = read_deferment(read_fields(visit), ground)
     if isinstance(chosen, DefermentTerms):
-        return _answer_check(site, visit, opened, ground, chosen)
-    return _answer_form(site, visit, opened, ground, chosen)
+        return _answer_check(site, visit, opened, ground=ground, terms=chosen)
+    return _answer_form(site, visit, opened, ground=ground, refused=chosen)
 
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
 async def ask_time(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     wanted = read_carried_deferment(form)
-    answer = None if wanted is None else await ask_for(site, visit, opened, wanted, form)
+    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
     if answer is not None:
         return answer
     opened = await site.find_opened(visit) or opened
     ground = await load_ground(site, opened)
     if wanted is not None and is_to_be_had(wanted, ground):
-        return _answer_check(site, visit, opened, ground, wanted, is_changed=True)
-    return _answer_form(site, visit, opened, ground, Refused.CHANGED)
+        return _answer_check(site, visit, opened, ground=ground, terms=wanted, is_changed=True)
+    return _answer_form(site, visit, opened, ground=ground, refused=Refused.CHANGED)
 
 
 def _answer_form(

@@ -44,8 +44,8 @@ async def check_plan(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     ground = await load_ground(site, opened)
     chosen = _read(site, visit, opened, ground)
     if isinstance(chosen, PlanTerms):
-        return _answer_check(site, visit, opened, ground, chosen)
-    return _answer_form(site, visit, opened, ground, chosen)
+        return _answer_check(site, visit, opened, ground=ground, terms=chosen)
+    return _answer_form(site, visit, opened, ground=ground, refused=chosen)
 
 
 @takes_form
@@ -53,14 +53,14 @@ async def check_plan(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 async def ask_plan(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     """The server counts again; what the form says was shown is only compared."""
     wanted = read_carried_plan(form)
-    answer = None if wanted is None else await ask_for(site, visit, opened, wanted, form)
+    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
     if answer is not None:
         return answer
     opened = await site.find_opened(visit) or opened
     ground = await load_ground(site, opened)
     if wanted is not None and is_to_be_had(wanted, ground):
-        return _answer_check(site, visit, opened, ground, wanted, is_changed=True)
-    return _answer_form(site, visit, opened, ground, [Refused.CHANGED])
+        return _answer_check(site, visit, opened, ground=ground, terms=wanted, is_changed=True)
+    return _answer_form(site, visit, opened, ground=ground, refused=[Refused.CHANGED])
 
 
 def _read(

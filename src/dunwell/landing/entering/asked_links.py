@@ -118,7 +118,9 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     """Unless one is on its way, there were enough for this claim, or the merchant has no such
     channel. The claim is locked: of two workers the second sees the first one's."""
     since = resources.clock.now() - ONE_WITHIN
-    if await has_recent(tx, found.merchant.merchant_id, found.addressee, Kind.LINK, since):
+    if await has_recent(
+        tx, found.merchant.merchant_id, found.addressee, kind=Kind.LINK, since=since
+    ):
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work.open(resources, tx, found.merchant, _ASKER)

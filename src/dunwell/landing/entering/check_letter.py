@@ -21,7 +21,7 @@ async def check_letter(
     """`typed`: code and amount. Whose letter it is, when both fit. What it wrote is to be
     committed, whatever it answers."""
     code, amount = typed
-    found = await try_code(tx, keys, code, visitor, now)
+    found = await try_code(tx, keys, code, visitor=visitor, now=now)
     if isinstance(found, Wrong | Locked):
         return found
     sums = await load_letter_sums(tx, found.merchant.merchant_id, found.claim_id)

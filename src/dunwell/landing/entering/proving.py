@@ -99,13 +99,15 @@ async def _find_brought(
             opened = await load_opened_claim(connection, sha256(value.encode()))
     if opened is None or not site.is_live(opened):
         return None
-    return Brought(site, visit, opened, form, session_hash)
+    return Brought(site=site, visit=visit, opened=opened, form=form, session_hash=session_hash)
 
 
 async def _raise(tx: Connection, brought: Brought, level: Level, tried: Right) -> str | None:
     site, keys = brought.site, brought.site.resources.keys
     if tried.is_repeated:
-        return await find_raised_value(tx, keys, brought.session_hash, level, site.now())
+        return await find_raised_value(
+            tx, keys, brought.session_hash, level=level, real_now=site.now()
+        )
     session = msgspec.structs.replace(brought.opened.session, session_hash=brought.session_hash)
     work = site.work(tx, brought.opened.merchant, session.session_id)
     return await raise_session(work, keys, session, level)

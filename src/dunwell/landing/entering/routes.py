@@ -38,7 +38,9 @@ async def enter_code(site: Site, visit: Visit) -> Response:
     resources, frame = site.resources, site.frame(visit)
     visitor = digest_visitor(resources.keys, visit.client_host)
     async with resources.database.transaction() as tx:
-        found = await try_code(tx, resources.keys, form.get("code", ""), visitor, site.now())
+        found = await try_code(
+            tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
+        )
     if isinstance(found, Locked):
         return answer_problem(site, frame, too_many(found.retry_after_seconds))
     if isinstance(found, Wrong):
@@ -66,7 +68,7 @@ async def open_link(site: Site, visit: Visit) -> Response:
     visitor = digest_visitor(resources.keys, visit.client_host)
     wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
     async with resources.database.transaction() as tx:
-        tried = await try_fact(tx, wanted, form, visitor, site.now())
+        tried = await try_fact(tx, wanted, form, visitor=visitor, now=site.now())
     if isinstance(tried, Locked):
         return answer_problem(site, frame, too_many(tried.retry_after_seconds, "LOCKED"))
     if isinstance(tried, Wrong):
@@ -83,7 +85,11 @@ async def send_links_code(site: Site, visit: Visit) -> Response:
     if not isinstance(asked, AskCode):
         return site.redirect(frame, "link", **_name_link(visit))
     recipient = Recipient(
-        way.merchant, way.claim_id, asked.channel, way.known.addresses[asked.channel], "link"
+        merchant=way.merchant,
+        claim_id=way.claim_id,
+        channel=asked.channel,
+        address=way.known.addresses[asked.channel],
+        asked_by="link",
     )
     field = CodeField(asked.channel, "link", _name_link(visit))
     return await answer_sent(site, frame, recipient, field)
@@ -105,7 +111,9 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
     frame = _frame(site, visit, way)
     if not isinstance(_decide(way), AskCode):
         return site.redirect(frame, "link", **_name_link(visit))
-    typed = read_typed_code(site, visit, form, way.merchant.merchant_id, way.claim_id)
+    typed = read_typed_code(
+        site, visit, form, merchant_id=way.merchant.merchant_id, claim_id=way.claim_id
+    )
     async with site.resources.database.transaction() as tx:
         tried = await _try_sent(site, tx, way, typed)
     if isinstance(tried, Locked):
@@ -163,7 +171,7 @@ async def _find_way(site: Site, visit: Visit) -> WayIn | None:
 async def _open(site: Site, frame: Frame, way: WayIn, level: Level) -> Response:
     """A new session, whatever cookie the visitor brought."""
     async with site.resources.database.transaction() as tx:
-        value = await _open_in(site, tx, way, level, site.draw_randomness())
+        value = await _open_in(site, tx, way, level=level, randomness=site.draw_randomness())
     return site.redirect(frame, "claim", cookie=value)
 
 
@@ -176,7 +184,7 @@ async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str
     assert tried.notice_id is not None
     randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
     if not tried.is_repeated:
-        return await _open_in(site, tx, way, Level.CODE, randomness)
+        return await _open_in(site, tx, way, level=Level.CODE, randomness=randomness)
     value = await find_sent_value(tx, randomness, now)
     return value or await count_visitors_wrong(tx, typed.visitor, now)
 
@@ -185,7 +193,12 @@ async def _open_in(site: Site, tx: Connection, way: WayIn, level: Level, randomn
     """The cookie's value."""
     session_id = site.resources.ids.new(site.now())
     opening = Opening(
-        way.claim_id, way.communication_id, way.channel, level, session_id, randomness
+        claim_id=way.claim_id,
+        communication_id=way.communication_id,
+        channel=way.channel,
+        level=level,
+        session_id=session_id,
+        randomness=randomness,
     )
     work = site.work(tx, way.merchant, session_id)
     return await open_session(work, site.resources.keys, opening)

@@ -23,7 +23,7 @@ async def check(site: Site, visit: Visit) -> Response:
     typed = form.get("code", ""), form.get("amount", "")
     visitor = digest_visitor(keys, visit.client_host)
     async with site.resources.database.transaction() as tx:
-        found = await check_letter(tx, keys, typed, visitor, site.now())
+        found = await check_letter(tx, keys, typed, visitor=visitor, now=site.now())
     if isinstance(found, Locked):
         return answer_problem(site, frame, too_many(found.retry_after_seconds))
     if isinstance(found, Wrong):

@@ -77,10 +77,10 @@ async def enter_fact(site: Site, visit: Visit) -> Response:
             return None
         wanted = Asked(session.merchant_id, session.claim_id, known, fact)
         visitor = digest_visitor(site.resources.keys, visit.client_host)
-        tried = await try_fact(tx, wanted, brought.form, visitor, site.now())
+        tried = await try_fact(tx, wanted, brought.form, visitor=visitor, now=site.now())
         return tried or Right(is_repeated=False)
 
-    return await _take(site, visit, Level.FACT, prove, "FACT")
+    return await _take(site, visit, Level.FACT, prove=prove, wrong="FACT")
 
 
 async def enter_letters_code(site: Site, visit: Visit) -> Response:
@@ -88,12 +88,12 @@ async def enter_letters_code(site: Site, visit: Visit) -> Response:
         session, keys = brought.opened.session, site.resources.keys
         visitor = digest_visitor(keys, visit.client_host)
         tried = await try_code(
-            tx, keys, brought.form.get("code", ""), visitor, site.now(),
+            tx, keys, brought.form.get("code", ""), visitor=visitor, now=site.now(),
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
         return tried if isinstance(tried, Wrong | Locked) else Right(is_repeated=False)
 
-    return await _take(site, visit, Level.FACT, prove, "LETTER")
+    return await _take(site, visit, Level.FACT, prove=prove, wrong="LETTER")
 
 
 @takes_form
@@ -104,9 +104,12 @@ async def send(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Re
     if channel is None:
         return site.redirect(frame, "verify", place=_name_place(visit))
     recipient = Recipient(
-        opened.merchant, session.claim_id, channel, known.addresses[channel],
-        str(session.session_id),
-    )  # fmt: skip
+        merchant=opened.merchant,
+        claim_id=session.claim_id,
+        channel=channel,
+        address=known.addresses[channel],
+        asked_by=str(session.session_id),
+    )
     return await answer_sent(site, frame, recipient, _make_field(visit, channel))
 
 
@@ -118,10 +121,12 @@ async def show_sent(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 async def enter_sent(site: Site, visit: Visit) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried:
         session, keys = brought.opened.session, site.resources.keys
-        typed = read_typed_code(site, visit, brought.form, session.merchant_id, session.claim_id)
+        typed = read_typed_code(
+            site, visit, brought.form, merchant_id=session.merchant_id, claim_id=session.claim_id
+        )
         return await try_sent_code(tx, keys, typed, site.now())
 
-    return await _take(site, visit, Level.CODE, prove, "CODE")
+    return await _take(site, visit, Level.CODE, prove=prove, wrong="CODE")
 
 
 async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str) -> Response:
@@ -135,7 +140,7 @@ async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str
         return site.answer_ended(visit, opened)
     if taken is None:
         return site.redirect(site.frame_opened(visit, opened), "verify", place=_name_place(visit))
-    return await _answer_tried(site, visit, opened, taken, wrong)
+    return await _answer_tried(site, visit, opened, tried=taken, wrong=wrong)
 
 
 async def _answer_tried(

@@ -21,7 +21,9 @@ async def send_code(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany
     sent = await send_notice(work, keys, notice)
     if isinstance(sent, UUID):
         claim_id = notice.addressee.claim_id
-        await save_sent_code(work.tx, work.merchant_id, claim_id, sent, work.real_now + LASTS)
+        await save_sent_code(
+            work.tx, work.merchant_id, claim_id, notice_id=sent, expires_at=work.real_now + LASTS
+        )
     return sent
 
 

@@ -138,12 +138,12 @@ async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> L
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
     whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
     return WayIn(
-        await find_merchant(tx, whose),
-        row["claim_id"],
-        row["communication_id"],
-        channel,
-        level,
-        row["language"],
+        merchant=await find_merchant(tx, whose),
+        claim_id=row["claim_id"],
+        communication_id=row["communication_id"],
+        channel=channel,
+        level=level,
+        language=row["language"],
     )
 
 

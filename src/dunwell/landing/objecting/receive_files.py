@@ -78,7 +78,7 @@ async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
             elif part.file_name or part.content or part.is_too_large:
                 site.check_token(opened.session, received.fields)
                 count += 1
-                await _take_file(site, opened, received, part, count)
+                await _take_file(site, opened, received, part=part, count=count)
         site.check_token(opened.session, received.fields)
     except PayloadTooLarge:
         site.check_token(opened.session, received.fields)
@@ -99,7 +99,11 @@ async def _take_file(
     site: Site, opened: OpenedClaim, received: Received, part: Part, count: int
 ) -> None:
     name = tidy_name(part.file_name or "")
-    code = await _prepare(site, opened, received, name, part) if count <= MOST_AT_ONCE else None
+    code = (
+        await _prepare(site, opened, received, name=name, part=part)
+        if count <= MOST_AT_ONCE
+        else None
+    )
     if count == MOST_AT_ONCE + 1:
         received.refusals.append(FileRefusal("TOO_MANY"))
     elif code is not None:
@@ -119,7 +123,11 @@ async def _prepare(
     try:
         checked = await check_upload(site.inspector, opened.merchant.merchant_id, ticket_id, upload)
         await put_away(
-            site.resources.database, site.storage, checked, site.now(), opened.session.expires_at
+            site.resources.database,
+            site.storage,
+            checked,
+            now=site.now(),
+            expires_at=opened.session.expires_at,
         )
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"

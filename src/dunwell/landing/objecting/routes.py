@@ -71,7 +71,7 @@ async def show_questions(site: Site, visit: Visit, opened: OpenedClaim) -> Respo
     if isinstance(found, Response):
         return found
     showing = Showing(site.resources.ids.new(site.now()))
-    return await _answer_questions(site, visit, opened, found, showing)
+    return await _answer_questions(site, visit, opened, reason=found, showing=showing)
 
 
 async def take_answers(site: Site, visit: Visit) -> Response:
@@ -102,7 +102,7 @@ async def _take(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
         _name_subject(found), _read_form_id(site, received.fields.get("form", "")),
         pick_fields(found, received.fields), received.uploads,
     )  # fmt: skip
-    answered = _read(site, visit, opened, found, typed)
+    answered = _read(site, visit, opened, reason=found, typed=typed)
     is_sent = received.fields.get("do") == "send"
     try:
         if is_sent and not answered.faults and not received.refusals:
@@ -124,8 +124,10 @@ async def _take(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
     showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
     if received.fields.get("do") == _STAY and not is_repeated(site, opened, received.fields):
-        return await _answer_stay(site, visit, found, showing, await stay(site, opened))
-    return await _answer_kept(site, visit, opened, found, showing)
+        return await _answer_stay(
+            site, visit, found, showing=showing, value=await stay(site, opened)
+        )
+    return await _answer_kept(site, visit, opened, reason=found, showing=showing)
 
 
 async def _answer_late(site: Site, visit: Visit, late: Late) -> Response:
@@ -139,7 +141,7 @@ async def _answer_late(site: Site, visit: Visit, late: Late) -> Response:
     if value is None or reason is None:
         return site.answer_ended(visit, opened)
     showing = Showing(site.resources.ids.new(site.now()), refusals=late.refusals)
-    return await _answer_stay(site, visit, reason, showing, value)
+    return await _answer_stay(site, visit, reason, showing=showing, value=value)
 
 
 async def _answer_stay(
@@ -150,7 +152,7 @@ async def _answer_stay(
     extended = await find_opened_by(site, value) if value and showing.refusals else None
     if value is None or extended is None:
         return site.redirect(site.frame(visit), "questions", reason=reason.name, cookie=value)
-    answer = await _answer_questions(site, visit, extended, reason, showing)
+    answer = await _answer_questions(site, visit, extended, reason=reason, showing=showing)
     answer.headers.append("Set-Cookie", render_cookie(value, is_secure=site.is_secure))
     return answer
 
@@ -159,7 +161,7 @@ async def _answer_kept(
     site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Response:
     if showing.faults or showing.refusals:
-        return await _answer_questions(site, visit, opened, reason, showing)
+        return await _answer_questions(site, visit, opened, reason=reason, showing=showing)
     frame = site.frame_opened(visit, opened)
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
@@ -228,7 +230,7 @@ def _read(site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, typed: 
     merchant = opened.merchant
     today = find_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
     language = site.frame_opened(visit, opened).language
-    return read_answers(reason, typed.fields, opened.facts.currency, language, today)
+    return read_answers(reason, typed.fields, opened.facts.currency, language=language, today=today)
 
 
 def _compose(reason: Reason, answered: Answered) -> NewDispute:

@@ -45,7 +45,9 @@ async def add_files(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
     if refusals:
         opened = await site.find_opened(visit, DISPUTE) or opened
-        return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail), refusals)
+        return _answer_dispute(
+            site, visit, opened, found=DISPUTE.read(opened.detail), refusals=refusals
+        )
     return _go_to(site, visit, opened, dispute)
 
 

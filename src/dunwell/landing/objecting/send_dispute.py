@@ -26,5 +26,7 @@ async def send_dispute(work: Work, session: Session, typed: Typed, new: NewDispu
     dispute = await open_dispute(work, session.claim_id, new)
     if kept.ticket_ids:
         await add_evidence(work, session.claim_id, dispute.dispute_id, kept.ticket_ids)
-    await save_sent(work.tx, session, typed.subject, typed.form_id, dispute.dispute_id)
+    await save_sent(
+        work.tx, session, typed.subject, form_id=typed.form_id, made_id=dispute.dispute_id
+    )
     return replace(kept, made_id=dispute.dispute_id)

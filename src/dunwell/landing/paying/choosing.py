@@ -66,11 +66,18 @@ def find_options(
     """shows_items: whether the session may see them."""
     items = [
         Item(
-            each.item_id, position, each.type, each.value_cents, each.allocated_cents,
-            each.due_on, each.reference, each.item_on, each.fee_of,
+            item_id=each.item_id,
+            position=position,
+            type=each.type,
+            value_cents=each.value_cents,
+            allocated_cents=each.allocated_cents,
+            due_on=each.due_on,
+            reference=each.reference,
+            item_on=each.item_on,
+            fee_of=each.fee_of,
         )
         for position, each in enumerate(facts.items)
-    ]  # fmt: skip
+    ]
     groups = list_groups(partial, items) if shows_items else []
     return Options(sum_outstanding(items), find_bounds(partial, items), groups)
 

@@ -24,7 +24,12 @@ async def hand_off(site: Site, opened: OpenedClaim, wanted: StartPayment) -> str
     actor = Actor(ActorKind.DEBTOR, str(opened.session.session_id))
     try:
         started = await start_payment(
-            site.resources, site.providers, opened.merchant, actor, opened.facts.claim_id, wanted
+            site.resources,
+            site.providers,
+            opened.merchant,
+            actor=actor,
+            claim_id=opened.facts.claim_id,
+            wanted=wanted,
         )
     except ProviderAway:
         return NotHandedOff.AWAY

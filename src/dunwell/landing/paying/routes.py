@@ -50,7 +50,7 @@ async def check_payment(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
     if choice is None:
         return site.redirect(frame, "pay")
     if isinstance(choice, Refused):
-        return _answer_amount(site, visit, opened, list_options(opened), choice)
+        return _answer_amount(site, visit, opened, options=list_options(opened), refused=choice)
     return _answer_check(site, visit, opened, choice)
 
 
@@ -73,7 +73,7 @@ async def hand_off(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
     if outcome is NotHandedOff.CHANGED:
         return _answer_changed(site, visit, await site.find_opened(visit) or opened)
     if outcome is NotHandedOff.AWAY and can_pay(site, opened):
-        return _answer_check(site, visit, opened, choice, "AWAY", status=503)
+        return _answer_check(site, visit, opened, choice=choice, notice="AWAY", status=503)
     if isinstance(outcome, NotHandedOff):
         return site.redirect(frame, "claim")
     return answer_redirect(outcome)
@@ -94,8 +94,8 @@ def _answer_changed(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
         return site.redirect(site.frame_opened(visit, opened), "claim")
     options = list_options(opened)
     if options.has_any:
-        return _answer_amount(site, visit, opened, options, Refused.CHANGED)
-    return _answer_check(site, visit, opened, options.whole, "CHANGED")
+        return _answer_amount(site, visit, opened, options=options, refused=Refused.CHANGED)
+    return _answer_check(site, visit, opened, choice=options.whole, notice="CHANGED")
 
 
 def _answer_amount(

@@ -79,10 +79,14 @@ async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) 
     if email is None:
         raise NotFound("There is no address to send it to.")
     told = ReceiptFacts(
-        facts.reference_number, facts.currency, payment.amount_cents, payment.paid_at,
-        payment.transaction_id, describe_method(opened, receipt, payment),
-        None if is_closed(facts) else facts.outstanding_cents,
-    )  # fmt: skip
+        reference_number=facts.reference_number,
+        currency=facts.currency,
+        amount_cents=payment.amount_cents,
+        paid_at=payment.paid_at,
+        number=payment.transaction_id,
+        method=describe_method(opened, receipt, payment),
+        outstanding_cents=None if is_closed(facts) else facts.outstanding_cents,
+    )
     addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:

@@ -82,7 +82,7 @@ async def ask_when(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
         return site.redirect(frame, "pay")
-    return _answer_form(site, visit, opened, choice, {})
+    return _answer_form(site, visit, opened, choice=choice, form={})
 
 
 @takes_form
@@ -96,11 +96,11 @@ async def announce(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
         return site.redirect(frame, "pay")
     sent_on = _read_day(form)
     if sent_on is None:
-        return _answer_form(site, visit, opened, choice, form, "UNREADABLE")
+        return _answer_form(site, visit, opened, choice=choice, form=form, fault="UNREADABLE")
     fault = await _announce(site, opened, SentTransfer(choice, sent_on))
     if fault in _PLACES:
         return site.redirect(frame, _PLACES[fault])
-    return _answer_form(site, visit, opened, choice, form, fault)
+    return _answer_form(site, visit, opened, choice=choice, form=form, fault=fault)
 
 
 async def _announce(site: Site, opened: OpenedClaim, sent: SentTransfer) -> str | None:

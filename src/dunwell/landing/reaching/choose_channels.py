@@ -33,7 +33,7 @@ async def choose_channels(
     if chosen is None:
         return None
     for way in chosen.suppressed:
-        await suppress(work, keys, way.channel, way.address, "DEBTOR")
+        await suppress(work, keys, way.channel, address=way.address, reason="DEBTOR")
     for way in chosen.lifted:
         await lift_suppression(work, keys, way.channel, way.address)
     return chosen

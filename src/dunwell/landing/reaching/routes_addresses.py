@@ -50,8 +50,8 @@ async def take_address(site: Site, visit: Visit, opened: OpenedClaim, form: Form
         channel, form.get("address", ""), opened.facts.on_file.find(channel)
     )
     if fault is not None:
-        return _answer_form(site, visit, opened, address, fault)
-    return await _send(site, visit, opened, channel, address)
+        return _answer_form(site, visit, opened, typed=address, fault=fault)
+    return await _send(site, visit, opened, channel=channel, address=address)
 
 
 @in_session_with(WAITING)
@@ -96,7 +96,7 @@ async def send_again(site: Site, visit: Visit, opened: OpenedClaim, _form: Form)
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
     if change is None or change.channel != channel:
         return await go_to_form(site, visit)
-    return await _send(site, visit, opened, channel, change.address)
+    return await _send(site, visit, opened, channel=channel, address=change.address)
 
 
 @in_session

@@ -40,9 +40,13 @@ async def extend_session(
     if not await end_session(work, session):
         return await find_extended_value(work.tx, keys, session.session_hash, work.real_now)
     opening = Opening(
-        session.claim_id, session.communication_id, session.channel, session.level,
-        session_id, _derive(keys, derive_form_token(keys, session.session_hash)),
-    )  # fmt: skip
+        claim_id=session.claim_id,
+        communication_id=session.communication_id,
+        channel=session.channel,
+        level=session.level,
+        session_id=session_id,
+        randomness=_derive(keys, derive_form_token(keys, session.session_hash)),
+    )
     value = await open_session(work, keys, opening)
     await move_drafts(work.tx, session, session_id, work.real_now + LASTS)
     return value

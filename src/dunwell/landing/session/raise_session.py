@@ -26,10 +26,12 @@ async def raise_session(work: Work, keys: KeyRing, session: Session, level: Leve
     """The new cookie's value; none when the session has ended. A form sent at the same time may
     have raised it: then nothing is done, and the value is that form's."""
     value = derive_raised_value(keys, session.session_hash)
-    if await save_raised(work.tx, session, sha256(value.encode()), level, work.real_now):
+    if await save_raised(work.tx, session, sha256(value.encode()), level=level, now=work.real_now):
         await save_audit(work, "session.raise", f"claim:{session.claim_id}", level=level)
         return value
-    return await find_raised_value(work.tx, keys, session.session_hash, level, work.real_now)
+    return await find_raised_value(
+        work.tx, keys, session.session_hash, level=level, real_now=work.real_now
+    )
 
 
 async def find_raised_value(

@@ -144,4 +144,10 @@ async def remove_drafts(tx: Connection, kept_until: datetime, limit: int) -> int
 
 def _read(row: Row) -> Draft:
     files = [DraftFile(*each) for each in row["files"]]
-    return Draft(row["subject"], row["fields"], files, row["sent_form"], row["made_id"])
+    return Draft(
+        subject=row["subject"],
+        fields=row["fields"],
+        files=files,
+        sent_form=row["sent_form"],
+        made_id=row["made_id"],
+    )

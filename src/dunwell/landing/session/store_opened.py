@@ -62,12 +62,12 @@ async def load_opened_claim(
         return None
     opened = _DECODER.decode(document)
     return OpenedClaim(
-        opened.session,
-        await find_merchant(tx, opened.merchant),
-        opened.facts,
-        None if opened.modality is None else read_modality(opened.modality),
-        opened.has_drafts,
-        opened.detail,
+        session=opened.session,
+        merchant=await find_merchant(tx, opened.merchant),
+        facts=opened.facts,
+        modality=None if opened.modality is None else read_modality(opened.modality),
+        has_drafts=opened.has_drafts,
+        detail=opened.detail,
     )
 
 
@@ -76,9 +76,14 @@ async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
     kept = find_kept(row.merchant_id)
     if kept.configuration is not None and kept.revision == row.revision:
         return Merchant(
-            row.merchant_id, row.key, row.name, row.switched_to_workflows, row.revision,
-            kept.configuration, row.sandbox_now,
-        )  # fmt: skip
+            merchant_id=row.merchant_id,
+            key=row.key,
+            name=row.name,
+            switched_to_workflows=row.switched_to_workflows,
+            revision=row.revision,
+            configuration=kept.configuration,
+            sandbox_now=row.sandbox_now,
+        )
     merchant = await load_merchant(tx, row.merchant_id)
     assert merchant is not None
     return merchant

@@ -73,12 +73,24 @@ class NoticeWriter:
         told = NamedTexts(values)
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
-            return Notice(facts.kind, addressee, None, sms, None)
+            return Notice(
+                kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
+            )
         subject, _, body = text.strip().partition("\n\n")
         email = frame_email(
-            fill(parse_line(subject), told), parse_markdown(body), told, language, creditor
+            fill(parse_line(subject), told),
+            parse_markdown(body),
+            told,
+            language=language,
+            creditor=creditor,
         )
-        return Notice(facts.kind, addressee, email.subject, email.body_text, email.body_html)
+        return Notice(
+            kind=facts.kind,
+            addressee=addressee,
+            subject=email.subject,
+            body_text=email.body_text,
+            body_html=email.body_html,
+        )
 
 
 @pass_context

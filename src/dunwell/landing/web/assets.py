@@ -1,4 +1,4 @@
-"""Stylesheets, scripts and logos: the face's own, and a merchant's brand under its revision.
+"""Stylesheets, scripts and logos: the pages' own, and a merchant's brand under its revision.
 
 Nobody need be in a session to load them; they say how a company looks and nothing else.
 """

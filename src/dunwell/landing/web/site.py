@@ -148,12 +148,16 @@ class Site:
         chosen = visit.chosen_language
         merchants = merchant.configuration.language if merchant else ""
         language = choose_language(
-            offered, chosen, claims_language, visit.accepted_languages, merchants
+            offered, chosen, claims_language, accepted=visit.accepted_languages, merchants=merchants
         )
         return Frame(
-            language, offered, chosen if chosen in offered else None, merchant, shown,
-            visit.carried,
-        )  # fmt: skip
+            language=language,
+            offered=offered,
+            chosen=chosen if chosen in offered else None,
+            merchant=merchant,
+            session=shown,
+            carried=visit.carried,
+        )
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
         known = self.pages.codes
