@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bench.merchant import BenchMerchant
-from dunwell.landing.open_session import Opening, open_session
-from dunwell.landing.session import VALUE_BYTES, Level, name_cookie
+from dunwell.landing.session.open_session import Opening, open_session
+from dunwell.landing.session.session import VALUE_BYTES, Level, name_cookie
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')

@@ -16,7 +16,7 @@ from dunwell.files.inspection import Inspector
 from dunwell.files.storage import Storage
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import accept_upload, prepare_upload
-from dunwell.landing.session import Level
+from dunwell.landing.session.session import Level
 from dunwell.messages.claim_link import give_claim_token
 
 # One for each session below.

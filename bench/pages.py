@@ -51,7 +51,7 @@ async def _compare(port: int, page: Page, scale: Scale) -> Line:
     )
     return Line(
         work=f"debtor's page {_ID.sub('/...', page.name)}", unit="pages/CPU s", ours=ours,
-        beside="an empty route of the same server", reference=reference, at_least=0.33,
+        beside="an empty route of the same server", reference=reference, at_least=1 / 6,
     )  # fmt: skip
 
 

@@ -31,12 +31,12 @@ from dunwell.files.storage import Storage
 from dunwell.installation.standing import open_installation
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
-from dunwell.landing.notices import NoticeWriter
-from dunwell.landing.send_asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.landing.application import build_landing_routes
+from dunwell.landing.arranging.tell_answers import ANSWER_SECONDS, tell_answers
+from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
-from dunwell.landing.tell_answers import ANSWER_SECONDS, tell_answers
-from dunwell.landing.wording import load_languages
+from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
@@ -95,7 +95,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_landing_routes(resources, providers, inspector=inspector, press=press),
+            *build_landing_routes(resources, providers, inspector=inspector, printer=press),
         ]
         app = build_app(
             resources, channels, inspector, routes, find_visitor=installation.find_visitor

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.visitors import digest_visitor
+from dunwell.landing.entering.visitors import digest_visitor
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.ways import (
     ON_FILE,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 
 _FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)
@@ -88,4 +88,4 @@ def _list_refusals(path: str) -> set[int]:
 
 
 def _fill(path: str) -> str:
-    return re.sub(r"\{place:str\}", "preferences", re.sub(r"\{(?!place)\w+:\w+\}", "x", path))
+    return re.sub(r"\{\w+\}", "x", path.replace("{place}", "preferences"))

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
+from dunwell.landing.application import build_landing_routes
 from dunwell.messages.letters.printer import LetterPrinter
 from tests.support.application import ORIGIN
 from tests.support.landing import Doorstep, a_doorstep
@@ -78,7 +78,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
         await enter(doorstep)
         agreed = await ask(doorstep)
         press = cast("LetterPrinter", BrokenPrinter())
-        routes = build_landing_routes(resources, doorstep.till.providers, press=press)
+        routes = build_landing_routes(resources, doorstep.till.providers, printer=press)
         app = Starlette(routes=routes)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(

@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
-from dunwell.landing.session import LASTS, Level, derive_form_token, hash_value
+from dunwell.landing.application import ROUTES
+from dunwell.landing.session.session import LASTS, Level, derive_form_token, hash_value
 from tests.support.digests import Digests, digest_tables, find_changed
 from tests.support.files import an_image
 from tests.support.furnished import Furnished, a_furnished_claim
@@ -28,9 +28,9 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/q": {"GET": OPEN, "POST": OPEN},
     "/q/new-link": {"GET": OPEN, "POST": OPEN},
     "/q/new-link/sent": {"GET": OPEN},
-    "/q/{token:str}": {"GET": OPEN, "POST": OPEN},
-    "/q/{token:str}/send": {"GET": OPEN, "POST": OPEN},
-    "/q/{token:str}/code": {"GET": OPEN, "POST": OPEN},
+    "/q/{token}": {"GET": OPEN, "POST": OPEN},
+    "/q/{token}/send": {"GET": OPEN, "POST": OPEN},
+    "/q/{token}/code": {"GET": OPEN, "POST": OPEN},
     "/real": {"GET": OPEN, "POST": OPEN},
     "/claim": {"GET": LINK},
     "/claim/pay": {"GET": LINK},
@@ -43,72 +43,72 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/claim/plan/check": {"GET": FACT, "POST": FACT},
     "/claim/later": {"GET": FACT},
     "/claim/later/check": {"GET": FACT, "POST": FACT},
-    "/claim/modality/{modality_id:str}": {"GET": FACT},
-    "/claim/modality/{modality_id:str}/pdf": {"GET": FACT},
-    "/claim/modality/{modality_id:str}/email": {"GET": LINK, "POST": FACT},
-    "/claim/modality/{modality_id:str}/withdraw": {"GET": FACT, "POST": FACT},
+    "/claim/modality/{modality_id}": {"GET": FACT},
+    "/claim/modality/{modality_id}/pdf": {"GET": FACT},
+    "/claim/modality/{modality_id}/email": {"GET": LINK, "POST": FACT},
+    "/claim/modality/{modality_id}/withdraw": {"GET": FACT, "POST": FACT},
     "/claim/help": {"GET": LINK, "POST": FACT},
     "/claim/dispute": {"GET": LINK},
-    "/claim/dispute/{reason:str}": {"GET": FACT, "POST": FACT},
-    "/claim/disputes/{dispute_id:str}": {"GET": LINK},
-    "/claim/disputes/{dispute_id:str}/files": {"GET": LINK, "POST": FACT},
-    "/claim/disputes/{dispute_id:str}/withdraw": {"GET": FACT, "POST": FACT},
-    "/claim/return/{request_id:str}": {"GET": LINK},
-    "/claim/receipt/{request_id:str}": {"GET": LINK},
-    "/claim/receipt/{request_id:str}/pdf": {"GET": LINK},
-    "/claim/receipt/{request_id:str}/email": {"GET": LINK, "POST": FACT},
+    "/claim/dispute/{reason}": {"GET": FACT, "POST": FACT},
+    "/claim/disputes/{dispute_id}": {"GET": LINK},
+    "/claim/disputes/{dispute_id}/files": {"GET": LINK, "POST": FACT},
+    "/claim/disputes/{dispute_id}/withdraw": {"GET": FACT, "POST": FACT},
+    "/claim/return/{request_id}": {"GET": LINK},
+    "/claim/receipt/{request_id}": {"GET": LINK},
+    "/claim/receipt/{request_id}/pdf": {"GET": LINK},
+    "/claim/receipt/{request_id}/email": {"GET": LINK, "POST": FACT},
     "/claim/verify": {"GET": OPEN},
-    "/claim/verify/{place:str}": {"GET": LINK, "POST": LINK},
-    "/claim/verify/{place:str}/letter": {"GET": OPEN, "POST": LINK},
-    "/claim/verify/{place:str}/send": {"GET": OPEN, "POST": LINK},
-    "/claim/verify/{place:str}/code": {"GET": LINK, "POST": LINK},
+    "/claim/verify/{place}": {"GET": LINK, "POST": LINK},
+    "/claim/verify/{place}/letter": {"GET": OPEN, "POST": LINK},
+    "/claim/verify/{place}/send": {"GET": OPEN, "POST": LINK},
+    "/claim/verify/{place}/code": {"GET": LINK, "POST": LINK},
     "/claim/extend": {"GET": OPEN, "POST": LINK},
     "/claim/end": {"GET": OPEN, "POST": LINK},
     "/claim/ended": {"GET": OPEN},
     "/claim/notices": {"GET": OPEN},
     "/claim/documents": {"GET": FACT},
-    "/claim/documents/{attachment_id:str}": {"GET": FACT},
+    "/claim/documents/{attachment_id}": {"GET": FACT},
     "/claim/preferences": {"GET": FACT},
     "/claim/preferences/language": {"GET": LINK, "POST": FACT},
     "/claim/preferences/channels": {"GET": LINK, "POST": FACT},
-    "/claim/preferences/{what:str}": {"GET": CODE, "POST": CODE},
-    "/claim/preferences/{what:str}/code": {"GET": CODE, "POST": CODE},
-    "/claim/preferences/{what:str}/send": {"GET": LINK, "POST": CODE},
-    "/claim/style/{name:str}": {"GET": OPEN},
-    "/claim/script/{name:str}": {"GET": OPEN},
-    "/claim/brand/{merchant_id:str}/{revision:str}/{name:str}": {"GET": OPEN},
+    "/claim/preferences/{what}": {"GET": CODE, "POST": CODE},
+    "/claim/preferences/{what}/code": {"GET": CODE, "POST": CODE},
+    "/claim/preferences/{what}/send": {"GET": LINK, "POST": CODE},
+    "/claim/style/{name}": {"GET": OPEN},
+    "/claim/script/{name}": {"GET": OPEN},
+    "/claim/brand/{merchant_id}/{revision}/{name}": {"GET": OPEN},
 }
 # What a link alone is not offered, and so does not find.
-_HIDDEN = [("/claim/receipt/{request_id:str}/email", "POST")]
+_HIDDEN = [("/claim/receipt/{request_id}/email", "POST")]
 _CHOICE = {"cents": "1000", "shown": "1000"}
 # What each form of a session brings, in an order in which each of them does something. Those of a
 # bare claim are for one on which nothing else stands.
 FORMS: dict[str, dict[str, str]] = {
     "/claim/pay/method": {**_CHOICE, "provider": "sandbox"},
-    "/claim/dispute/{reason:str}": {"do": "send", "message": "See"},
-    "/claim/disputes/{dispute_id:str}/files": {},
-    "/claim/disputes/{dispute_id:str}/withdraw": {},
-    "/claim/modality/{modality_id:str}/email": {},
-    "/claim/modality/{modality_id:str}/withdraw": {},
+    "/claim/dispute/{reason}": {"do": "send", "message": "See"},
+    "/claim/disputes/{dispute_id}/files": {},
+    "/claim/disputes/{dispute_id}/withdraw": {},
+    "/claim/modality/{modality_id}/email": {},
+    "/claim/modality/{modality_id}/withdraw": {},
     "/claim/plan/check": {"count": "3", "first": "2026-03-16", "shown": "9240"},
-    "/claim/receipt/{request_id:str}/email": {},
+    "/claim/receipt/{request_id}/email": {},
     "/claim/pay/sent": {**_CHOICE, "sent": "2026-03-02"},
-    "/claim/preferences/{what:str}": {"address": "new@example.org"},
-    "/claim/preferences/{what:str}/send": {},
-    "/claim/preferences/{what:str}/code": {},
+    "/claim/preferences/{what}": {"address": "new@example.org"},
+    "/claim/preferences/{what}/send": {},
+    "/claim/preferences/{what}/code": {},
     "/claim/preferences/language": {"language": "en"},
     "/claim/preferences/channels": {"SMS": "use"},
-    "/claim/verify/{place:str}": {"fact": "20095"},
-    "/claim/verify/{place:str}/letter": {},
-    "/claim/verify/{place:str}/send": {},
-    "/claim/verify/{place:str}/code": {},
+    "/claim/verify/{place}": {"fact": "20095"},
+    "/claim/verify/{place}/letter": {},
+    "/claim/verify/{place}/send": {},
+    "/claim/verify/{place}/code": {},
     "/claim/help": {},
     "/claim/later/check": {"until": "2026-03-31", "shown": "10240"},
     "/claim/extend": {},
     "/claim/end": {},
 }
 _BARE = ("/claim/help", "/claim/later/check")
-_WITH_FILES = ("/claim/dispute/{reason:str}", "/claim/disputes/{dispute_id:str}/files")
+_WITH_FILES = ("/claim/dispute/{reason}", "/claim/disputes/{dispute_id}/files")
 _FOREIGN = {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.send_asked_links import ONE_WITHIN
+from dunwell.landing.entering.asked_links import ONE_WITHIN
 from tests.support.landing import Browser, Doorstep
 from tests.support.statements import a_counted_database
 from tests.support.ways import (

@@ -9,7 +9,7 @@ from asyncpg import LockNotAvailableError
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.choose_channels import choose_channels
+from dunwell.landing.reaching.choose_channels import choose_channels
 from dunwell.messages.suppression import load_suppressions, suppress
 from dunwell.notices.notice import REPEATED_WITHIN
 from tests.support.disputes import DEBTOR

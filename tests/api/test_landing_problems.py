@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.kit.db import DatabaseAway
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.support.broken_database import pages_over
 from tests.support.landing import OWN_FORM, Doorstep
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
-from dunwell.landing.session import Level
+from dunwell.landing.application import ROUTES
+from dunwell.landing.session.session import Level
 from tests.support.crowds import PARTS
 from tests.support.furnished import Furnished, a_furnished_claim
 from tests.support.landing import Browser
@@ -20,8 +20,8 @@ _RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 
 # What else these show is looked for where a claim has any of it. A file is looked up by itself.
 _IN_TWO = {
     "/claim/options", "/claim/plan", "/claim/plan/check", "/claim/later", "/claim/later/check",
-    "/claim/dispute", "/claim/dispute/{reason:str}",
-    "/claim/documents/{attachment_id:str}",
+    "/claim/dispute", "/claim/dispute/{reason}",
+    "/claim/documents/{attachment_id}",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.files.upload import MAX_FILE_BYTES
 from dunwell.kit.clock import MovableClock
-from dunwell.landing.extend_session import REPEATED_WITHIN
+from dunwell.landing.session.extend_session import REPEATED_WITHIN
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.objections import enter, look

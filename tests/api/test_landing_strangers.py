@@ -8,7 +8,7 @@ import re
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.session import Level
+from dunwell.landing.session.session import Level
 from tests.support.application import Application
 from tests.support.crawling import Seen, crawl, is_page
 from tests.support.furnished import Furnished, offering_all

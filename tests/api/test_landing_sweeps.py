@@ -8,26 +8,26 @@ import httpx
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import ROUTES
-from dunwell.landing.session import Level
+from dunwell.landing.application import ROUTES
+from dunwell.landing.session.session import Level
 from tests.support.crawling import Seen, crawl, find_address, is_page
 from tests.support.digests import digest_tables, find_changed
 from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts
 
 # Looking at these only leads elsewhere.
 _LEADING = {
-    "/q/{token:str}/send",
-    "/q/{token:str}/code",
-    "/claim/modality/{modality_id:str}/email",
-    "/claim/disputes/{dispute_id:str}/files",
+    "/q/{token}/send",
+    "/q/{token}/code",
+    "/claim/modality/{modality_id}/email",
+    "/claim/disputes/{dispute_id}/files",
     "/claim/verify",
-    "/claim/verify/{place:str}/letter",
-    "/claim/verify/{place:str}/send",
+    "/claim/verify/{place}/letter",
+    "/claim/verify/{place}/send",
     "/claim/extend",
     "/claim/end",
     "/claim/preferences/language",
     "/claim/preferences/channels",
-    "/claim/preferences/{what:str}/send",
+    "/claim/preferences/{what}/send",
 }
 _EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
 # What is on file of the debtor, masked addresses, and the rates of the plan.

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
+from dunwell.landing.application import build_landing_routes
 from dunwell.merchants.configuration import Brand, Contact, LandingPage
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
 from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage

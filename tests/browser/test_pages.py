@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.browser.addresses import SHOWN_AT, WITHOUT_A_PAGE, find_address
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judgement import (

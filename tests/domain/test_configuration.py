@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.landing.wording import load_languages
+from dunwell.landing.render.wording import load_languages
 from dunwell.merchants.configuration import (
     PAGE_LANGUAGES,
     Brand,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.landing.amounts import read_amount, render_plain
+from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.messages.formatting import render_money
 
 

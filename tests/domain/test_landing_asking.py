@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.landing.asking import (
+from dunwell.landing.arranging.asking import (
     Ground,
     Refused,
     is_to_be_had,

@@ -2,14 +2,9 @@
 
 import pytest
 
-from dunwell.landing.on_file import OnFile
-from dunwell.landing.preferences import (
-    WayToReach,
-    choose_ways,
-    list_addresses,
-    read_address,
-    render_address,
-)
+from dunwell.landing.reaching.ways import WayToReach, choose_ways, read_address, render_address
+from dunwell.landing.session.addresses import list_addresses
+from dunwell.landing.session.on_file import OnFile
 from dunwell.merchants.configuration import Channel
 from dunwell.notices.notice import NoticeChannel
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.landing.proofs import (
+from dunwell.landing.entering.proofs import (
     AskCode,
     AskFact,
     CallUs,

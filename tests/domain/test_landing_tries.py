@@ -2,7 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dunwell.landing.tries import LOCKED_FOR, WINDOW, Locked, Tries, count_wrong, decide_lock
+from dunwell.landing.entering.tries import (
+    LOCKED_FOR,
+    WINDOW,
+    Locked,
+    Tries,
+    count_wrong,
+    decide_lock,
+)
 
 _NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _NONE = Tries(0, _NOW)

@@ -10,8 +10,14 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
-from dunwell.landing.facts import ClaimFacts, HoldFacts, ItemFacts, PaymentFacts, RequestFacts
-from dunwell.landing.view import (
+from dunwell.landing.session.facts import (
+    ClaimFacts,
+    HoldFacts,
+    ItemFacts,
+    PaymentFacts,
+    RequestFacts,
+)
+from dunwell.landing.session.states import (
     Outcome,
     PageState,
     Topic,

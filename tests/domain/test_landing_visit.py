@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.landing.visit import Visit
+from dunwell.landing.web.visit import Visit
 
 _MOST = 4096
 
@@ -14,7 +14,11 @@ async def _receive() -> Any:
 
 
 def a_visit(query: str) -> Visit:
-    return Visit({"headers": [], "query_string": query.encode()}, _receive, "https://pay.example")
+    return Visit(
+        {"type": "http", "headers": [], "query_string": query.encode()},
+        _receive,
+        "https://pay.example",
+    )
 
 
 def test_a_hundred_ticked_items_are_read() -> None:

@@ -11,10 +11,10 @@ from babel.messages.pofile import read_po
 from jinja2 import Environment
 from jinja2.ext import babel_extract
 
-from dunwell.landing.notices import NOTICE_TEMPLATES
-from dunwell.landing.templating import TEMPLATES
-from dunwell.landing.translating import TranslatedTemplates
-from dunwell.landing.wording import CATALOGUES, choose_language, load_languages
+from dunwell.landing.render.environment import TEMPLATES
+from dunwell.landing.render.translating import TranslatedTemplates
+from dunwell.landing.render.wording import CATALOGUES, choose_language, load_languages
+from dunwell.landing.telling.writer import NOTICE_TEMPLATES
 from dunwell.merchants.configuration import PAGE_LANGUAGES
 
 _OPTIONS = {
@@ -25,7 +25,7 @@ _MOST_WORDS = 20
 
 def _extract() -> Iterator[str | tuple[str, str]]:
     """Everything the templates say: a text, or one and its plural."""
-    for path in [*TEMPLATES.glob("*.html"), *NOTICE_TEMPLATES.iterdir()]:
+    for path in [path for folder in (*TEMPLATES, NOTICE_TEMPLATES) for path in folder.iterdir()]:
         with path.open("rb") as file:
             for _, function, found, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
                 texts = (

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from dunwell.landing.notice_facts import (
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.facts import (
     ChangeCodeFacts,
     ChangeNoticeFacts,
     CodeFacts,
@@ -17,8 +18,7 @@ from dunwell.landing.notice_facts import (
     ReceiptFacts,
     RejectionFacts,
 )
-from dunwell.landing.notices import NOTICE_TEMPLATES, NoticeWriter
-from dunwell.landing.wording import load_languages
+from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.links import TOKEN_MASK

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.claims.balance import Item, allocate
-from dunwell.landing.choosing import Options, Refused, read_choice, render_choice
+from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.choice import (
     Bounds,

@@ -9,9 +9,9 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.notices import NoticeWriter
-from dunwell.landing.tell_answers import tell_answers
-from dunwell.landing.wording import load_languages
+from dunwell.landing.arranging.tell_answers import tell_answers
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.writer import NoticeWriter
 from tests.support.modalities import AT_ONCE, DEFERMENT, Arrangement, an_arrangement
 
 _NOTICES = """

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from dunwell.kit.db import Database
-from dunwell.landing.store_tries import count_everybodys_wrong, remove_visitor_tries
+from dunwell.landing.entering.store_tries import count_everybodys_wrong, remove_visitor_tries
 from tests.support.database import Opener
 
 _MINUTE = timedelta(minutes=1)

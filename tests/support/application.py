@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from dunwell.api.app import build_app
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
+from dunwell.landing.application import build_landing_routes
 from dunwell.payments.provider import PaymentProvider
 from dunwell.sending.channel import ChannelAdapter
 from tests.support.children import INSPECTOR, PRINTER
@@ -34,7 +34,7 @@ class Application:
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
         pages = build_landing_routes(
-            resources, self.providers, hand_off_origins, inspector=INSPECTOR, press=PRINTER
+            resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER
         )
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

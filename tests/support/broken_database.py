@@ -9,7 +9,7 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.kit.resources import Resources
-from dunwell.landing.face import build_landing_routes
+from dunwell.landing.application import build_landing_routes
 from tests.support.application import ORIGIN
 
 

@@ -6,12 +6,12 @@ from html import unescape
 
 import httpx
 
-from dunwell.landing.face import ROUTES
+from dunwell.landing.application import ROUTES
 from tests.support.landing import Browser
 
 Seen = Mapping[str, httpx.Response]
 _LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')
-_PARAMETER = re.compile(r"\{\w+:str\}")
+_PARAMETER = re.compile(r"\{\w+\}")
 _MOST_ANSWERS = 500
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.session import Level
+from dunwell.landing.session.session import Level
 from dunwell.merchants.configuration import (
     Brand,
     Configuration,
@@ -71,7 +71,7 @@ class Furnished:
 
     def fill(self, address: str) -> str:
         """One of the face's addresses, with the claim's own ids in it."""
-        return re.sub(r"\{(\w+):str\}", lambda found: str(self.ids[found[1]]), address)
+        return re.sub(r"\{(\w+)\}", lambda found: str(self.ids[found[1]]), address)
 
     def look_at(self, address: str) -> str:
         """The same as a page's link to it would be."""

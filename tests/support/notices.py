@@ -8,9 +8,9 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.notice_facts import CodeFacts, Facts
-from dunwell.landing.notices import NoticeWriter
-from dunwell.landing.wording import load_languages
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.facts import CodeFacts, Facts
+from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable

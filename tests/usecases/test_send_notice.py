@@ -9,7 +9,7 @@ import pytest
 from dunwell.errors import NotFound
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.notice_facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
+from dunwell.landing.telling.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
 from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import SuppressionReason, suppress
 from dunwell.notices.notice import TooMany, Unreachable

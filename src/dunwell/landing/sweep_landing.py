@@ -5,11 +5,11 @@ confirmed, and wrong codes that count no more.
 from datetime import timedelta
 
 from dunwell.kit.resources import Resources
-from dunwell.landing.draft_store import remove_drafts
-from dunwell.landing.preferences_store import remove_old_changes
-from dunwell.landing.store import remove_sessions
-from dunwell.landing.store_tries import remove_visitor_tries
-from dunwell.landing.visitors import WINDOW
+from dunwell.landing.entering.store_tries import remove_visitor_tries
+from dunwell.landing.entering.visitors import WINDOW
+from dunwell.landing.reaching.store import remove_old_changes
+from dunwell.landing.session.store import remove_sessions
+from dunwell.landing.session.store_drafts import remove_drafts
 
 # So long can a page tell its reader that it timed out.
 _KEPT_FOR = timedelta(days=1)

@@ -1,0 +1,140 @@
+"""The debtor's pages as an application: its routes, what it answers to all else, what it needs.
+
+Every address answers every method with a page: what an address does not take gets a page that leads
+on, in the session's language and with its creditor.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dunwell.files.inspection import Inspector
+from dunwell.files.storage import Storage
+from dunwell.kit.resources import Resources
+from dunwell.landing.arranging import (
+    routes as arranging,
+)
+from dunwell.landing.arranging import (
+    routes_later,
+    routes_modality,
+    routes_plan,
+)
+from dunwell.landing.claim import routes as claim
+from dunwell.landing.claim import routes_documents
+from dunwell.landing.entering import routes as entering
+from dunwell.landing.entering import routes_new_link, routes_real, routes_verify
+from dunwell.landing.objecting import routes as objecting
+from dunwell.landing.objecting import routes_evidence
+from dunwell.landing.paying import routes as paying
+from dunwell.landing.paying import routes_receipts, routes_transfer
+from dunwell.landing.reaching import routes as reaching
+from dunwell.landing.reaching import routes_addresses
+from dunwell.landing.render.addresses import PATHS
+from dunwell.landing.render.pages import Pages
+from dunwell.landing.render.wording import CATALOGUES, load_languages
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.landing.web import assets
+from dunwell.landing.web.answer import compress_page
+from dunwell.landing.web.in_session import Run
+from dunwell.landing.web.problems import answer_failure
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Visit
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.payments.provider import Providers
+
+_SLICES = (
+    claim, routes_documents, entering, routes_new_link, routes_real, routes_verify, paying,
+    routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
+    routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
+)  # fmt: skip
+_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+# Address -> method -> what it does.
+ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
+# What begins with one of these is the debtor's pages', also between and below their addresses.
+_ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
+# What is answered by a page: of routes that do not fit, and whatever else is raised.
+_RAISED = (HTTPException, Exception)
+
+
+def build_landing_routes(
+    resources: Resources,
+    providers: Providers,
+    hand_off_origins: Mapping[str, str] | None = None,
+    catalogues: Path = CATALOGUES,
+    inspector: Inspector | None = None,
+    printer: LetterPrinter | None = None,
+) -> Sequence[BaseRoute]:
+    """hand_off_origins: of providers' own pages, by the provider's name (`Site`). catalogues: the
+    folder of the languages there are beside English. inspector: looks into debtors' files. printer:
+    of their papers. Whoever gives one of these closes it."""
+    settings = resources.settings
+    languages = load_languages(catalogues)
+    site = Site(
+        resources=resources,
+        providers=providers,
+        pages=Pages(
+            languages=languages,
+            domain=urlsplit(settings.public_url).netloc,
+            style=assets.name_stylesheet(),
+            scripts=assets.name_scripts(),
+            phone=settings.contact_phone,
+        ),
+        hand_off_origins=hand_off_origins or {},
+        notices=NoticeWriter(languages, settings.public_url),
+        storage=Storage.open(settings.files_url),
+        inspector=inspector or Inspector(),
+        printer=printer or LetterPrinter(1),
+    )
+    return [_Below(_build_application(site))]
+
+
+class _Below(BaseRoute):
+    """Whatever stands below the roots, where a pattern of Starlette's ends at a line's end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_ours = scope["type"] == "http" and scope["path"].split("/")[1] in _ROOTS
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _build_application(site: Site) -> Router:
+    async def answer_instead(request: Request, error: Exception) -> Response:
+        return await answer_failure(site, _find_visit(site, request), error)
+
+    return Router(
+        [_build_route(site, path, runs) for path, runs in ROUTES.items()],
+        redirect_slashes=False,
+        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
+    )
+
+
+def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
+    async def serve(request: Request) -> Response:
+        visit = _find_visit(site, request)
+        visit.route = path
+        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
+        return compress_page(response) if visit.takes_gzip and not visit.carried else response
+
+    return Route(path, serve, methods=[*runs])
+
+
+def _find_visit(site: Site, request: Request) -> Visit:
+    """The same one for all that a request is asked in."""
+    if not hasattr(request.state, "visit"):
+        origin = site.resources.settings.public_url
+        request.state.visit = Visit(request.scope, request.receive, origin)
+    visit: Visit = request.state.visit
+    return visit

@@ -1,0 +1,37 @@
+"""What is told of a plan or a deferment when it is answered, by message and on paper. Pure."""
+
+from dunwell.landing.telling.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+
+
+def is_agreed(modality: Modality) -> bool:
+    """Whether what was agreed still holds, or was kept."""
+    is_kept = modality.ended_reason in (None, EndReason.FULFILLED)
+    return modality.state is ModalityState.APPROVED and is_kept
+
+
+def tell_answer(
+    modality: Modality, reference_number: str
+) -> PlanFacts | DefermentFacts | RejectionFacts:
+    if modality.state is ModalityState.REJECTED:
+        return RejectionFacts(
+            reference_number, modality.type is ModalityType.PAYMENT_PLAN, modality.reason
+        )
+    is_approved = modality.state is ModalityState.APPROVED
+    if modality.type is ModalityType.PAYMENT_PLAN:
+        rows = tuple((each.due_on, each.amount_cents) for each in modality.schedule)
+        return PlanFacts(
+            reference_number=reference_number,
+            currency=modality.currency,
+            rows=rows,
+            costs_cents=0,
+            is_approved=is_approved,
+        )
+    until = modality.schedule[0].due_on
+    return DefermentFacts(
+        reference_number=reference_number,
+        currency=modality.currency,
+        amount_cents=modality.amount_cents,
+        until=until,
+        is_approved=is_approved,
+    )

@@ -1,0 +1,1 @@
+"""The claim's page, its documents, staying on and leaving."""

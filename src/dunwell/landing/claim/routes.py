@@ -1,0 +1,71 @@
+"""The claim page, and staying on or leaving."""
+
+from starlette.responses import Response
+
+from dunwell.landing.claim.views import NoticesPage, describe_claim
+from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
+from dunwell.landing.paying.methods import has_method
+from dunwell.landing.session.extend_session import end_session
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.views import EndedPage
+from dunwell.landing.web.visit import Form, Visit
+
+
+@in_session
+async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame, merchant = site.frame_opened(visit, opened), opened.merchant
+    now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
+    return site.answer(frame, describe_claim(opened, now, can_pay=can_pay))
+
+
+async def extend(site: Site, visit: Visit) -> Response:
+    """Another hour; a second click lands on the same page."""
+    form, opened = await visit.read_form(), await site.find_opened(visit)
+    if opened is None:
+        return site.answer_ended(visit, None)
+    frame = site.frame_opened(visit, opened)
+    if site.is_live(opened):
+        if is_repeated(site, opened, form):
+            return site.redirect(frame, "claim")
+        site.check_token(opened.session, form)
+        return site.redirect(frame, "claim", cookie=await stay(site, opened))
+    value = await find_stayed(site, opened) if is_its_form(site, opened, form) else None
+    if value is None:
+        return site.answer_ended(visit, opened)
+    return site.redirect(frame, "claim", cookie=value)
+
+
+@takes_form
+async def end(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        await end_session(work, opened.session)
+    return site.redirect(site.frame_opened(visit, opened), "ended", cookie="")
+
+
+async def show_ended(site: Site, visit: Visit) -> Response:
+    return site.answer(site.frame(visit), EndedPage("ENDED"))
+
+
+async def go_back(site: Site, visit: Visit) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame(visit), "claim")
+
+
+async def show_notices(site: Site, visit: Visit) -> Response:
+    """Legal notice, privacy and accessibility, in a session or outside of one."""
+    opened = await site.find_opened(visit)
+    is_live = opened is not None and site.is_live(opened)
+    frame = site.frame_opened(visit, opened) if opened and is_live else site.frame(visit)
+    return site.answer(frame, NoticesPage())
+
+
+PAGES: RoutedPages = {
+    "claim": {"GET": show_claim},
+    "extend": {"GET": go_back, "POST": extend},
+    "end": {"GET": go_back, "POST": end},
+    "ended": {"GET": show_ended},
+    "notices": {"GET": show_notices},
+}

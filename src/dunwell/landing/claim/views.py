@@ -1,0 +1,170 @@
+"""What the claim's page shows, by its state and by how much its session may see."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.claims.holds import HoldKind
+from dunwell.disputes.dispute import render_case_number
+from dunwell.files.attached import AttachedFile
+from dunwell.files.names import name_for_reader
+from dunwell.landing.objecting.disputing import can_dispute, find_undisputed_cents
+from dunwell.landing.render.pages import Page
+from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.states import (
+    PageState,
+    Topic,
+    decide_state,
+    find_announced,
+    find_day,
+    find_hold,
+    find_next_rate,
+    is_awaited,
+    list_topics,
+    render_initials,
+)
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.merchants.configuration import Feature
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.plans import Instalment
+
+
+class OpenDispute(msgspec.Struct, frozen=True, gc=False):
+    dispute_id: UUID
+    case_number: str
+    opened_on: date
+    # The part that the debtor agrees with, where it can be paid alone.
+    undisputed_cents: int | None
+
+
+class ClaimPage(Page, frozen=True):
+    template: ClassVar[str] = "claim.html"
+
+    state: PageState
+    topics: Sequence[Topic]
+    features: Sequence[Feature]
+    # Whether the session may see what the claim is for.
+    shows_all: bool
+    # Whether there is any way to pay.
+    can_pay: bool
+    can_dispute: bool
+    currency: str
+    timezone: str
+    reference: str
+    initials: str
+    outstanding_cents: int
+    # Paid beyond what was owed.
+    overpaid_cents: int
+    due_on: date | None
+    is_due: bool
+    # Those the session may see.
+    items: Sequence[ItemFacts]
+    payments: Sequence[PaymentFacts]
+    document_count: int
+    modality: Modality | None
+    # Of a plan in force, the first that is not paid in full.
+    next_rate: Instalment | None
+    # What is left of it, unless it is all that is owed or not for this session.
+    rate_cents: int | None
+    # The payment that a provider's money is waited for; when an announced transfer was sent.
+    awaited_id: UUID | None
+    sent_on: date | None
+    disputes: Sequence[OpenDispute]
+    # Since when the merchant has stopped the claim without a dispute of ours.
+    held_since: datetime | None
+    paused_until: datetime | None
+
+
+class NoticesPage(Page, frozen=True):
+    """Legal notice, privacy, accessibility."""
+
+    template: ClassVar[str] = "notices.html"
+
+
+class ShownDocument(msgspec.Struct, frozen=True, gc=False):
+    attachment_id: UUID
+    name: str
+    content_type: str
+    size_bytes: int
+
+
+class DocumentsPage(Page, frozen=True):
+    template: ClassVar[str] = "documents.html"
+
+    documents: Sequence[ShownDocument]
+    # The name of a file that should be there.
+    missing: str | None = None
+
+
+def describe_claim(opened: OpenedClaim, now: datetime, *, can_pay: bool) -> ClaimPage:
+    """now: the merchant's. can_pay: whether there is any way to."""
+    facts, configuration = opened.facts, opened.merchant.configuration
+    shows_all = opened.session.level.reaches(Level.FACT)
+    state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
+    outstanding_cents = facts.outstanding_cents
+    next_rate, request = find_next_rate(opened.modality), facts.request
+    # What the merchant stopped without a dispute.
+    hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
+    pause = find_hold(facts, HoldKind.PAUSE, now)
+    return ClaimPage(
+        state=state,
+        topics=list_topics(facts, state, opened.modality, now),
+        features=configuration.landing_page.features,
+        shows_all=shows_all,
+        can_pay=can_pay,
+        can_dispute=can_dispute(facts),
+        currency=facts.currency,
+        timezone=timezone,
+        reference=facts.reference_number,
+        initials=render_initials(facts),
+        outstanding_cents=outstanding_cents,
+        overpaid_cents=max(0, facts.paid_cents - facts.total_cents + outstanding_cents),
+        due_on=due_on,
+        is_due=due_on is not None and due_on < find_day(now, timezone),
+        items=facts.items if shows_all else (),
+        payments=[each for each in facts.payments if shows_all or each.request_id],
+        document_count=facts.document_count,
+        modality=opened.modality,
+        next_rate=next_rate,
+        rate_cents=_find_rate_cents(next_rate, outstanding_cents) if shows_all else None,
+        awaited_id=request.request_id if request and is_awaited(facts) else None,
+        sent_on=find_announced(facts, now),
+        disputes=[_describe_dispute(each, opened) for each in facts.disputes],
+        held_since=hold.since if hold else None,
+        paused_until=pause.until if pause else None,
+    )
+
+
+def describe_documents(
+    attached: Sequence[AttachedFile], missing: AttachedFile | None = None
+) -> DocumentsPage:
+    """missing: one whose file should be there."""
+    documents = [
+        ShownDocument(each.attachment_id, name_document(each), each.content_type, each.size_bytes)
+        for each in attached
+    ]
+    return DocumentsPage(documents, name_document(missing) if missing else None)
+
+
+def name_document(attached: AttachedFile) -> str:
+    return name_for_reader(attached.friendly_name, attached.content_type)
+
+
+def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute:
+    configuration = opened.merchant.configuration
+    return OpenDispute(
+        dispute.dispute_id,
+        render_case_number(dispute.dispute_id),
+        find_day(dispute.opened_at, configuration.timezone),
+        find_undisputed_cents(dispute, opened.facts, configuration),
+    )
+
+
+def _find_rate_cents(rate: Instalment | None, outstanding_cents: int) -> int | None:
+    if rate is None or rate.left_cents >= outstanding_cents:
+        return None
+    return rate.left_cents

@@ -1,0 +1,1 @@
+"""The ways in: links, codes, facts; and what raises what a session shows."""

@@ -1,0 +1,217 @@
+"""The ways in: a message's link, and the code of a letter. Looking at them changes nothing."""
+
+from starlette.responses import Response
+
+from dunwell.kit.db import Connection
+from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
+from dunwell.landing.entering.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
+from dunwell.landing.entering.sent_codes import (
+    Recipient,
+    answer_code_field,
+    answer_sent,
+    read_typed_code,
+)
+from dunwell.landing.entering.store_tries import is_undelivered
+from dunwell.landing.entering.store_ways import WayIn, find_link
+from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.try_code import try_code
+from dunwell.landing.entering.try_fact import Asked, try_fact
+from dunwell.landing.entering.try_sent_code import Right, Typed, try_sent_code
+from dunwell.landing.entering.views import CodeField, CodePage, DeadLinkPage, describe_link
+from dunwell.landing.entering.visitors import count_visitors_wrong, digest_visitor
+from dunwell.landing.render.pages import Frame
+from dunwell.landing.session.open_session import Opening, open_session
+from dunwell.landing.session.session import Level
+from dunwell.landing.web.in_session import RoutedPages
+from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Visit
+from dunwell.messages.links import hash_token, is_token
+
+
+async def show_code_entry(site: Site, visit: Visit) -> Response:
+    return site.answer(site.frame(visit), CodePage(tried=False))
+
+
+async def enter_code(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    resources, frame = site.resources, site.frame(visit)
+    visitor = digest_visitor(resources.keys, visit.client_host)
+    async with resources.database.transaction() as tx:
+        found = await try_code(
+            tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
+        )
+    if isinstance(found, Locked):
+        return answer_problem(site, frame, too_many(found.retry_after_seconds))
+    if isinstance(found, Wrong):
+        return site.answer(frame, CodePage(tried=True), 422)
+    return await _open(site, frame, found, found.level)
+
+
+async def show_link(site: Site, visit: Visit) -> Response:
+    """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
+    way = await _find_way(site, visit)
+    return _answer_dead_link(site, visit) if way is None else _answer_link(site, visit, way)
+
+
+async def open_link(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    way = await _find_way(site, visit)
+    if way is None:
+        return _answer_dead_link(site, visit)
+    frame, asked = _frame(site, visit, way), _decide(way)
+    if isinstance(asked, Open):
+        return await _open(site, frame, way, way.level)
+    if not isinstance(asked, AskFact):
+        return _answer_link(site, visit, way)
+    resources = site.resources
+    visitor = digest_visitor(resources.keys, visit.client_host)
+    wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
+    async with resources.database.transaction() as tx:
+        tried = await try_fact(tx, wanted, form, visitor=visitor, now=site.now())
+    if isinstance(tried, Locked):
+        return answer_problem(site, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+    if isinstance(tried, Wrong):
+        return _answer_link(site, visit, way, is_wrong=True)
+    return await _open(site, frame, way, Level.FACT)
+
+
+async def send_links_code(site: Site, visit: Visit) -> Response:
+    await visit.read_form()
+    way = await _find_way(site, visit)
+    if way is None:
+        return _answer_dead_link(site, visit)
+    asked, frame = _decide(way), _frame(site, visit, way)
+    if not isinstance(asked, AskCode):
+        return site.redirect(frame, "link", **_name_link(visit))
+    recipient = Recipient(
+        merchant=way.merchant,
+        claim_id=way.claim_id,
+        channel=asked.channel,
+        address=way.known.addresses[asked.channel],
+        asked_by="link",
+    )
+    field = CodeField(asked.channel, "link", _name_link(visit))
+    return await answer_sent(site, frame, recipient, field)
+
+
+async def show_links_code(site: Site, visit: Visit) -> Response:
+    """The field for the code that was sent."""
+    way = await _find_way(site, visit)
+    if way is None:
+        return _answer_dead_link(site, visit)
+    return await _answer_links_code(site, visit, way)
+
+
+async def enter_links_code(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    way = await _find_way(site, visit)
+    if way is None:
+        return _answer_dead_link(site, visit)
+    frame = _frame(site, visit, way)
+    if not isinstance(_decide(way), AskCode):
+        return site.redirect(frame, "link", **_name_link(visit))
+    typed = read_typed_code(
+        site, visit, form, merchant_id=way.merchant.merchant_id, claim_id=way.claim_id
+    )
+    async with site.resources.database.transaction() as tx:
+        tried = await _try_sent(site, tx, way, typed)
+    if isinstance(tried, Locked):
+        return answer_problem(site, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+    if isinstance(tried, Wrong):
+        return await _answer_links_code(site, visit, way, is_wrong=True)
+    return site.redirect(frame, "claim", cookie=tried)
+
+
+async def go_to_link(site: Site, visit: Visit) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    if not is_token(visit.path_params["token"]):
+        return _answer_dead_link(site, visit)
+    return site.redirect(site.frame(visit), "link", **_name_link(visit))
+
+
+def _answer_link(site: Site, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Response:
+    page = describe_link(visit.path_params["token"], _decide(way), is_wrong=is_wrong)
+    return site.answer(_frame(site, visit, way), page, 422 if is_wrong else 200)
+
+
+async def _answer_links_code(
+    site: Site, visit: Visit, way: WayIn, *, is_wrong: bool = False
+) -> Response:
+    asked, frame = _decide(way), _frame(site, visit, way)
+    if not isinstance(asked, AskCode):
+        return site.redirect(frame, "link", **_name_link(visit))
+    async with site.resources.database.connection() as connection:
+        failed = await is_undelivered(connection, way.merchant.merchant_id, way.claim_id)
+    field = CodeField(asked.channel, "link", _name_link(visit), is_undelivered=failed)
+    return answer_code_field(site, frame, field, is_wrong=is_wrong)
+
+
+def _decide(way: WayIn) -> Way:
+    configuration = way.merchant.configuration
+    policy = find_policy(configuration, way.channel)
+    return decide_entry(policy, way.known, way.channel, configuration.channels)
+
+
+def _frame(site: Site, visit: Visit, way: WayIn) -> Frame:
+    return site.frame(visit, way.merchant, way.language)
+
+
+def _name_link(visit: Visit) -> dict[str, str]:
+    """For its addresses. What stands in it was found, or it is at least no more than a token."""
+    return {"token": visit.path_params["token"]}
+
+
+async def _find_way(site: Site, visit: Visit) -> WayIn | None:
+    token_hash = hash_token(visit.path_params["token"])
+    async with site.resources.database.connection() as connection:
+        return await find_link(connection, token_hash)
+
+
+async def _open(site: Site, frame: Frame, way: WayIn, level: Level) -> Response:
+    """A new session, whatever cookie the visitor brought."""
+    async with site.resources.database.transaction() as tx:
+        value = await _open_in(site, tx, way, level=level, randomness=site.draw_randomness())
+    return site.redirect(frame, "claim", cookie=value)
+
+
+async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:
+    """The cookie's value."""
+    keys, now = site.resources.keys, site.now()
+    tried = await try_sent_code(tx, keys, typed, now)
+    if not isinstance(tried, Right):
+        return tried
+    assert tried.notice_id is not None
+    randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
+    if not tried.is_repeated:
+        return await _open_in(site, tx, way, level=Level.CODE, randomness=randomness)
+    value = await find_sent_value(tx, randomness, now)
+    return value or await count_visitors_wrong(tx, typed.visitor, now)
+
+
+async def _open_in(site: Site, tx: Connection, way: WayIn, level: Level, randomness: bytes) -> str:
+    """The cookie's value."""
+    session_id = site.resources.ids.new(site.now())
+    opening = Opening(
+        claim_id=way.claim_id,
+        communication_id=way.communication_id,
+        channel=way.channel,
+        level=level,
+        session_id=session_id,
+        randomness=randomness,
+    )
+    work = site.work(tx, way.merchant, session_id)
+    return await open_session(work, site.resources.keys, opening)
+
+
+def _answer_dead_link(site: Site, visit: Visit) -> Response:
+    """The same for links that were and links that never were."""
+    return site.answer(site.frame(visit), DeadLinkPage(), 410)
+
+
+PAGES: RoutedPages = {
+    "code": {"GET": show_code_entry, "POST": enter_code},
+    "link": {"GET": show_link, "POST": open_link},
+    "link_send": {"GET": go_to_link, "POST": send_links_code},
+    "link_code": {"GET": show_links_code, "POST": enter_links_code},
+}

@@ -1,0 +1,35 @@
+"""Looks a typed code of a letter up, and counts the wrong ones.
+
+A wrong code names no merchant, so this is a use case of the whole installation.
+"""
+
+from datetime import datetime
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.landing.entering.store_ways import WayIn, find_code
+from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
+from dunwell.messages.codes import digest_code, read_code
+
+# Of its merchant, and its own.
+ClaimKey = tuple[int, int]
+
+
+async def try_code(
+    tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
+    *, only: ClaimKey | None = None,
+) -> WayIn | Wrong | Locked:  # fmt: skip
+    """`visitor`: `digest_visitor`'s. `only`: a code of any other claim is as wrong as one of none.
+    What it wrote is to be committed, whatever it answers."""
+    known = await admit_visitor(tx, visitor, now)
+    if isinstance(known, Locked):
+        return known
+    code = read_code(typed)
+    if code is None:
+        # Not a guess: a slip of the finger.
+        return Wrong()
+    found = await find_code(tx, digest_code(keys, code))
+    if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
+        return found
+    return await count_visitors_wrong(tx, visitor, now)

@@ -1,0 +1,70 @@
+"""Compares six digits somebody typed with the code that was sent: five tries, ten minutes, once."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.claims.store import lock_claim
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.landing.entering.store_tries import (
+    SentCode,
+    lock_sent_code,
+    save_sent_code_used,
+    save_sent_codes_wrong,
+)
+from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
+from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
+from dunwell.notices.secrets import is_notice_code
+
+# A second click on the same form.
+_REPEATED_WITHIN = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed, for which claim, by whom: `digest_visitor`'s."""
+
+    merchant_id: int
+    claim_id: int
+    text: str
+    visitor: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """`is_repeated`: the same code came a moment ago, and opened or raised a session; whose it is,
+    the caller finds out."""
+
+    is_repeated: bool
+    # That took the code along; none: it was something else that was proven.
+    notice_id: UUID | None = None
+
+
+async def try_sent_code(
+    tx: Connection, keys: KeyRing, typed: Typed, now: datetime
+) -> Right | Wrong | Locked:
+    """A right one is used up with what the transaction makes of it. The answer is the same for a
+    code that is wrong, too old, tried too often or was never sent. What it wrote is to be
+    committed, whatever it answers."""
+    visits = await admit_visitor(tx, typed.visitor, now)
+    if isinstance(visits, Locked):
+        return visits
+    # Before the code: whoever sends one takes them in this order.
+    await lock_claim(tx, typed.merchant_id, typed.claim_id)
+    sent = await lock_sent_code(tx, typed.merchant_id, typed.claim_id)
+    if (
+        sent is None
+        or not _is_live(sent, now)
+        or not is_notice_code(keys, sent.notice_id, typed.text)
+    ):
+        await save_sent_codes_wrong(tx, typed.merchant_id, typed.claim_id)
+        return await count_visitors_wrong(tx, typed.visitor, now)
+    if sent.used_at is None:
+        await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
+    return Right(sent.used_at is not None, sent.notice_id)
+
+
+def _is_live(sent: SentCode, now: datetime) -> bool:
+    is_used_up = sent.used_at is not None and now >= sent.used_at + _REPEATED_WITHIN
+    return sent.failures < MOST_WRONG and now < sent.expires_at and not is_used_up

@@ -1,0 +1,1 @@
+"""Objecting to a claim, with files, and taking it back."""

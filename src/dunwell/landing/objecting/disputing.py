@@ -1,0 +1,52 @@
+"""What the pages offer to whoever disputes a claim: the reasons, the undisputed part."""
+
+from dunwell.claims.states import ACTIVE
+from dunwell.disputes.dispute import Dispute
+from dunwell.disputes.reasons import DisputeType, Reason, list_offered
+from dunwell.landing.paying.choosing import find_options
+from dunwell.landing.session.facts import ClaimFacts, DisputeFacts
+from dunwell.landing.session.session import Level
+from dunwell.merchants.configuration import Configuration, Disputes
+
+# What can be said without having seen what the claim is for (PAGES, personal data).
+_AT_LINK = (
+    DisputeType.NOT_MY_DEBT,
+    DisputeType.IDENTITY_THEFT,
+    DisputeType.DEBTOR_ALREADY_PAID,
+    DisputeType.OTHER,
+)
+
+
+def can_dispute(facts: ClaimFacts) -> bool:
+    return facts.status in ACTIVE
+
+
+def list_reasons_for(disputes: Disputes, level: Level) -> list[Reason]:
+    """Those offered at this level; at LINK whoever is not meant comes first."""
+    offered = list_offered(disputes)
+    if level.reaches(Level.FACT):
+        return offered
+    by_name = {each.name: each for each in offered}
+    return [by_name[name] for name in _AT_LINK if name in by_name]
+
+
+def needs_fact(reason: Reason) -> bool:
+    return reason.name not in _AT_LINK
+
+
+def find_reason(disputes: Disputes, name: str) -> Reason | None:
+    return next((each for each in list_offered(disputes) if each.name == name), None)
+
+
+def find_undisputed_cents(
+    dispute: Dispute | DisputeFacts, facts: ClaimFacts, configuration: Configuration
+) -> int | None:
+    """The part that whoever says that the amount is wrong agrees with, if it can be paid alone."""
+    agreed = dispute.answers.get("amount")
+    if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None:
+        return None
+    options = find_options(facts, configuration.payment.partial, shows_items=False)
+    if options.bounds is None:
+        return None
+    is_payable = options.bounds.least_cents <= int(agreed) < facts.outstanding_cents
+    return int(agreed) if is_payable else None

@@ -1,0 +1,159 @@
+"""Takes in a form that may bring files: each file is checked, written anew and put away before the
+next one is read, so that a form never weighs more than one file.
+
+Nothing leads to what was put away until a draft or a dispute does; what none takes goes when the
+session is over, after a crash too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dunwell.disputes.evidence import MOST_AT_ONCE
+from dunwell.errors import (
+    InvalidRequest,
+    PayloadTooLarge,
+    Unavailable,
+    UnsupportedMediaType,
+    ValidationError,
+)
+from dunwell.files.names import tidy_name
+from dunwell.files.put_away import put_away, throw_away
+from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.files.upload_file import check_upload
+from dunwell.kit.multipart import FormLimits, Part
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Form, Visit
+
+_MOST_TEXT_BYTES = 64 * 1024
+_MOST_PARTS = 30
+_MOST_BODY_BYTES = MOST_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileRefusal:
+    """A file that was not taken, by its name; none: all of them. code: TOO_LARGE, TOO_MANY, TYPE,
+    EMPTY, AWAY (files cannot be checked just now)."""
+
+    code: str
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class Received:
+    fields: Form = field(default_factory=dict)
+    uploads: list[PreparedUpload] = field(default_factory=list)
+    refusals: list[FileRefusal] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A form whose session, as it is by now, has ended while it came in, or before: none of its
+    files is kept."""
+
+    fields: Form
+    refusals: Sequence[FileRefusal]
+    opened: OpenedClaim | None
+
+
+async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received | Late:
+    """A form of this session, whose token comes before its files.
+
+    Raises ForeignForm and InvalidRequest; then nothing is put away.
+    """
+    received = await _receive(site, visit, opened)
+    still = await site.find_opened(visit)
+    if not site.is_live(still):
+        await discard(site, opened, received.uploads)
+        return Late(received.fields, received.refusals, still)
+    return received
+
+
+async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
+    received, count = Received(), 0
+    try:
+        async for part in visit.read_parts(_LIMITS, _MOST_BODY_BYTES):
+            if part.file_name is None:
+                received.fields[part.name] = _decode(part)
+            elif part.file_name or part.content or part.is_too_large:
+                site.check_token(opened.session, received.fields)
+                count += 1
+                await _take_file(site, opened, received, part=part, count=count)
+        site.check_token(opened.session, received.fields)
+    except PayloadTooLarge:
+        site.check_token(opened.session, received.fields)
+        received.refusals.append(FileRefusal("TOO_LARGE"))
+    except BaseException:
+        await discard(site, opened, received.uploads)
+        raise
+    return received
+
+
+async def discard(site: Site, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
+    """What was put away and is not wanted."""
+    ticket_ids = [upload.ticket_id for upload in uploads]
+    await throw_away(site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids)
+
+
+async def _take_file(
+    site: Site, opened: OpenedClaim, received: Received, part: Part, count: int
+) -> None:
+    name = tidy_name(part.file_name or "")
+    code = (
+        await _prepare(site, opened, received, name=name, part=part)
+        if count <= MOST_AT_ONCE
+        else None
+    )
+    if count == MOST_AT_ONCE + 1:
+        received.refusals.append(FileRefusal("TOO_MANY"))
+    elif code is not None:
+        received.refusals.append(FileRefusal(code, name))
+
+
+async def _prepare(
+    site: Site, opened: OpenedClaim, received: Received, name: str, part: Part
+) -> str | None:
+    """Why the file is not taken; None: it is."""
+    if part.is_too_large:
+        return "TOO_LARGE"
+    if not part.content:
+        return "EMPTY"
+    ticket_id = site.resources.ids.new(site.now())
+    upload = NewUpload(name, name, part.content)
+    try:
+        checked = await check_upload(site.inspector, opened.merchant.merchant_id, ticket_id, upload)
+        await put_away(
+            site.resources.database,
+            site.storage,
+            checked,
+            now=site.now(),
+            expires_at=opened.session.expires_at,
+        )
+    except (UnsupportedMediaType, ValidationError):
+        return "TYPE"
+    except Unavailable:
+        return "AWAY"
+    received.uploads.append(checked.prepared)
+    return None
+
+
+def _decode(part: Part) -> str:
+    """Line ends as they were typed: browsers send two signs for each."""
+    if part.is_too_large:
+        raise InvalidRequest("A text of the form is too long.")
+    try:
+        return part.content.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InvalidRequest("The form cannot be read.") from None
+
+
+def _pass_over(_part: Part, _limit: int) -> None:
+    """The rest of it is not kept, and its reader is told."""
+
+
+_LIMITS = FormLimits(
+    parts=_MOST_PARTS,
+    text_bytes=_MOST_TEXT_BYTES,
+    file_bytes=MAX_FILE_BYTES,
+    overflow=_pass_over,
+)

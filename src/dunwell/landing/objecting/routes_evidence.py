@@ -1,0 +1,145 @@
+"""A dispute that was sent: its case number, what is paused, more files, taking it back."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from dunwell.claims.store import lock_claim
+from dunwell.disputes.add_evidence import add_evidence
+from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.disputes.end_dispute import withdraw_dispute
+from dunwell.disputes.evidence_store import load_evidence_digests
+from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
+from dunwell.files.upload import PreparedUpload
+from dunwell.landing.objecting.disputing import find_undisputed_cents
+from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
+from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
+from dunwell.landing.objecting.views import (
+    DisputeWithdrawPage,
+    can_withdraw,
+    describe_dispute,
+    is_theirs,
+)
+from dunwell.landing.paying.methods import can_pay
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Form, Visit
+
+_PLACE = "claim"
+
+
+@in_session_with(DISPUTE)
+async def show_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
+
+
+@in_session_with(DISPUTE)
+async def add_files(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    dispute = DISPUTE.read(opened.detail).dispute
+    if not is_theirs(dispute, opened.session):
+        return site.ask_more(visit, opened, _PLACE)
+    received = await receive_files(site, visit, opened)
+    if isinstance(received, Late):
+        return site.answer_ended(visit, received.opened)
+    refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
+    if refusals:
+        opened = await site.find_opened(visit, DISPUTE) or opened
+        return _answer_dispute(
+            site, visit, opened, found=DISPUTE.read(opened.detail), refusals=refusals
+        )
+    return _go_to(site, visit, opened, dispute)
+
+
+@in_session_with(DISPUTE)
+async def go_to_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    dispute = DISPUTE.read(opened.detail).dispute
+    return _go_to(site, visit, opened, dispute)
+
+
+@in_session_with(DISPUTE)
+async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    dispute = DISPUTE.read(opened.detail).dispute
+    if not can_withdraw(dispute):
+        return _go_to(site, visit, opened, dispute)
+    if not is_theirs(dispute, opened.session):
+        return site.ask_more(visit, opened, _PLACE)
+    frame = site.frame_opened(visit, opened)
+    page = DisputeWithdrawPage(dispute.dispute_id, render_case_number(dispute.dispute_id))
+    return site.answer(frame, page)
+
+
+@takes_form_with(DISPUTE)
+async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    """What was answered meanwhile stays as it is: the page says how."""
+    dispute = DISPUTE.read(opened.detail).dispute
+    if can_withdraw(dispute):
+        if not is_theirs(dispute, opened.session):
+            return site.ask_more(visit, opened, _PLACE)
+        try:
+            async with site.resources.database.transaction() as tx:
+                work = site.work(tx, opened.merchant, opened.session.session_id)
+                await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
+        except InvalidState:
+            return _go_to(site, visit, opened, dispute)
+    return _go_to(site, visit, opened, dispute)
+
+
+async def _add(
+    site: Site, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
+) -> list[FileRefusal]:
+    """All of them or none, but for those the dispute has already: a second click adds nothing. What
+    was answered meanwhile takes none: the page says so."""
+    if not uploads:
+        return []
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            # Two forms at once take turns.
+            await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
+            known = await load_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
+            fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
+            new = list(fresh.values())
+            if new:
+                ticket_ids = [upload.ticket_id for upload in new]
+                await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
+    except Unavailable:
+        # They may have been written all the same.
+        raise
+    except Refusal as refusal:
+        await discard(site, opened, uploads)
+        if isinstance(refusal, ValidationError):
+            return [FileRefusal("TOO_MANY")]
+        if not isinstance(refusal, InvalidState):
+            raise
+        return []
+    await discard(site, opened, [upload for upload in uploads if upload not in new])
+    return []
+
+
+def _answer_dispute(
+    site: Site, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
+    refusals: Sequence[FileRefusal] = (),
+) -> Response:  # fmt: skip
+    page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
+    return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
+
+
+def _find_undisputed(site: Site, opened: OpenedClaim, dispute: Dispute) -> int | None:
+    """The part that can be paid while the rest is looked into."""
+    if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
+        return None
+    return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
+
+
+def _go_to(site: Site, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
+
+
+PAGES: RoutedPages = {
+    "dispute": {"GET": show_dispute},
+    "dispute_files": {"GET": go_to_dispute, "POST": add_files},
+    "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -1,0 +1,164 @@
+"""What the pages of objecting show: the reasons, the questions of one, a dispute that was sent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
+from dunwell.disputes.evidence import MOST_AT_ONCE
+from dunwell.disputes.questions import Question, list_questions, needs_message
+from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.errors import Fault
+from dunwell.landing.objecting.disputing import can_dispute
+from dunwell.landing.objecting.receive_files import FileRefusal
+from dunwell.landing.objecting.store import DisputeWithFiles
+from dunwell.landing.render.pages import Page
+from dunwell.landing.session.drafts import Draft, DraftFile
+from dunwell.landing.session.session import Level, Session
+from dunwell.landing.session.states import find_day
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.merchants.actor import ActorKind
+
+
+class ShownReason(msgspec.Struct, frozen=True, gc=False):
+    """label: the merchant's words for it; none: the page has its own for the type."""
+
+    name: str
+    type: DisputeType
+    label: str | None
+
+
+class Showing(msgspec.Struct, frozen=True, gc=False):
+    """One showing of the form, and what was wrong with the last one."""
+
+    form_id: UUID
+    faults: Sequence[Fault] = ()
+    refusals: Sequence[FileRefusal] = ()
+
+
+class ReasonsPage(Page, frozen=True):
+    template: ClassVar[str] = "dispute.html"
+
+    reasons: Sequence[ShownReason]
+    # Whether there are more for who says more of who it is.
+    has_more: bool
+    # Whether there were too many disputes.
+    is_full: bool
+
+
+class QuestionsPage(Page, frozen=True):
+    template: ClassVar[str] = "dispute_questions.html"
+
+    reason: ShownReason
+    questions: Sequence[Question]
+    needs_message: bool
+    most_files: int
+    # What marks one showing of the form.
+    form_id: UUID
+    # What was typed so far, by the field's name, and the files that go with it.
+    typed: Mapping[str, str]
+    files: Sequence[DraftFile]
+    # What was wrong with the form that was sent last.
+    faults: Sequence[Fault]
+    refusals: Sequence[FileRefusal]
+
+
+class DisputePage(Page, frozen=True):
+    template: ClassVar[str] = "dispute_sent.html"
+
+    dispute_id: UUID
+    case_number: str
+    state: DisputeState
+    ended_claim: bool | None
+    # Whether the claim stands still for it.
+    is_stopped: bool
+    opened_on: date
+    answer_on: date
+    # What was said and answered, where the session may see it.
+    reason: ShownReason | None
+    message: str | None
+    resolution: str | None
+    file_names: Sequence[str]
+    currency: str
+    # The part that can be paid while the rest is looked into.
+    undisputed_cents: int | None
+    # Whether the session may change it.
+    is_theirs: bool
+    can_withdraw: bool
+    most_files: int
+    refusals: Sequence[FileRefusal]
+
+
+class DisputeWithdrawPage(Page, frozen=True):
+    template: ClassVar[str] = "dispute_withdraw.html"
+
+    dispute_id: UUID
+    case_number: str
+
+
+def describe_reason(reason: Reason, language: str, opened: OpenedClaim) -> ShownReason:
+    languages = (language, opened.merchant.configuration.language)
+    label = reason.label_in(*languages) if reason.labels else None
+    return ShownReason(reason.name, reason.type, label)
+
+
+def describe_questions(
+    opened: OpenedClaim, language: str, reason: Reason, draft: Draft, showing: Showing
+) -> QuestionsPage:  # fmt: skip
+    return QuestionsPage(
+        reason=describe_reason(reason, language, opened),
+        questions=list_questions(reason),
+        needs_message=needs_message(reason),
+        most_files=MOST_AT_ONCE,
+        form_id=showing.form_id,
+        typed=draft.fields,
+        files=draft.files,
+        faults=showing.faults,
+        refusals=showing.refusals,
+    )
+
+
+def describe_dispute(
+    opened: OpenedClaim, found: DisputeWithFiles, undisputed_cents: int | None,
+    refusals: Sequence[FileRefusal] = (),
+) -> DisputePage:  # fmt: skip
+    """undisputed_cents: that can be paid now, if the session may see it."""
+    dispute, configuration = found.dispute, opened.merchant.configuration
+    shows_content = opened.session.level.reaches(Level.FACT)
+    days, timezone = configuration.disputes.answer_within_days, configuration.timezone
+    reason = ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label)
+    return DisputePage(
+        dispute_id=dispute.dispute_id,
+        case_number=render_case_number(dispute.dispute_id),
+        state=dispute.state,
+        ended_claim=dispute.ended_claim,
+        is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        opened_on=find_day(dispute.opened_at, timezone),
+        answer_on=find_answer_day(dispute.opened_at, days, timezone),
+        reason=reason if shows_content else None,
+        message=dispute.message if shows_content else None,
+        resolution=dispute.resolution if shows_content else None,
+        file_names=[each.name for each in found.files] if shows_content else (),
+        currency=opened.facts.currency,
+        undisputed_cents=undisputed_cents if shows_content else None,
+        is_theirs=is_theirs(dispute, opened.session),
+        can_withdraw=can_withdraw(dispute),
+        most_files=MOST_AT_ONCE,
+        refusals=refusals,
+    )
+
+
+def can_withdraw(dispute: Dispute) -> bool:
+    """What the merchant recorded is the merchant's to answer."""
+    return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
+
+
+def is_theirs(dispute: Dispute, session: Session) -> bool:
+    """Whether a session may change it: a link alone changes only what it has opened itself."""
+    if session.level.reaches(Level.FACT):
+        return True
+    is_debtors = dispute.actor_kind is ActorKind.DEBTOR
+    return is_debtors and dispute.actor_id == str(session.session_id)

@@ -1,0 +1,1 @@
+"""Paying: how much, by which way, and what came of it."""

@@ -1,0 +1,139 @@
+"""Paying: how much, by which method, and the hand-off to a provider.
+
+What is chosen stands in the address; the amount is the server's, and what a form says was shown is
+only compared with it.
+"""
+
+from starlette.responses import Response
+
+from dunwell.landing.paying.choosing import (
+    FIELDS,
+    Options,
+    Refused,
+    read_carried_choice,
+    read_choice,
+    render_choice,
+)
+from dunwell.landing.paying.hand_off import NotHandedOff
+from dunwell.landing.paying.hand_off import hand_off as start_hand_off
+from dunwell.landing.paying.methods import can_pay, list_methods, list_options, takes_transfers
+from dunwell.landing.paying.views import CheckPage, describe_amount, describe_choice
+from dunwell.landing.render.amounts import render_plain
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.answer import answer_redirect
+from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.payments.choice import Choice
+from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment
+
+_MOST_TYPED = 40
+
+
+@in_session
+async def choose_amount(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    """Where there is nothing to choose, the page after it."""
+    if not can_pay(site, opened):
+        return site.redirect(site.frame_opened(visit, opened), "claim")
+    options = list_options(opened)
+    if options.has_any:
+        return _answer_amount(site, visit, opened, options)
+    return _answer_check(site, visit, opened, options.whole)
+
+
+@in_session
+async def check_payment(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame = site.frame_opened(visit, opened)
+    if not can_pay(site, opened):
+        return site.redirect(frame, "claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None:
+        return site.redirect(frame, "pay")
+    if isinstance(choice, Refused):
+        return _answer_amount(site, visit, opened, options=list_options(opened), refused=choice)
+    return _answer_check(site, visit, opened, choice)
+
+
+@takes_form
+async def hand_off(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+    frame = site.frame_opened(visit, opened)
+    choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
+    if choice is None:
+        return _answer_changed(site, visit, opened)
+    return_path = frame.address("return", request_id=REQUEST_ID_MARK)
+    wanted = StartPayment(
+        provider=form.get("provider", ""),
+        amount_cents=choice.cents,
+        return_url=site.resources.settings.public_url + return_path,
+        language=frame.language,
+        kind=choice.kind,
+        item_ids=choice.item_ids,
+    )
+    outcome = await start_hand_off(site, opened, wanted)
+    if outcome is NotHandedOff.CHANGED:
+        return _answer_changed(site, visit, await site.find_opened(visit) or opened)
+    if outcome is NotHandedOff.AWAY and can_pay(site, opened):
+        return _answer_check(site, visit, opened, choice=choice, notice="AWAY", status=503)
+    if isinstance(outcome, NotHandedOff):
+        return site.redirect(frame, "claim")
+    return answer_redirect(outcome)
+
+
+def read_address(visit: Visit, opened: OpenedClaim, language: str) -> Choice | Refused | None:
+    """None: nothing was chosen where there is something to choose, or it is not to be had."""
+    options, query = list_options(opened), visit.query
+    if options.has_any and not any(name in query for name in FIELDS):
+        return None
+    choice = read_choice(query, options, opened.facts.currency, language)
+    return None if choice is Refused.CHANGED else choice
+
+
+def _answer_changed(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    """What was shown is not to be had any more: choose again, or check all of it once more."""
+    if not can_pay(site, opened):
+        return site.redirect(site.frame_opened(visit, opened), "claim")
+    options = list_options(opened)
+    if options.has_any:
+        return _answer_amount(site, visit, opened, options=options, refused=Refused.CHANGED)
+    return _answer_check(site, visit, opened, choice=options.whole, notice="CHANGED")
+
+
+def _answer_amount(
+    site: Site, visit: Visit, opened: OpenedClaim, options: Options, refused: Refused | None = None
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
+    given = visit.read_query("cents") or ""
+    if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
+        typed = render_plain(int(given), opened.facts.currency, frame.language)
+    page = describe_amount(
+        opened, options, typed=typed, ticked=visit.query.get("item"), refused=refused
+    )
+    # What has changed is no fault of the reader's.
+    return site.answer(frame, page, 422 if refused not in (None, Refused.CHANGED) else 200)
+
+
+def _answer_check(
+    site: Site, visit: Visit, opened: OpenedClaim, choice: Choice, notice: str | None = None,
+    *, status: int = 200,
+) -> Response:  # fmt: skip
+    frame = site.frame_opened(visit, opened)
+    methods = list_methods(site.providers, opened.merchant)
+    if not methods:
+        name, _, value = render_choice(choice).partition("=")
+        return site.redirect(frame, "transfer", **{name: value})
+    page = CheckPage(
+        choice=describe_choice(opened, choice),
+        rest_cents=opened.facts.outstanding_cents - choice.cents,
+        methods=methods,
+        takes_transfers=takes_transfers(opened.merchant),
+        notice=notice,
+    )
+    origins = {site.hand_off_origins.get(method.name) for method in methods}
+    return site.answer(frame, page, status, form_origins=sorted(filter(None, origins)))
+
+
+PAGES: RoutedPages = {
+    "pay": {"GET": choose_amount},
+    "pay_method": {"GET": check_payment, "POST": hand_off},
+}

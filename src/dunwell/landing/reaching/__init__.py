@@ -1,0 +1,1 @@
+"""How a debtor is reached: language, channels, addresses."""

@@ -1,0 +1,64 @@
+"""Has channels used or not, as the debtor wants it: addresses are suppressed, or not any more."""
+
+from collections.abc import Collection
+
+from dunwell.claims.store import lock_claim
+from dunwell.errors import NotFound
+from dunwell.kit.crypto import KeyRing
+from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
+from dunwell.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.landing.session.on_file import OnFile
+from dunwell.landing.session.store import load_on_file
+from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.suppression import (
+    KnownSuppressions,
+    lift_suppression,
+    load_reasons,
+    suppress,
+)
+
+
+async def choose_channels(
+    work: Work, keys: KeyRing, claim_id: int, wanted: Collection[str]
+) -> Chosen | None:
+    """None: nothing was changed, as no way would be left. Raises NotFound.
+
+    The claim's lock lets two choices at once take turns, so that they cannot leave none together.
+    """
+    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
+    chosen = choose_ways(await list_ways(work, keys, on_file), wanted)
+    if chosen is None:
+        return None
+    for way in chosen.suppressed:
+        await suppress(work, keys, way.channel, address=way.address, reason="DEBTOR")
+    for way in chosen.lifted:
+        await lift_suppression(work, keys, way.channel, way.address)
+    return chosen
+
+
+async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
+    """E-mail, mobile number and postal address, as far as they are there and used."""
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
+    return [
+        WayToReach(channel, address, reasons.get((channel, address)))
+        for channel, address in addresses.items()
+    ]
+
+
+def read_ways(
+    keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
+) -> list[WayToReach] | None:
+    """The same of what a page has read already. None: an address is not among what was asked
+    for."""
+    addresses = list_addresses(on_file, merchant.configuration.channels)
+    digests = digest_addresses(keys, merchant.merchant_id, addresses)
+    if suppressions is None or not all(map(suppressions.covers, digests.values())):
+        return None
+    return [
+        WayToReach(channel, address, suppressions.find_reason(digests[channel]))
+        for channel, address in addresses.items()
+    ]

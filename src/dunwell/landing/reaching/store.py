@@ -1,0 +1,79 @@
+"""The SQL of a debtor's preferences: what is on file, and an address that waits for its code."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+from dunwell.kit.sql import nest_row
+from dunwell.landing.session.details import Detail
+from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
+from dunwell.notices.notice import NoticeChannel
+
+# The newest in place of the one before.
+_SAVE = """
+INSERT INTO debtor_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (merchant_id, claim_id) DO UPDATE
+SET channel = excluded.channel, address = excluded.address, notice_id = excluded.notice_id,
+    expires_at = excluded.expires_at, failures = 0
+"""
+# By primary key.
+_LOAD_CHANGE = """
+SELECT channel, address, notice_id, expires_at, failures
+FROM debtor_contact_changes
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+_SAVE_WRONG = """
+UPDATE debtor_contact_changes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
+"""
+_REMOVE = "DELETE FROM debtor_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
+# Rides on debtor_contact_changes_expiry.
+_SWEEP = """
+DELETE FROM debtor_contact_changes
+WHERE (merchant_id, claim_id) IN (
+    SELECT merchant_id, claim_id FROM debtor_contact_changes WHERE expires_at < $1 LIMIT $2
+)
+"""
+# Of the addresses on file when the session was opened.
+SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
+    nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """An address whose code was sent there. Real time."""
+
+    channel: NoticeChannel
+    address: str
+    notice_id: UUID
+    expires_at: datetime
+    failures: int = 0
+
+
+async def save_change(
+    tx: Connection, merchant_id: int, claim_id: int, change: PendingChange
+) -> None:
+    await tx.execute(
+        _SAVE, merchant_id, claim_id, change.channel, change.address, change.notice_id,
+        change.expires_at,
+    )  # fmt: skip
+
+
+async def load_change(tx: Connection, merchant_id: int, claim_id: int) -> PendingChange | None:
+    row = await tx.fetchrow(_LOAD_CHANGE, merchant_id, claim_id)
+    return None if row is None else PendingChange(**row)
+
+
+async def save_wrong(tx: Connection, merchant_id: int, claim_id: int) -> None:
+    await tx.execute(_SAVE_WRONG, merchant_id, claim_id)
+
+
+async def remove_change(tx: Connection, merchant_id: int, claim_id: int) -> None:
+    await tx.execute(_REMOVE, merchant_id, claim_id)
+
+
+async def remove_old_changes(tx: Connection, before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_SWEEP, before, limit)
+    return int(tag.rpartition(" ")[2])

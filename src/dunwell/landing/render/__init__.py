@@ -1,0 +1,1 @@
+"""How pages are made of what they show: templates, formats, words."""

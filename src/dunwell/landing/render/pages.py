@@ -1,0 +1,91 @@
+"""Renders the pages: a page is a struct that says what it shows, and a template that shows it."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import msgspec
+from markupsafe import Markup
+
+from dunwell.landing.render.addresses import LANGUAGE, build_address
+from dunwell.landing.render.creditor import describe_creditor, dial
+from dunwell.landing.render.environment import load_environment
+from dunwell.landing.render.wording import Language
+from dunwell.merchants.merchant import Merchant
+
+_ICON = Markup(
+    '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
+)
+_CIRCLE = Markup('<circle cx="12" cy="12" r="10"/>')
+_ICONS = {
+    "done": _ICON.format(_CIRCLE + Markup('<path d="m7.5 12.5 3 3 6-7"/>')),
+    "wait": _ICON.format(_CIRCLE + Markup('<path d="M12 6.5V12l3.5 2"/>')),
+}
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """What one page shows, by the names that its template calls it."""
+
+    template: ClassVar[str]
+
+
+class Shown(msgspec.Struct, frozen=True, gc=False):
+    """A live session as its pages show it."""
+
+    form_token: str
+    minutes_left: int
+    # It ends soon.
+    is_warned: bool
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """What every page is told: for whom, and in which language."""
+
+    language: str
+    # The languages to choose among.
+    offered: tuple[str, ...]
+    # The reader's own choice, which addresses carry on; none: it was found out.
+    chosen: str | None
+    merchant: Merchant | None = None
+    session: Shown | None = None
+    # What else the page's own address says, which the choice of a language carries on.
+    carried: str = ""
+    # The id of a form that is kept when the session is extended from its page.
+    kept_form: str = ""
+
+    def address(self, page: str, /, **values: object) -> str:
+        """Of a page of ours, for this reader (`build_address`)."""
+        if self.chosen is not None:
+            values[LANGUAGE] = self.chosen
+        return build_address(page, **values)
+
+
+class Pages:
+    """The pages of one installation."""
+
+    def __init__(
+        self, languages: Mapping[str, Language], domain: str, style: str,
+        scripts: Mapping[str, str], phone: str | None = None,
+    ) -> None:  # fmt: skip
+        """domain: ours, as an address bar shows it. style: the stylesheet's address. scripts: the
+        scripts', by name. phone: the operator's, where no creditor is known."""
+        self.languages = languages
+        self.codes = tuple(languages)
+        self._environments = {code: load_environment(each) for code, each in languages.items()}
+        self._shared = {
+            "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
+            "icons": _ICONS, "address_of": build_address,
+            "operator": SimpleNamespace(phone=phone, dialled=dial(phone or "")),
+        }  # fmt: skip
+
+    def render(self, frame: Frame, page: Page) -> bytes:
+        values: dict[str, Any] = {
+            **self._shared,
+            "creditor": describe_creditor(frame.merchant) if frame.merchant else None,
+            "offered": [self.languages[code] for code in frame.offered],
+            "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,
+            "session": frame.session, "kept_form": frame.kept_form,
+            **{name: getattr(page, name) for name in page.__struct_fields__},
+        }  # fmt: skip
+        template = self._environments[frame.language].get_template(page.template)
+        return template.render(values).encode()

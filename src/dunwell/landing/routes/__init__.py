@@ -1,1 +1,0 @@
-"""The routes of the debtor's pages, one module for each stretch of the way."""

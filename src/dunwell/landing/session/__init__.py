@@ -1,0 +1,1 @@
+"""A debtor's hour on the page, and the claim that it has opened."""

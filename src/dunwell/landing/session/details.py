@@ -1,0 +1,59 @@
+"""What single pages show beside the claim itself, each read by the page's one statement.
+
+The SQL of a detail stands with the module whose rows it reads; each slice nests its own (`store`)
+in the statement of all pages, where `s` is the session's row and $2 the id in the page's address.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.errors import NotFound
+from dunwell.kit.sql import load_statement, nest_row
+from dunwell.modalities.store import LOAD_LIVE
+
+# The merchant and the claim of the session, for what is nested.
+KEY = ("s.merchant_id", "s.claim_id")
+_Shape = TypeVar("_Shape")
+_compose_page = partial(
+    load_statement,
+    __file__,
+    "opened.sql",
+    live_modality=nest_row(LOAD_LIVE, "s.merchant_id", "ARRAY[s.claim_id]"),
+)
+
+
+class Detail(Generic[_Shape]):
+    """`statement`: of a page that shows it. `parameter`: what the page's address calls its id; ""
+    for what a claim has once."""
+
+    def __init__(self, expression: str, shape: Any, parameter: str = "", missing: str = "") -> None:
+        """shape: `_Shape`, which may be a union. missing: what is said where there is none; "" for
+        what a page shows the lack of."""
+        self.statement = _compose_page(detail=expression)
+        self.parameter = parameter
+        self._missing = missing
+        self._decoder = msgspec.json.Decoder(shape)
+
+    def list_arguments(self, parameters: Mapping[str, str]) -> tuple[UUID | None, ...]:
+        """Of the statement, beside the session, from those of the address. What is no id names
+        nothing."""
+        if not self.parameter:
+            return ()
+        try:
+            return (UUID(parameters[self.parameter]),)
+        except ValueError:
+            return (None,)
+
+    def read(self, found: msgspec.Raw) -> _Shape:
+        """Raises NotFound, also for what is another claim's."""
+        if self._missing and bytes(found) == b"null":
+            raise NotFound(self._missing)
+        shape: _Shape = self._decoder.decode(found)
+        return shape
+
+
+NOTHING: Detail[None] = Detail("NULL", None)

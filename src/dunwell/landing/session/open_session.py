@@ -1,0 +1,57 @@
+"""Opens a claim's page for an hour and tells the merchant, once: DETAILS_ACCESSED (CONTRACT 10).
+
+Only a POST comes here: what scanners and previews fetch raises nothing.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.claims.raise_event import raise_event
+from dunwell.events.payloads import details_accessed
+from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.landing.session.session import LASTS, Level, Session, render_value
+from dunwell.landing.session.store import load_on_file, save_session
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.configuration import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is opened, and the session to open it with. `session_id` is the event's sessionId."""
+
+    claim_id: int
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    session_id: UUID
+    randomness: bytes
+
+
+async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
+    """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
+    value = render_value(opening.randomness)
+    session = Session(
+        merchant_id=work.merchant_id,
+        session_hash=sha256(value.encode()),
+        session_id=opening.session_id,
+        claim_id=opening.claim_id,
+        communication_id=opening.communication_id,
+        channel=opening.channel,
+        level=opening.level,
+        expires_at=work.real_now + LASTS,
+        ended_at=None,
+    )
+    # First, as it locks the claim.
+    await raise_event(
+        work,
+        session.claim_id,
+        lambda head: details_accessed(head, session.session_id, session.channel),
+    )
+    on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    digests = digest_addresses(keys, work.merchant_id, addresses)
+    await save_session(work.tx, session, work.real_now, list(digests.values()))
+    await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
+    return value

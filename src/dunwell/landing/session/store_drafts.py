@@ -1,0 +1,153 @@
+"""The SQL of drafts: rows in, values out, no rules."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.files.upload import PreparedUpload
+from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import compose
+from dunwell.landing.session.drafts import Draft, DraftFile
+from dunwell.landing.session.session import Session
+
+# By primary keys.
+_FILES = """
+    ARRAY(
+        SELECT (u.ticket_id, u.file_name, u.size_bytes, u.sha256)
+        FROM debtor_draft_files f
+        JOIN uploads u ON u.merchant_id = f.merchant_id AND u.ticket_id = f.ticket_id
+        WHERE f.merchant_id = $1 AND f.session_id = $2 AND f.subject = $3
+        ORDER BY f.ticket_id) AS files
+"""
+_LOAD = compose(
+    """
+SELECT subject, fields, sent_form, made_id, {files}
+FROM debtor_drafts
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+""",
+    files=_FILES,
+)
+_OPEN = """
+INSERT INTO debtor_drafts (merchant_id, session_id, subject, claim_id, kept_until)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (merchant_id, session_id, subject) DO UPDATE SET kept_until = $5
+"""
+_SAVE_FIELDS = """
+UPDATE debtor_drafts SET fields = $4
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+"""
+_SAVE_FILE = """
+INSERT INTO debtor_draft_files (merchant_id, session_id, subject, ticket_id)
+VALUES ($1, $2, $3, $4)
+"""
+# Rides on debtor_drafts_claim, then on the primary key.
+_COUNT_UNSENT = """
+SELECT count(*)
+FROM debtor_drafts d
+JOIN debtor_draft_files f USING (merchant_id, session_id, subject)
+WHERE d.merchant_id = $1 AND d.claim_id = $2
+"""
+_REMOVE_FILE = """
+DELETE FROM debtor_draft_files
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = $4
+RETURNING ticket_id
+"""
+_SAVE_SENT = """
+WITH moved AS (
+    DELETE FROM debtor_draft_files
+    WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+)
+UPDATE debtor_drafts SET fields = '{}', sent_form = $4, made_id = $5
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+"""
+_MOVE = """
+WITH carried AS (
+    UPDATE uploads SET expires_at = $4
+    WHERE merchant_id = $1 AND ticket_id IN (
+        SELECT ticket_id FROM debtor_draft_files WHERE merchant_id = $1 AND session_id = $2)
+)
+UPDATE debtor_drafts SET session_id = $3, kept_until = $4
+WHERE merchant_id = $1 AND session_id = $2
+"""
+# Over all merchants, as a sweep is. Rides on debtor_drafts_expiry.
+_REMOVE_OLD = """
+DELETE FROM debtor_drafts
+WHERE (merchant_id, session_id, subject) IN (
+    SELECT merchant_id, session_id, subject FROM debtor_drafts WHERE kept_until < $1 LIMIT $2)
+"""
+
+
+async def load_draft(tx: Connection, session: Session, subject: str) -> Draft:
+    """An empty one when there is none."""
+    row = await tx.fetchrow(_LOAD, session.merchant_id, session.session_id, subject)
+    return Draft(subject) if row is None else _read(row)
+
+
+async def lock_draft(tx: Connection, session: Session, subject: str) -> Draft:
+    """The draft, made if there is none; others wait until this transaction ends."""
+    await tx.execute(
+        _OPEN, session.merchant_id, session.session_id, subject, session.claim_id,
+        session.expires_at,
+    )  # fmt: skip
+    return await load_draft(tx, session, subject)
+
+
+async def save_fields(
+    tx: Connection, session: Session, subject: str, fields: Mapping[str, str]
+) -> None:
+    """Of a locked draft."""
+    key = (session.merchant_id, session.session_id, subject)
+    await tx.execute(_SAVE_FIELDS, *key, dict(fields))
+
+
+async def save_files(
+    tx: Connection, session: Session, subject: str, uploads: Sequence[PreparedUpload]
+) -> None:
+    """Add a few that were put away to a locked draft."""
+    for upload in uploads:
+        key = (session.merchant_id, session.session_id, subject)
+        await tx.execute(_SAVE_FILE, *key, upload.ticket_id)
+
+
+async def count_unsent(tx: Connection, merchant_id: int, claim_id: int) -> int:
+    """Files of the claim's drafts, in all sessions."""
+    count: int = await tx.fetchval(_COUNT_UNSENT, merchant_id, claim_id)
+    return count
+
+
+async def remove_file(tx: Connection, session: Session, subject: str, ticket_id: UUID) -> bool:
+    """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
+    key = (session.merchant_id, session.session_id, subject)
+    return await tx.fetchval(_REMOVE_FILE, *key, ticket_id) is not None
+
+
+async def save_sent(
+    tx: Connection, session: Session, subject: str, form_id: UUID, made_id: UUID
+) -> None:
+    """Of a locked draft: it is empty again, its files being another's now."""
+    key = (session.merchant_id, session.session_id, subject)
+    await tx.execute(_SAVE_SENT, *key, form_id, made_id)
+
+
+async def move_drafts(
+    tx: Connection, session: Session, session_id: UUID, kept_until: datetime
+) -> None:
+    """To the session that takes this one's place."""
+    await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
+
+
+async def remove_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
+    """Their files run out by themselves."""
+    tag: str = await tx.execute(_REMOVE_OLD, kept_until, limit)
+    return int(tag.rpartition(" ")[2])
+
+
+def _read(row: Row) -> Draft:
+    files = [DraftFile(*each) for each in row["files"]]
+    return Draft(
+        subject=row["subject"],
+        fields=row["fields"],
+        files=files,
+        sent_form=row["sent_form"],
+        made_id=row["made_id"],
+    )

@@ -1,0 +1,89 @@
+"""The claim that a session has opened, with all that its pages show, in one statement."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+from dunwell.landing.session.details import NOTHING, Detail
+from dunwell.landing.session.facts import ClaimFacts
+from dunwell.landing.session.session import Session
+from dunwell.merchants.configuration_cache import find_kept
+from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.store import load_merchant
+from dunwell.modalities.modality import Modality
+from dunwell.modalities.store import ModalityRow, read_modality
+
+
+class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A session with all that its pages show."""
+
+    session: Session
+    merchant: Merchant
+    facts: ClaimFacts
+    # The one that has not ended.
+    modality: Modality | None = None
+    # Whether the session has typed something that is kept for it.
+    has_drafts: bool = True
+    # Of the page's own (`details`), for it to read.
+    detail: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class MerchantRow(msgspec.Struct, array_like=True, gc=False):
+    merchant_id: int
+    key: str
+    name: str
+    switched_to_workflows: bool
+    revision: int
+    sandbox_now: datetime | None
+
+
+class _Opened(msgspec.Struct, gc=False):
+    merchant: MerchantRow
+    session: Session
+    has_drafts: bool
+    facts: ClaimFacts
+    modality: ModalityRow | None
+    detail: msgspec.Raw
+
+
+_DECODER = msgspec.json.Decoder(_Opened)
+
+
+async def load_opened_claim(
+    tx: Connection, session_hash: bytes, detail: Detail[Any] = NOTHING, *ids: UUID | None
+) -> OpenedClaim | None:
+    """The session, also when it has ended, its claim, and what else its page shows, in one
+    statement. ids: the detail's arguments."""
+    document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
+    if document is None:
+        return None
+    opened = _DECODER.decode(document)
+    return OpenedClaim(
+        session=opened.session,
+        merchant=await find_merchant(tx, opened.merchant),
+        facts=opened.facts,
+        modality=None if opened.modality is None else read_modality(opened.modality),
+        has_drafts=opened.has_drafts,
+        detail=opened.detail,
+    )
+
+
+async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
+    """With the configuration the process keeps, or read anew when there is another one."""
+    kept = find_kept(row.merchant_id)
+    if kept.configuration is not None and kept.revision == row.revision:
+        return Merchant(
+            merchant_id=row.merchant_id,
+            key=row.key,
+            name=row.name,
+            switched_to_workflows=row.switched_to_workflows,
+            revision=row.revision,
+            configuration=kept.configuration,
+            sandbox_now=row.sandbox_now,
+        )
+    merchant = await load_merchant(tx, row.merchant_id)
+    assert merchant is not None
+    return merchant

@@ -1,0 +1,1 @@
+"""The messages a debtor gets of what was done on the pages."""

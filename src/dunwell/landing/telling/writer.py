@@ -1,0 +1,122 @@
+"""Writes the messages a debtor asks for on the pages: subject, text and HTML, or an SMS.
+
+Their words stand in templates of their own and in the pages' catalogues. A template is Markdown;
+values are cut out before it is read and put in after it, escaped, so that no name can mark up or
+inject anything. The first paragraph is the subject.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+
+from dunwell.landing.render.addresses import build_address
+from dunwell.landing.render.formats import build_filters
+from dunwell.landing.render.translating import TranslatedTemplates
+from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
+from dunwell.landing.telling.facts import Facts
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.creditors import find_creditor
+from dunwell.messages.formatting import NamedTexts, render_money
+from dunwell.messages.gsm import write_plainly
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
+from dunwell.messages.parts import fill
+from dunwell.messages.placeholders import LANDING_URL
+from dunwell.messages.rendering import frame_email
+from dunwell.notices.notice import Addressee, Notice
+from dunwell.notices.secrets import NOTICE_CODE_MASK
+
+NOTICE_TEMPLATES = Path(__file__).parent / "templates"
+# What a template is rendered with to gather the values it mentions.
+_VALUES = "values"
+
+
+class _Link(str):
+    """The address of the debtor's page: a link wherever it stands."""
+
+    __slots__ = ()
+
+
+class NoticeWriter:
+    """The notices of one installation."""
+
+    def __init__(self, languages: Mapping[str, Language], public_url: str) -> None:
+        self._environments = {
+            code: _build_environment(language) for code, language in languages.items()
+        }
+        self._shown = {
+            "url": _Link(public_url + build_address("link", token=TOKEN_MASK)),
+            "domain": urlsplit(public_url).netloc,
+            "code": NOTICE_CODE_MASK,
+        }
+
+    def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> Notice:
+        """In the addressee's language; in English where there is no catalogue.
+
+        Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
+        """
+        known = addressee.language in self._environments
+        language = addressee.language if known else SOURCE_LANGUAGE
+        creditor = find_creditor(merchant)
+        values: dict[str, str] = {}
+        shown = {
+            "facts": facts, "creditor": creditor, _VALUES: values,
+            "timezone": merchant.configuration.timezone,
+        }  # fmt: skip
+        is_sms = addressee.channel == "SMS"
+        name = f"{facts.template}.{'txt' if is_sms else 'md'}"
+        text = self._environments[language].get_template(name).render(self._shown | shown)
+        told = NamedTexts(values)
+        if is_sms:
+            sms = write_plainly(fill(parse_lines(text), told))
+            return Notice(
+                kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
+            )
+        subject, _, body = text.strip().partition("\n\n")
+        email = frame_email(
+            fill(parse_line(subject), told),
+            parse_markdown(body),
+            told,
+            language=language,
+            creditor=creditor,
+        )
+        return Notice(
+            kind=facts.kind,
+            addressee=addressee,
+            subject=email.subject,
+            body_text=email.body_text,
+            body_html=email.body_html,
+        )
+
+
+@pass_context
+def _cut_out(context: Context, value: object) -> str:
+    """A placeholder in the value's stead; the value is kept."""
+    values: dict[str, str] = context[_VALUES]
+    name = LANDING_URL if isinstance(value, _Link) else str(len(values))
+    values[name] = str(value)
+    return f"{{{{ {name} }}}}"
+
+
+def _build_environment(language: Language) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(NOTICE_TEMPLATES),
+        extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
+        autoescape=False,  # noqa: S701 - values are escaped when they are put in
+        undefined=StrictUndefined,
+        finalize=_cut_out,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(language=language, words=language.words)
+    environment.filters.update(build_filters(language.code))
+    environment.filters["money"] = lambda cents, currency: render_money(
+        cents, currency, language.code
+    )
+    install: Any = environment
+    install.install_gettext_translations(language.words, newstyle=True)
+    return environment

@@ -1,0 +1,122 @@
+"""Handlers of pages about an opened claim: each gets it from a live session, or is not run."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias
+
+from starlette.responses import Response
+
+from dunwell.errors import NotFound
+from dunwell.landing.session.details import NOTHING, Detail
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.states import is_closed
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Form, Visit
+from dunwell.merchants.configuration import Feature
+
+Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+# By name, the methods of pages and what they do.
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
+Show: TypeAlias = Callable[[Site, Visit, OpenedClaim], Awaitable[Response]]
+Take: TypeAlias = Callable[[Site, Visit, OpenedClaim, Form], Awaitable[Response]]
+# A form, or nothing.
+_Brought = ParamSpec("_Brought")
+_Handle: TypeAlias = Callable[Concatenate[Site, Visit, OpenedClaim, _Brought], Awaitable[Response]]
+
+
+def in_session(show: Show) -> Run:
+    """Without a live session the page says why there is none."""
+    return in_session_with(NOTHING)(show)
+
+
+def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
+    """The same for a page that shows more than the claim, which is read with it."""
+
+    def guard(show: Show) -> Run:
+        @wraps(show)
+        async def run(site: Site, visit: Visit) -> Response:
+            opened = await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened)
+            return await show(site, visit, opened)
+
+        return run
+
+    return guard
+
+
+def takes_form(take: Take) -> Run:
+    """A form of the session's own; one of anybody else's is refused before anything is done."""
+    return takes_form_with(NOTHING)(take)
+
+
+def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
+    """The same where more than the claim is read."""
+
+    def guard(take: Take) -> Run:
+        @wraps(take)
+        async def run(site: Site, visit: Visit) -> Response:
+            form, opened = await visit.read_form(), await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened)
+            site.check_token(opened.session, form)
+            return await take(site, visit, opened, form)
+
+        return run
+
+    return guard
+
+
+def from_level(level: Level, name: str) -> Callable[[Show], Show]:
+    """For pages that show more than a link alone may: below the level the reader is asked for what
+    raises it, and comes back to the page of this name (`verify.PLACES`)."""
+
+    def guard(show: Show) -> Show:
+        @wraps(show)
+        async def run(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+            if opened.session.level.reaches(level):
+                return await show(site, visit, opened)
+            return site.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
+    """The same for a form, of which nothing is done below the level."""
+
+    def guard(take: Take) -> Take:
+        @wraps(take)
+        async def run(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+            if opened.session.level.reaches(level):
+                return await take(site, visit, opened, form)
+            return site.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
+    """For pages that a closed claim has no more: they lead to the claim, which says so."""
+
+    @wraps(handle)
+    async def run(
+        site: Site, visit: Visit, opened: OpenedClaim, /,
+        *args: _Brought.args, **named: _Brought.kwargs,
+    ) -> Response:  # fmt: skip
+        if is_closed(opened.facts):
+            return site.redirect(site.frame_opened(visit, opened), "claim")
+        return await handle(site, visit, opened, *args, **named)
+
+    return run
+
+
+def check_feature(opened: OpenedClaim, feature: Feature) -> None:
+    """That a merchant can leave out (CONTRACT 11), and a closed claim has no more. Raises
+    NotFound."""
+    offered = opened.merchant.configuration.landing_page.features
+    if feature not in offered or is_closed(opened.facts):
+        raise NotFound("This claim has no such page.")

@@ -1,0 +1,167 @@
+"""What all routes of the debtor's pages share: who is there, in which language and session."""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from dunwell.files.inspection import Inspector
+from dunwell.files.storage import Storage
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.landing.render.pages import Frame, Page, Pages, Shown
+from dunwell.landing.render.wording import choose_language
+from dunwell.landing.session.details import NOTHING, Detail
+from dunwell.landing.session.extend_session import is_extended_by
+from dunwell.landing.session.session import (
+    VALUE_BYTES,
+    WARNING,
+    Session,
+    derive_form_token,
+    is_form_token,
+    render_cookie,
+)
+from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.landing.web.answer import answer_page, answer_redirect
+from dunwell.landing.web.views import EndedPage
+from dunwell.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.payments.provider import Providers
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Opened once, when the application is built."""
+
+    resources: Resources
+    providers: Providers
+    pages: Pages
+    # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
+    # redirect there (Content-Security-Policy, form-action).
+    hand_off_origins: Mapping[str, str]
+    # Of messages the debtor asks for.
+    notices: NoticeWriter
+    storage: Storage
+    inspector: Inspector
+    # Of receipts and confirmations.
+    printer: LetterPrinter
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Real time, which sessions go by."""
+        return self.resources.clock.now()
+
+    def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
+        actor = Actor(ActorKind.DEBTOR, str(session_id))
+        return Work.open(self.resources, tx, merchant, actor)
+
+    def draw_randomness(self) -> bytes:
+        return secrets.token_bytes(VALUE_BYTES)
+
+    def frame(
+        self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
+    ) -> Frame:
+        """Of a page outside any session."""
+        return self._frame(visit, merchant, claims_language, None)
+
+    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
+        """Of a page in a live session; made once of what a visit has opened."""
+        if visit.frame is None or visit.frame[0] is not opened:
+            visit.frame = (opened, self._make_opened_frame(visit, opened))
+        return visit.frame[1]
+
+    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> Frame:
+        left = opened.session.expires_at - self.now()
+        shown = Shown(
+            derive_form_token(self.resources.keys, opened.session.session_hash),
+            max(1, math.ceil(left.total_seconds() / 60)),
+            left <= WARNING,
+        )
+        return self._frame(visit, opened.merchant, opened.facts.language, shown)
+
+    def answer(
+        self, frame: Frame, page: Page, status: int = 200, *, form_origins: Sequence[str] = ()
+    ) -> Response:
+        """form_origins: other origins that a form's answer may redirect to."""
+        return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
+
+    async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
+        """What the visitor's cookie names, whether its session lasts or not, with what else the
+        page shows."""
+        session_hash = visit.session_hash
+        if session_hash is None:
+            return None
+        ids = detail.list_arguments(visit.path_params)
+        async with self.resources.database.connection() as connection:
+            visit.opened = await load_opened_claim(connection, session_hash, detail, *ids)
+        return visit.opened
+
+    def is_live(self, opened: OpenedClaim | None) -> bool:
+        return opened is not None and opened.session.is_live(self.now())
+
+    def check_token(self, session: Session, form: Form) -> None:
+        """Raises ForeignForm unless the form is this session's, or the one's that it took the place
+        of: a page that stays open beside the one where somebody asked for another hour."""
+        keys, token = self.resources.keys, form.get("token", "")
+        is_own = is_form_token(keys, session.session_hash, token)
+        if not is_own and not is_extended_by(keys, session, token):
+            raise ForeignForm("The form belongs to another session.")
+
+    def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Response:
+        """Why nothing is shown: timed out, ended by hand, or never opened in this browser."""
+        if opened is None:
+            frame, reason = self.frame(visit), "ABSENT"
+        elif opened.session.ended_at is not None:
+            frame, reason = self.frame(visit), "ENDED"
+        else:
+            frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
+        return self.answer(frame, EndedPage(reason), 403)
+
+    def redirect(
+        self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object
+    ) -> Response:
+        """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
+        it."""
+        header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
+        return answer_redirect(frame.address(page, **values), cookie=header)
+
+    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Response:
+        """To the page that raises a session's level, on the way to the page of this name."""
+        return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
+
+    def _frame(
+        self, visit: Visit, merchant: Merchant | None, claims_language: str | None,
+        shown: Shown | None,
+    ) -> Frame:  # fmt: skip
+        offered = self._find_offered(merchant)
+        chosen = visit.chosen_language
+        merchants = merchant.configuration.language if merchant else ""
+        language = choose_language(
+            offered, chosen, claims_language, accepted=visit.accepted_languages, merchants=merchants
+        )
+        return Frame(
+            language=language,
+            offered=offered,
+            chosen=chosen if chosen in offered else None,
+            merchant=merchant,
+            session=shown,
+            carried=visit.carried,
+        )
+
+    def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
+        known = self.pages.codes
+        if merchant is None or merchant.configuration.landing_page.languages == known:
+            return known
+        wanted = merchant.configuration.landing_page.languages
+        return tuple(code for code in known if code in wanted) or known

@@ -1,0 +1,24 @@
+"""What pages show where a session is over or something went wrong."""
+
+from typing import ClassVar
+
+from dunwell.landing.render.pages import Page
+
+
+class EndedPage(Page, frozen=True):
+    """reason: ENDED, TIMED_OUT, or ABSENT where this browser has opened nothing."""
+
+    template: ClassVar[str] = "ended.html"
+
+    reason: str
+
+
+class ProblemPage(Page, frozen=True):
+    template: ClassVar[str] = "problem.html"
+
+    # As of `Problem`.
+    kind: str
+    # Until it can be tried again; 0: nothing is said of that.
+    minutes: int
+    # Of a fault of ours.
+    request_id: str | None
