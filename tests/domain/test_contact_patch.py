@@ -77,7 +77,7 @@ def test_every_fault_is_told_at_once() -> None:
         ({"address": {"country": "XX"}}, ("/address/country", "UNKNOWN_COUNTRY")),
         ({"salutation": "DR"}, ("/salutation", "NOT_ALLOWED")),
         ({"dateOfBirth": "04.05.1990"}, ("/dateOfBirth", "WRONG_FORMAT")),
-        ({"debtorName": "a\x00"}, ("/debtorName", "WRONG_FORMAT")),
+        ({"debtorName": "a\x00"}, ("/debtorName", "CONTROL_CHARACTER")),
         ({"customFields": {f"f{n}": "x" for n in range(49)}}, ("/customFields", "TOO_MANY")),
         ([], ("", "WRONG_TYPE")),
         (None, ("", "WRONG_TYPE")),

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.intake.check_claims import Rejected, check_claims
+from dunwell.kit.shape import PLAIN_TEXT
 from tests.support.claims import a_claim
 
 
@@ -39,7 +40,8 @@ def item(**changes: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_pattern_is_told_in_words(changes: dict[str, Any], path: str, words: str) -> None:
-    assert the_fault(**changes) == (path, "WRONG_FORMAT", f"Expected {words}.")
+    code = "CONTROL_CHARACTER" if words == PLAIN_TEXT else "WRONG_FORMAT"
+    assert the_fault(**changes) == (path, code, f"Expected {words}.")
 
 
 @pytest.mark.parametrize(

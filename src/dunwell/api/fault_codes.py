@@ -7,6 +7,7 @@ FAULT_CODES = {
     "REQUIRED": "The field is missing.",
     "UNKNOWN_FIELD": "There is no such field or parameter; the message names the nearest one.",
     "REPEATED": "It was given more than once.",
+    "MORE_FAULTS": "More was wrong than one answer tells; mend what is told and send again.",
     "WRONG_TYPE": "The value is of another JSON type.",
     "WRONG_FORMAT": "The value is not written as expected; the message says how.",
     "NOT_ALLOWED": "The value is none of those allowed; the message names them.",

@@ -57,6 +57,8 @@ class Query:
         instant = read_instant(value)
         if instant is None:
             message = "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z."
+            if " " in value and read_instant(value.replace(" ", "+")) is not None:
+                message = "A plus in an address is read as a blank; write it as %2B."
             self._refuse(name, message, "WRONG_FORMAT")
         return instant
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from dunwell.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
 from dunwell.files.upload import MAX_FILE_BYTES
+from dunwell.kit.json_text import check_amount, check_encoding, find_repeated, has_all_keys
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import BodyTooLarge, read_body, stream_body
 from dunwell.kit.shape import find_faults
@@ -16,6 +17,8 @@ from dunwell.kit.texts import find_unprintable
 Shape = TypeVar("Shape")
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
+# Of what no other operation than the creation of claims needs a tenth.
+_MOST_CONTAINERS, _MOST_SEPARATORS = 10_000, 20_000
 # A form that holds a file of the greatest size, with room for its texts and boundaries.
 _MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 
@@ -28,9 +31,12 @@ def has_body(request: Request) -> bool:
 
 
 async def read_json_bytes(request: Request, further_media_types: Sequence[str] = ()) -> bytes:
-    """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge."""
+    """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge, and
+    InvalidRequest for another encoding than UTF-8."""
     _check_media_type(request, "application/json", *further_media_types)
-    return await read_body(request, MAX_JSON_BYTES)
+    body = await read_body(request, MAX_JSON_BYTES)
+    check_encoding(body)
+    return body
 
 
 async def read_parts(request: Request) -> list[Part]:
@@ -55,6 +61,12 @@ _FORM_LIMITS = FormLimits(
 
 
 def _check_media_type(request: Request, *wanted: str) -> None:
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("", "identity"):
+        raise UnsupportedMediaType(
+            "A body is taken as it is, not compressed; send it without Content-Encoding.",
+            allowed=list(wanted),
+        )
     given = request.headers.get("content-type", "")
     if given.partition(";")[0].strip().lower() not in wanted:
         raise UnsupportedMediaType(
@@ -73,8 +85,11 @@ def parse_json(body: bytes) -> Any:
 
 def read_shape(body: bytes, shape: type[Shape]) -> Shape:
     """Parse a body into a shape of ours. Raises InvalidRequest, ValidationError (all faults)."""
+    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
     value = parse_json(body)
     faults: list[Fault] = [*find_faults(value, shape), *find_unprintable(value)]
+    if not has_all_keys(value, body):
+        faults += find_repeated(body)
     if faults:
         raise ValidationError(faults)
     return msgspec.convert(value, shape)

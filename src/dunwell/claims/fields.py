@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from msgspec import Meta
 
+from dunwell.kit.shape import PLAIN_TEXT
+
 MAX_CUSTOM_FIELDS = 50
 
 # "(?!\n)" because "$" alone would let one line break pass at the end.
@@ -27,10 +29,9 @@ _EMAIL = (
 )
 
 # A pattern's description is what a fault says was expected (`kit.shape`).
-_PLAIN_TEXT = "a text without control characters"
-Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)]
+Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS, description=PLAIN_TEXT)]
 Reference = Annotated[
-    str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS, description=_PLAIN_TEXT)
+    str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS, description=PLAIN_TEXT)
 ]
 Country = Annotated[
     str,

@@ -4,6 +4,7 @@ One claim's faults never touch another's (spec, Errors 2); only a body that is n
 claims at all is refused as a whole. Pure.
 """
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,9 +16,11 @@ from babel.core import get_global
 
 from dunwell.claims.fields import ContactData
 from dunwell.errors import Fault, InvalidRequest, ValidationError
+from dunwell.intake.given_keys import has_given_keys
 from dunwell.intake.plain_submission import decode_plain, is_plain
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
-from dunwell.kit.shape import find_faults
+from dunwell.kit.json_text import check_amount, find_repeated, has_all_keys
+from dunwell.kit.shape import MORE_FAULTS, find_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)
@@ -31,6 +34,13 @@ _COUNTRIES = (
 _all_at_once = msgspec.json.Decoder(list[ClaimSubmission])
 _one_by_one = msgspec.json.Decoder(list[msgspec.Raw])
 _one = msgspec.json.Decoder(ClaimSubmission)
+# Larger bodies are read claim by claim, so that others have their turn in between.
+_MOST_AT_ONCE = 1024 * 1024
+# What MAX_CLAIMS claims with all they may have can need, and one whose texts are full of marks.
+_MOST_CONTAINERS, _MOST_SEPARATORS = 130_000, 1_000_000
+_CLAIM_CONTAINERS, _CLAIM_SEPARATORS = 8_000, 20_000
+# Of all claims of one body together.
+_MOST_FAULTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +52,32 @@ class Rejected:
 
 
 def check_claims(body: bytes) -> list[ClaimSubmission | Rejected]:
-    """One element per submitted claim, in order.
+    """One element per submitted claim, in order. Raises what `read_claims` does."""
+    return list(read_claims(body))
 
-    Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS).
+
+def read_claims(body: bytes) -> Iterator[ClaimSubmission | Rejected]:
+    """One element per submitted claim, in order, each with little work behind it.
+
+    Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS,
+    more in it than so many claims can hold).
     """
-    try:
-        claims = _decode_all(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return [_read_claim(raw) for raw in _split(body)]
+    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
+    claims = _decode_all(body) if len(body) <= _MOST_AT_ONCE else None
+    if claims is None or not has_given_keys(claims, body):
+        yield from _Reading().read(_split(body))
+        return
     _check_count(len(claims))
-    return [_check_meaning(claim) for claim in claims]
+    for claim in claims:
+        yield _check_meaning(claim)
 
 
-def _decode_all(body: bytes) -> Sequence[ClaimSubmission]:
-    return decode_plain(body) if is_plain(body) else _all_at_once.decode(body)
+def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
+    """None when something is wrong, which is then looked for claim by claim."""
+    try:
+        return decode_plain(body) if is_plain(body) else _all_at_once.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _split(body: bytes) -> list[msgspec.Raw]:
@@ -85,27 +107,62 @@ def _check_count(count: int) -> None:
         raise ValidationError([Fault("", message, "TOO_MANY")], message)
 
 
-def _read_claim(raw: msgspec.Raw) -> ClaimSubmission | Rejected:
-    try:
-        claim = _one.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return _reject_shape(_check_json(raw), str(error))
-    return _check_meaning(claim)
+class _Reading:
+    """One body, claim by claim; of very many faults the first are told."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_FAULTS
+
+    def read(self, raws: Sequence[msgspec.Raw]) -> Iterator[ClaimSubmission | Rejected]:
+        for raw in raws:
+            read = self._read_claim(raw)
+            if isinstance(read, Rejected):
+                self._left -= len(read.error.faults)
+            yield read
+
+    def _read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+        text = bytes(raw)
+        try:
+            check_amount(text, containers=_CLAIM_CONTAINERS, separators=_CLAIM_SEPARATORS)
+            claim = _one.decode(raw)
+        except ValidationError as error:
+            return Rejected(None, error)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._reject_shape(text, str(error))
+        if has_given_keys([claim], text):
+            return _check_meaning(claim)
+        repeated = list(find_repeated(text))
+        if repeated:
+            return Rejected(claim.reference_number, ValidationError(repeated))
+        return _check_meaning(claim)
+
+    def _reject_shape(self, text: bytes, first_fault: str) -> Rejected:
+        value = _check_json(text)
+        reference = value.get("referenceNumber") if isinstance(value, dict) else None
+        told = reference if isinstance(reference, str) else None
+        if self._left <= 0:
+            return Rejected(told, ValidationError([MORE_FAULTS]))
+        faults = find_faults(value, ClaimSubmission)
+        if not has_all_keys(value, text):
+            faults += find_repeated(text)
+        return Rejected(told, ValidationError(faults or [Fault("", first_fault, "WRONG_FORMAT")]))
 
 
-def _reject_shape(value: object, first_fault: str) -> Rejected:
-    faults = find_faults(value, ClaimSubmission) or [Fault("", first_fault, "WRONG_FORMAT")]
-    reference = value.get("referenceNumber") if isinstance(value, dict) else None
-    return Rejected(reference if isinstance(reference, str) else None, ValidationError(faults))
+def normalize_reference(reference: str) -> str:
+    """As references are compared: without blanks around it, composed (Unicode NFC)."""
+    return unicodedata.normalize("NFC", reference.strip())
 
 
 def _check_meaning(claim: ClaimSubmission) -> ClaimSubmission | Rejected:
+    reference = normalize_reference(claim.reference_number)
+    if reference != claim.reference_number:
+        claim = msgspec.structs.replace(claim, reference_number=reference)
     faults = list(_find_faulty_meaning(claim))
     return Rejected(claim.reference_number, ValidationError(faults)) if faults else claim
 
 
 def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
-    if not claim.reference_number.strip():
+    if not claim.reference_number:
         yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
     if claim.currency not in _CURRENCIES:
         message = f"{claim.currency} is no ISO 4217 currency code, like EUR."

@@ -14,10 +14,11 @@ from dunwell.claims.fields import DebtorFields
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
-from dunwell.intake.rows import make_claim_row, make_item_rows
+from dunwell.intake.rows import ItemRow, make_claim_row, make_item_rows
 from dunwell.intake.starts import Start, decide_starts
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.kit.sql import load_statement
+from dunwell.kit.turns import Turns
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
 
@@ -116,10 +117,13 @@ async def _store(
     work: Work, chosen: dict[int, ClaimSubmission], starts: Mapping[int, Start],
     rules_version: int | None,
 ) -> dict[int, CreationResult]:  # fmt: skip
-    rows = [
-        make_claim_row(n, claim, starts[n].row, starts[n].claim_id) for n, claim in chosen.items()
-    ]
-    items = [row for n, claim in chosen.items() for row in make_item_rows(n, claim)]
+    rows: list[object] = []
+    items: list[ItemRow] = []
+    turns = Turns()
+    for n, claim in chosen.items():
+        rows.append(make_claim_row(n, claim, starts[n].row, starts[n].claim_id))
+        items += make_item_rows(n, claim)
+        await turns.give_way()
     stored = await work.tx.fetch(
         _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen),
         work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id, rules_version,

@@ -14,6 +14,7 @@ from dunwell.escalation.schedule import first_due
 from dunwell.intake.rows import UNASSIGNED, StartRow
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.intake.submitted_facts import SubmittedFacts
+from dunwell.kit.turns import Turns
 from dunwell.merchants.account import Work
 
 # Rides on nothing: a sequence.
@@ -43,10 +44,11 @@ async def decide_starts(
     if rulebook.is_split:
         ids = [row["claim_id"] for row in await work.tx.fetch(_DRAW_IDS, len(claims))]
     today = find_today(work)
-    return {
-        n: _decide(work, rulebook, claim, claim_id, today)
-        for (n, claim), claim_id in zip(claims.items(), ids, strict=True)
-    }
+    starts, turns = {}, Turns()
+    for (n, claim), claim_id in zip(claims.items(), ids, strict=True):
+        starts[n] = _decide(work, rulebook, claim, claim_id, today)
+        await turns.give_way()
+    return starts
 
 
 def _decide(

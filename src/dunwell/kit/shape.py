@@ -5,8 +5,10 @@ jsonschema. Rules that a schema cannot state belong to the folder that knows the
 """
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 import jsonschema
@@ -17,6 +19,13 @@ from dunwell.errors import Fault
 
 Part = TypeVar("Part")
 
+# What a pattern that refuses control characters is described by.
+PLAIN_TEXT = "a text without control characters"
+# What is told of one value; whoever made more mistakes mends these first.
+MOST_FAULTS = 100
+# Keys of one object that are looked at one by one, and how long a name is compared with ours.
+_MOST_KEYS, _LONGEST_NAME = 200, 100
+
 _TYPES_IN_WORDS = {
     "string": "a string",
     "integer": "an integer",
@@ -24,6 +33,15 @@ _TYPES_IN_WORDS = {
     "boolean": "true or false",
     "object": "an object",
     "array": "an array",
+    "null": "null",
+}
+_PYTHON_IN_WORDS = {
+    "str": "a string",
+    "int": "an integer, without point or exponent",
+    "float": "a number with a point or an exponent",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
     "null": "null",
 }
 _LIMITS = {
@@ -45,11 +63,63 @@ def find_faults(value: object, shape: type) -> list[Fault]:
 
     Paths are JSON pointers, "" the root. A missing field is pointed at as if it were there. Of a
     tagged union the branch that the tag names is reported. A pattern's or format's message is the
-    `description` of its `msgspec.Meta`, when it has one.
+    `description` of its `msgspec.Meta`, when it has one. At most MOST_FAULTS are looked for and
+    told; that there may be more is the last one's message.
     """
-    findings = _validator(shape).iter_errors(value)
-    faults = list(dict.fromkeys(fault for each in findings for fault in _describe(each)))
+    rest, faults = _cut_excess(value, shape)
+    if faults and rest is None:
+        return faults
+    findings = _validator(shape).iter_errors(rest)
+    described = (fault for each in findings for fault in _describe(each))
+    faults += islice(_once(described), MOST_FAULTS + 1 - len(faults))
+    if len(faults) > MOST_FAULTS:
+        faults[MOST_FAULTS - 1 :] = [MORE_FAULTS]
     return faults or _find_conversion_fault(value, shape)
+
+
+MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
+
+
+def _once(faults: Iterator[Fault]) -> Iterator[Fault]:
+    seen: set[Fault] = set()
+    for fault in faults:
+        if fault not in seen:
+            seen.add(fault)
+            yield fault
+
+
+def _cut_excess(value: object, shape: type) -> tuple[object, list[Fault]]:
+    """The value with what holds too many cut short, and a fault for each such place: what lies
+    behind is neither looked at nor described."""
+    if not isinstance(value, dict):
+        return value, []
+    if len(value) > _MOST_KEYS:
+        words = f"The object has {len(value)} fields; none of ours has so many."
+        return None, [Fault("", words, "TOO_MANY")]
+    faults, cut = [], dict(value)
+    for name, most in _find_limits(shape).items():
+        inner = value.get(name)
+        if isinstance(inner, list | dict) and len(inner) > most:
+            words = _LIMITS["maxItems"][1].format(most)
+            faults.append(Fault(render_pointer([name]), words, "TOO_MANY"))
+            kept = islice(inner if isinstance(inner, list) else inner.items(), most)
+            cut[name] = list(kept) if isinstance(inner, list) else dict(kept)
+    return cut, faults
+
+
+@cache
+def _find_limits(shape: type) -> Mapping[str, int]:
+    """How many each field of the shape may hold, where that has a limit."""
+    schema = msgspec.json.schema(shape)
+    place = str(schema.get("$ref", "")).rpartition("/")[2]
+    properties = schema.get("$defs", {}).get(place, schema).get("properties", {})
+    limits = {}
+    for name, field in properties.items():
+        for branch in (field, *field.get("anyOf", ())):
+            most = branch.get("maxItems", branch.get("maxProperties"))
+            if most is not None:
+                limits[name] = most
+    return limits
 
 
 def read_if_fits(value: object, shape: type[Part]) -> Part | None:
@@ -67,7 +137,8 @@ def render_pointer(parts: Collection[str | int]) -> str:
 
 def render_nearest(name: str, known: Collection[str]) -> str:
     """What to say after an unknown name: the nearest known one, or all there are."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    is_short = len(name) <= _LONGEST_NAME  # a long one is like none of ours, and takes long
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if is_short else []
     # Typed in another case, a short name is further off than it looks.
     near = near or [each for each in known if each.lower() == name.lower()]
     if near:
@@ -88,8 +159,20 @@ def _find_conversion_fault(value: object, shape: type) -> list[Fault]:
         msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
         words, _, place = str(error).partition(" - at ")
-        return [Fault(_pointer_of_msgspec(place), f"{words}.", "WRONG_FORMAT")]
+        return [Fault(_pointer_of_msgspec(place), _in_our_words(words), "WRONG_FORMAT")]
     return []
+
+
+def _in_our_words(words: str) -> str:
+    """The parser speaks of Python's types."""
+    expected = re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", words)
+    if expected is None:
+        return f"{words}."
+    wanted, given = [
+        " or ".join(_PYTHON_IN_WORDS.get(each, each) for each in words.split(" | "))
+        for words in expected.groups()
+    ]
+    return f"Expected {wanted}, not {given}."
 
 
 def _pointer_of_msgspec(place: str) -> str:
@@ -215,7 +298,8 @@ def _describe_limit(finding: Finding, kind: str) -> Fault:
         return _fault(finding, code, words.format(finding.validator_value))
     schema = _as_mapping(finding.schema)
     wanted = schema.get("description") or f"{kind} {finding.validator_value}"
-    return _fault(finding, "WRONG_FORMAT", f"Expected {str(wanted).rstrip('.')}.")
+    code = "CONTROL_CHARACTER" if wanted == PLAIN_TEXT else "WRONG_FORMAT"
+    return _fault(finding, code, f"Expected {str(wanted).rstrip('.')}.")
 
 
 def _given(finding: Finding) -> Any:

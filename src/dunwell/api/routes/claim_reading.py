@@ -17,6 +17,7 @@ from dunwell.claims.store_lists import ClaimFilter
 from dunwell.claims.store_lists import ListedClaim as Found
 from dunwell.errors import ValidationError
 from dunwell.files.read_attachments import list_all_attachments
+from dunwell.intake.check_claims import normalize_reference
 from dunwell.kit.wire import write_instant
 from dunwell.messages.claim_link import give_claim_token
 
@@ -139,6 +140,8 @@ async def _find(call: Call) -> ClaimList:
     limit, cursor = read_page(query)
     status = query.choice("status", tuple(Status))
     reference_number, customer_number = query.text("referenceNumber"), query.text("customerNumber")
+    if reference_number is not None:
+        reference_number = normalize_reference(reference_number)
     updated_since = query.instant("updatedSince")
     query.check()
     wanted = ClaimFilter(

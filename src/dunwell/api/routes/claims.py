@@ -12,9 +12,10 @@ from dunwell.errors import (
     UnknownTicket,
     ValidationError,
 )
-from dunwell.intake.check_claims import check_claims
+from dunwell.intake.check_claims import read_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.turns import Turns
 
 _CLAIM_EXAMPLE = {
     **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},
@@ -101,11 +102,14 @@ CREATE_CLAIMS = Operation(
 
 
 async def _create(call: Call) -> list[wire.ClaimCreationResult]:
+    call.query.check()
+    submissions, turns = [], Turns()
     try:
-        submissions = check_claims(call.body)
+        for submission in read_claims(call.body):
+            submissions.append(submission)
+            await turns.give_way()
     except RecursionError:
         raise InvalidRequest("The body is nested too deeply to be an array of claims.") from None
-    call.query.check()
     return [_show_result(each) for each in await create_claims(call.work, submissions)]
 
 

@@ -1,0 +1,216 @@
+"""Bodies that parse, and still are not what anybody means; and how much is told of a fault."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.api.query import Query
+from dunwell.api.reading import read_shape
+from dunwell.api.schemas.claim_changes import FeeRequest
+from dunwell.errors import Fault, InvalidRequest, ValidationError
+from dunwell.intake.check_claims import Rejected, check_claims, read_claims
+from dunwell.intake.given_keys import has_given_keys
+from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.json_text import check_encoding, find_repeated, has_all_keys
+from dunwell.kit.shape import MORE_FAULTS, MOST_FAULTS, find_faults
+from tests.support.claims import a_claim
+
+_FULL: dict[str, Any] = {
+    "companyName": "Hafen GmbH",
+    "address": {"street": "Kai 1", "city": "Hamburg", "country": "DE"},
+    "customFields": {"a": "1", "b": "2"},
+    "attachments": [{"sourceType": "TICKET", "source": "x"}],
+    "dateOfBirth": "1990-05-04",
+}
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value)
+
+
+def _faults(body: str | bytes) -> list[list[Fault]]:
+    read = check_claims(body if isinstance(body, bytes) else body.encode())
+    return [each.error.faults if isinstance(each, Rejected) else [] for each in read]
+
+
+def _codes(body: str | bytes) -> list[list[tuple[str, str]]]:
+    return [[(fault.path, fault.code) for fault in each] for each in _faults(body)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ('"currency"', '"currency": "USD", "currency"', "/currency"),
+        ('"value"', '"value": "99999", "value"', "/items/0/value"),
+        ('"city"', '"city": "Bremen", "city"', "/address/city"),
+        ('"a": "1"', '"a": "1", "a": "1"', "/customFields/a"),
+        ('"sourceType"', '"sourceType": "TICKET", "sourceType"', "/attachments/0/sourceType"),
+        ('"items": [', '"items": [], "items": [', "/items"),
+        ('"currency":', '"currency" : "USD", "currency":', "/currency"),
+        ('"email"', '"email": null, "email"', "/email"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_and_named(old: str, new: str, path: str) -> None:
+    once = _text(a_claim(**_FULL, email="a@example.org"))
+    assert old in once
+    assert _codes(f"[{once}]") == [[]]
+    twice = once.replace(old, new, 1)
+    assert _codes(f"[{once}, {twice}]") == [[], [(path, "REPEATED")]]
+
+
+def test_a_twice_given_key_is_told_beside_other_faults() -> None:
+    wrong = _text(a_claim(mail="x")).replace('"currency"', '"currency": "EUR", "currency"', 1)
+    assert [each for each in _codes(f"[{wrong}]")[0] if each[1] == "REPEATED"] == [
+        ("/currency", "REPEATED")
+    ]
+    assert ("/mail", "UNKNOWN_FIELD") in _codes(f"[{wrong}]")[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"email": None, "address": None},
+        {"debtorName": 'He said "a": b'},
+        {"debtorName": 'ends with a quote": '},
+        {"debtorName": "colon : and more"},
+        {"attachments": []},
+        {"customFields": {'x"': "1"}},
+    ],
+)
+def test_what_looks_like_more_keys_is_none(changes: dict[str, Any]) -> None:
+    assert _codes(f"[{_text(a_claim(**changes))}]") == [[]]
+
+
+def test_the_quick_look_is_enough_for_an_ordinary_claim() -> None:
+    text = _text(a_claim(**_FULL)).encode()
+    claim = msgspec.json.decode(text, type=ClaimSubmission)
+    assert has_given_keys([claim], text)
+    assert not has_given_keys([claim], text.replace(b'"currency"', b'"currency": "X", "currency"'))
+
+
+def test_other_bodies_refuse_it_too() -> None:
+    body = b'{"type": "DUNNING_FEE", "value": "1", "value": "99999"}'
+    with pytest.raises(ValidationError) as refused:
+        read_shape(body, FeeRequest)
+    assert [(each.path, each.code) for each in refused.value.faults] == [("/value", "REPEATED")]
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_JSON)
+def test_nothing_is_repeated_in_what_an_encoder_wrote(value: Any) -> None:
+    text = msgspec.json.encode(value)
+    assert list(find_repeated(text)) == []
+    if b'\\"' not in text and b":" not in text.replace(b'":', b""):
+        assert has_all_keys(value, text)
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("[]".encode("utf-16"), "UTF-16"),
+        ("[]".encode("utf-16-be"), "UTF-16"),
+        ("[]".encode("utf-16-le"), "UTF-16"),
+        ("[]".encode("utf-32-le"), "UTF-16"),
+        ("[]".encode("utf-8-sig"), "mark"),
+    ],
+)
+def test_another_encoding_is_named(body: bytes, word: str) -> None:
+    with pytest.raises(InvalidRequest, match=word):
+        check_encoding(body)
+
+
+def test_utf_8_is_taken() -> None:
+    check_encoding("[ü]".encode())
+    check_encoding(b"")
+
+
+def test_at_most_so_many_faults_of_a_claim_are_told_and_that_there_may_be_more() -> None:
+    [faults] = _faults(_text([a_claim(items=[{}] * 100)]))
+    assert len(faults) == MOST_FAULTS
+    assert faults[-1] == MORE_FAULTS
+    assert MORE_FAULTS not in faults[:-1]
+
+
+def test_faults_that_can_all_be_told_are() -> None:
+    names: dict[str, Any] = {f"x{n}": 1 for n in range(MOST_FAULTS)}
+    faults = find_faults(a_claim(**names), ClaimSubmission)
+    assert (len(faults), MORE_FAULTS in faults) == (MOST_FAULTS, False)
+    more = find_faults(a_claim(**names, y=1), ClaimSubmission)
+    assert (len(more), more[-1]) == (MOST_FAULTS, MORE_FAULTS)
+
+
+def test_at_most_a_thousand_faults_of_a_request_are_told() -> None:
+    faults = _faults(_text([a_claim(items=[{}] * 100)] * 30))
+    assert [len(each) for each in faults] == [100] * 10 + [1] * 20
+    assert all(each == [MORE_FAULTS] for each in faults[10:])
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"items": [{}] * 25_000}, ""),
+        ({"items": [{}] * 2_000}, "/items"),
+        ({"items": [a_claim()["items"][0]] * 101}, "/items"),
+        ({"customFields": {f"k{n}": "v" for n in range(51)}}, "/customFields"),
+        ({"attachments": _FULL["attachments"] * 21}, "/attachments"),
+        ({f"k{n}": 1 for n in range(5_000)}, ""),
+    ],
+)
+def test_too_much_is_refused_before_it_is_described(changes: dict[str, Any], path: str) -> None:
+    [faults] = _codes(_text([a_claim(**changes)]))
+    assert faults[0] == (path, "TOO_MANY")
+    assert len(faults) <= MOST_FAULTS
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" + b"{}," * 3_000_000 + b"{}]", b"[" + b"1," * 4_000_000 + b"1]"]
+)
+def test_ten_megabytes_of_nothing_are_not_parsed(body: bytes) -> None:
+    with pytest.raises(ValidationError) as refused:
+        next(read_claims(body))
+    assert "commas" in refused.value.message
+
+
+def test_all_that_a_request_may_hold_is_read() -> None:
+    item = {"reference": "a", "type": "PRIMARY", "value": "1"}
+    claims = [a_claim(referenceNumber=f"R{n}", items=[item] * 100) for n in range(1_000)]
+    assert not any(isinstance(each, Rejected) for each in read_claims(msgspec.json.encode(claims)))
+
+
+def test_references_are_compared_as_people_read_them() -> None:
+    [trimmed, composed] = check_claims(
+        msgspec.json.encode([
+            a_claim(referenceNumber="  A-1 "),
+            a_claim(referenceNumber="Mu\u0308ller"),
+        ])
+    )  # fmt: skip
+    assert (trimmed.reference_number, composed.reference_number) == ("A-1", "Müller")
+
+
+@pytest.mark.parametrize(("value", "words"), [("7.0", "a number"), ("1e2", "a number")])
+def test_the_parsers_words_are_ours(value: str, words: str) -> None:
+    body = f'{{"type": "DUNNING_FEE", "value": "1", "itemId": {value}}}'.encode()
+    with pytest.raises(ValidationError) as refused:
+        read_shape(body, FeeRequest)
+    message = refused.value.faults[0].message
+    assert message.startswith("Expected an integer")
+    assert words in message
+    assert "`" not in message
+
+
+def test_a_plus_that_became_a_blank_is_told_as_such() -> None:
+    query = Query(b"since=2026-03-02T09:00:00+01:00")
+    query.instant("since")
+    with pytest.raises(ValidationError) as refused:
+        query.check()
+    assert "%2B" in refused.value.faults[0].message
