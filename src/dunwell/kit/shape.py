@@ -5,7 +5,6 @@ jsonschema. Rules that a schema cannot state belong to the folder that knows the
 """
 
 import difflib
-import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -16,6 +15,8 @@ import msgspec
 from jsonschema.exceptions import ValidationError as Finding
 
 from dunwell.errors import Fault
+from dunwell.kit.excess import MOST_KEYS, cut_excess
+from dunwell.kit.parser_words import find_conversion_fault
 
 Part = TypeVar("Part")
 
@@ -23,8 +24,8 @@ Part = TypeVar("Part")
 PLAIN_TEXT = "a text without control characters"
 # What is told of one value; whoever made more mistakes mends these first.
 MOST_FAULTS = 100
-# Keys of one object that are looked at one by one, and how long a name is compared with ours.
-_MOST_KEYS, _LONGEST_NAME = 200, 100
+# How long a name is compared with ours.
+_LONGEST_NAME = 100
 
 _TYPES_IN_WORDS = {
     "string": "a string",
@@ -33,15 +34,6 @@ _TYPES_IN_WORDS = {
     "boolean": "true or false",
     "object": "an object",
     "array": "an array",
-    "null": "null",
-}
-_PYTHON_IN_WORDS = {
-    "str": "a string",
-    "int": "an integer, without point or exponent",
-    "float": "a number with a point or an exponent",
-    "bool": "true or false",
-    "array": "an array",
-    "object": "an object",
     "null": "null",
 }
 _LIMITS = {
@@ -66,15 +58,20 @@ def find_faults(value: object, shape: type) -> list[Fault]:
     `description` of its `msgspec.Meta`, when it has one. At most MOST_FAULTS are looked for and
     told; that there may be more is the last one's message.
     """
-    rest, faults = _cut_excess(value, shape)
-    if faults and rest is None:
-        return faults
+    if isinstance(value, dict) and len(value) > MOST_KEYS:
+        words = f"The object has {len(value)} fields; none of ours has so many."
+        return [Fault("", words, "TOO_MANY")]
+    rest, excess = cut_excess(value, shape)
+    code, words = _LIMITS["maxItems"]
+    faults = [
+        Fault(render_pointer([name]), words.format(most), code) for name, most in excess.items()
+    ]
     findings = _validator(shape).iter_errors(rest)
     described = (fault for each in findings for fault in _describe(each))
     faults += islice(_once(described), MOST_FAULTS + 1 - len(faults))
     if len(faults) > MOST_FAULTS:
         faults[MOST_FAULTS - 1 :] = [MORE_FAULTS]
-    return faults or _find_conversion_fault(value, shape)
+    return faults or find_conversion_fault(value, shape)
 
 
 MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
@@ -86,40 +83,6 @@ def _once(faults: Iterator[Fault]) -> Iterator[Fault]:
         if fault not in seen:
             seen.add(fault)
             yield fault
-
-
-def _cut_excess(value: object, shape: type) -> tuple[object, list[Fault]]:
-    """The value with what holds too many cut short, and a fault for each such place: what lies
-    behind is neither looked at nor described."""
-    if not isinstance(value, dict):
-        return value, []
-    if len(value) > _MOST_KEYS:
-        words = f"The object has {len(value)} fields; none of ours has so many."
-        return None, [Fault("", words, "TOO_MANY")]
-    faults, cut = [], dict(value)
-    for name, most in _find_limits(shape).items():
-        inner = value.get(name)
-        if isinstance(inner, list | dict) and len(inner) > most:
-            words = _LIMITS["maxItems"][1].format(most)
-            faults.append(Fault(render_pointer([name]), words, "TOO_MANY"))
-            kept = islice(inner if isinstance(inner, list) else inner.items(), most)
-            cut[name] = list(kept) if isinstance(inner, list) else dict(kept)
-    return cut, faults
-
-
-@cache
-def _find_limits(shape: type) -> Mapping[str, int]:
-    """How many each field of the shape may hold, where that has a limit."""
-    schema = msgspec.json.schema(shape)
-    place = str(schema.get("$ref", "")).rpartition("/")[2]
-    properties = schema.get("$defs", {}).get(place, schema).get("properties", {})
-    limits = {}
-    for name, field in properties.items():
-        for branch in (field, *field.get("anyOf", ())):
-            most = branch.get("maxItems", branch.get("maxProperties"))
-            if most is not None:
-                limits[name] = most
-    return limits
 
 
 def read_if_fits(value: object, shape: type[Part]) -> Part | None:
@@ -151,34 +114,6 @@ def _validator(shape: type) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(
         msgspec.json.schema(shape), format_checker=jsonschema.FormatChecker(("date", "uuid"))
     )
-
-
-def _find_conversion_fault(value: object, shape: type) -> list[Fault]:
-    """What a schema lets pass and msgspec does not: a key of a fixed set, a day in odd letters."""
-    try:
-        msgspec.convert(value, shape)
-    except msgspec.ValidationError as error:
-        words, _, place = str(error).partition(" - at ")
-        return [Fault(_pointer_of_msgspec(place), _in_our_words(words), "WRONG_FORMAT")]
-    return []
-
-
-def _in_our_words(words: str) -> str:
-    """The parser speaks of Python's types."""
-    expected = re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", words)
-    if expected is None:
-        return f"{words}."
-    wanted, given = [
-        " or ".join(_PYTHON_IN_WORDS.get(each, each) for each in words.split(" | "))
-        for words in expected.groups()
-    ]
-    return f"Expected {wanted}, not {given}."
-
-
-def _pointer_of_msgspec(place: str) -> str:
-    """`$.items[0].value`, as msgspec writes it, as a JSON pointer; up to an unnamed key `[...]`."""
-    path = place.rpartition("`$")[2].rstrip("`").partition("[...]")[0]
-    return path.replace("[", "/").replace("]", "").replace(".", "/")
 
 
 def _describe(finding: Finding) -> Iterator[Fault]:
