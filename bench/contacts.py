@@ -12,9 +12,9 @@ from bench.procrastinate_queue import (
     install_procrastinate,
 )
 from bench.rounds import Scale, alternate
+from dunwell.adapters.installed import choose_channels
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.wiring import choose_channels
 
 _EMAILS = 10_000
 _PROCRASTINATE_JOBS = 5_000

@@ -12,6 +12,7 @@ import msgspec
 
 from bench.claims import make_submission
 from bench.ground import Ground
+from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.submission import MAX_CLAIMS
 from dunwell.kit.clock import MovableClock
@@ -25,7 +26,6 @@ from dunwell.merchants.store import load_merchant
 from dunwell.merchants.tokens import issue_token
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
-from dunwell.wiring import list_adapters, list_providers
 
 # Within contact hours, on no holiday.
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -1,27 +1,24 @@
-"""The only place that picks implementations and mounts routes.
+"""The only place that mounts routes and lists loops.
 
 Processes open what they need here: the web process its app, the worker its loops.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.installed import choose_channels, choose_providers
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
-from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
-from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.api.app import build_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.claims.expire_holds import expire_holds
-from dunwell.config import Settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.events.deliver import WebhookDispatcher
@@ -42,35 +39,9 @@ from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
-from dunwell.payments.provider import Providers
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
-from dunwell.sending.channel import ChannelAdapter
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
-
-
-def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
-    """The channel adapters a merchant's configuration can name."""
-    kinds = (OutboxEmail, OutboxSms, OutboxLetter)
-    return [kind(settings.data_dir, is_development=settings.is_development) for kind in kinds]
-
-
-def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
-    """The names of this installation's adapters for each channel."""
-    names: dict[str, set[str]] = {}
-    for adapter in choose_channels(settings):
-        names.setdefault(adapter.channel, set()).add(adapter.name)
-    return names
-
-
-def choose_providers(_settings: Settings, resources: Resources) -> Providers:
-    """The payment providers a merchant's configuration can name, by name."""
-    return {SANDBOX_PROVIDER: SandboxProvider(resources)}
-
-
-def list_providers(_settings: Settings) -> Collection[str]:
-    """Their names, for those who only check one."""
-    return {SANDBOX_PROVIDER}
 
 
 @dataclass(frozen=True, slots=True)

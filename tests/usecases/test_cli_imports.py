@@ -73,6 +73,11 @@ def test_a_word_about_claims_reads_no_web_application(word: str) -> None:
     assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
 
 
+def test_applying_a_file_reads_no_web_application_and_no_migrations() -> None:
+    # Jinja and the field's lists of codes check what a file says.
+    assert _libraries(_read_by("apply", "--help")).isdisjoint(_HEAVY - {"jinja2"})
+
+
 def _list_groups(group: Words) -> list[Words]:
     context = click.Context(group)
     members = [group.get_command(context, name) for name in group.words]

@@ -60,6 +60,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "database"],
         ["ok", "clock"],
         ["ok", "migrations"],
+        ["ok", "proxies"],
         ["ok", "storage"],
         ["ok", "disk"],
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.output import show_progress
@@ -23,7 +24,6 @@ from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.reading import read_document
 from dunwell.onboarding.report import ApplyReport
-from dunwell.wiring import list_adapters, list_providers
 
 
 @click.command("apply")

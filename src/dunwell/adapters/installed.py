@@ -1,0 +1,35 @@
+"""Which adapters this installation has: the only place that picks implementations."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
+from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.config import Settings
+from dunwell.kit.resources import Resources
+from dunwell.payments.provider import Providers
+from dunwell.sending.channel import ChannelAdapter
+
+
+def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
+    """The channel adapters a merchant's configuration can name."""
+    kinds = (OutboxEmail, OutboxSms, OutboxLetter)
+    return [kind(settings.data_dir, is_development=settings.is_development) for kind in kinds]
+
+
+def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
+    """The names of this installation's adapters for each channel."""
+    names: dict[str, set[str]] = {}
+    for adapter in choose_channels(settings):
+        names.setdefault(adapter.channel, set()).add(adapter.name)
+    return names
+
+
+def choose_providers(_settings: Settings, resources: Resources) -> Providers:
+    """The payment providers a merchant's configuration can name, by name."""
+    return {SANDBOX_PROVIDER: SandboxProvider(resources)}
+
+
+def list_providers(_settings: Settings) -> Collection[str]:
+    """Their names, for those who only check one."""
+    return {SANDBOX_PROVIDER}
