@@ -206,7 +206,7 @@ async def test_another_claims_session_finds_nothing(furnished: Furnished) -> Non
     before = await digest_tables(furnished.doorstep.till.resources.database)
 
     for address, method in list_needing(*Level):
-        if re.search(r"\{\w+_id:str\}", address):
+        if re.search(r"\{\w+_id\}", address):
             answer = await ask(furnished, stranger, address, method)
             while answer.status_code == 303:
                 answer = await stranger.get(answer.headers["Location"])

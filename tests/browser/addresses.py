@@ -84,7 +84,7 @@ WITHOUT_A_PAGE = {
     "/claim/brand/{merchant_id}/{revision}/{name}",
 }
 _PATTERNS = {
-    address: re.compile(re.sub(r"\\{\w+:str\\}", "[^/]+", re.escape(address)))
+    address: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(address)))
     for address in sorted(ROUTES, key=lambda address: address.count("{"))
 }
 
