@@ -17,6 +17,7 @@ from bench import (
     create_one,
     deliveries,
     engine_steps,
+    hostile,
     letters,
     lists,
     pages,
@@ -39,6 +40,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "letters": letters.measure,
     "preview": preview.measure,
     "lists": lists.measure,
+    "hostile": hostile.measure,
 }
 
 

@@ -18,7 +18,7 @@ Shape = TypeVar("Shape")
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
 # Of what no other operation than the creation of claims needs a tenth.
-_MOST_CONTAINERS, _MOST_SEPARATORS = 10_000, 20_000
+_MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
 # A form that holds a file of the greatest size, with room for its texts and boundaries.
 _MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 

@@ -49,11 +49,11 @@ class StandingInstallation:
     async def read(self) -> None:
         """While the database is away, or not migrated yet, what is known stays."""
         try:
-            async with self._resources.database.transaction() as tx:
-                revision = await load_installation(tx)
+            async with self._resources.database.connection() as connection:
+                revision = await load_installation(connection)
                 if self._to_note:
                     noted = sorted(self._to_note)
-                    await note_forwarders(tx, noted, self._resources.clock.now())
+                    await note_forwarders(connection, noted, self._resources.clock.now())
                     self._to_note.clear()
         except (Unavailable, asyncpg.UndefinedTableError):
             return

@@ -39,6 +39,8 @@ _MOST_AT_ONCE = 1024 * 1024
 # What MAX_CLAIMS claims with all they may have can need, and one whose texts are full of marks.
 _MOST_CONTAINERS, _MOST_SEPARATORS = 130_000, 1_000_000
 _CLAIM_CONTAINERS, _CLAIM_SEPARATORS = 8_000, 20_000
+# Room for all its texts at their longest, each letter an escape.
+_CLAIM_BYTES = 1024 * 1024
 # Of all claims of one body together.
 _MOST_FAULTS = 1_000
 
@@ -122,6 +124,9 @@ class _Reading:
 
     def _read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
         text = bytes(raw)
+        if len(text) > _CLAIM_BYTES:
+            message = f"The claim is larger than {_CLAIM_BYTES} bytes, more than all its fields."
+            return Rejected(None, ValidationError([Fault("", message, "TOO_LONG")]))
         try:
             check_amount(text, containers=_CLAIM_CONTAINERS, separators=_CLAIM_SEPARATORS)
             claim = _one.decode(raw)
