@@ -59,7 +59,8 @@ contract: $(VENV)/installed-dev  ## every operation of the API and every propert
 faults: $(VENV)/installed-dev  ## tests that kill processes (ROUNDS=10)
 	FAULT_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -m faults --ignore tests/browser $(ARGS)
 
-# Chromium, Java and npm come from the system (.ci/run); pictures of every page go to var/screenshots.
+# Chromium, Java and npm come from the system (.ci/run). SCREENSHOTS=1: pictures of every page go to
+# var/screenshots.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)  ## the debtor's pages in Chromium
 	$(PYTEST) tests/browser $(ARGS)
 

@@ -27,17 +27,6 @@ _VERIFY = "/claim/verify/preferences"
 _PAGE = "/claim/preferences"
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
-async def _open(visit: Visit) -> None:
-    """With a letter's code, which shows all."""
-    await _go(visit, "/q")
-    await visit.page.locator("#code").fill(await visit.site.give_code())
-    await follow(visit.page.locator("main button"))
-
-
 async def _open_by_link(visit: Visit) -> None:
     await visit.page.goto(await visit.site.link())
     await follow(visit.page.locator("main button"))
@@ -57,13 +46,13 @@ async def _arrange(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
 
 async def _show(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
     await _arrange(visit, terms, is_agreed=is_agreed)
-    await _open(visit)
+    await visit.open()
 
 
 async def _plan_in_part_paid(visit: Visit) -> None:
     await _arrange(visit, PLAN, is_agreed=True)
     await visit.site.till.house.pay(visit.site.claim_id, 50000)
-    await _open(visit)
+    await visit.open()
 
 
 async def _agreed_by_link(visit: Visit) -> None:
@@ -77,20 +66,20 @@ async def _disputed(visit: Visit) -> None:
     await dispute(house, visit.site.claim_id)
     answered = "UPDATE disputes SET answers = $2 WHERE merchant_id = $1"
     await house.rows(answered, {"amount": "100000"})
-    await _open(visit)
+    await visit.open()
 
 
 async def _all_at_once(visit: Visit) -> None:
     await _arrange(visit, PLAN, is_agreed=True)
     await dispute(visit.site.till.house, visit.site.claim_id, "GOODS_RETURNED")
     await visit.site.hold("PAUSE", 9)
-    await _open(visit)
+    await visit.open()
 
 
 async def _paid(visit: Visit) -> None:
     await _attach_all(visit)
     await visit.site.till.house.pay(visit.site.claim_id, 133790)
-    await _open(visit)
+    await visit.open()
 
 
 async def _attach_all(visit: Visit) -> None:
@@ -102,8 +91,8 @@ async def _attach_all(visit: Visit) -> None:
 
 async def _documents(visit: Visit) -> None:
     await _attach_all(visit)
-    await _open(visit)
-    await _go(visit, "/claim/documents")
+    await visit.enter()
+    await visit.go("/claim/documents")
 
 
 async def _document_lost(visit: Visit) -> None:
@@ -111,13 +100,13 @@ async def _document_lost(visit: Visit) -> None:
     await visit.site.till.house.rows(
         "UPDATE uploads SET storage_key = storage_key || '-' WHERE merchant_id = $1"
     )
-    await _open(visit)
-    await _go(visit, f"/claim/documents/{attachment_id}")
+    await visit.enter()
+    await visit.go(f"/claim/documents/{attachment_id}")
 
 
 async def _preferences(visit: Visit) -> None:
-    await _open(visit)
-    await _go(visit, _PAGE)
+    await visit.enter()
+    await visit.go(_PAGE)
 
 
 async def _no_way_left(visit: Visit) -> None:
@@ -128,8 +117,8 @@ async def _no_way_left(visit: Visit) -> None:
 
 
 async def _be_sure(visit: Visit) -> None:
-    await _open(visit)
-    await _go(visit, _VERIFY)
+    await visit.enter()
+    await visit.go(_VERIFY)
     await follow(visit.page.locator("main button").first)
     await visit.page.locator("#code").fill(await read_sent_code(visit.site))
     await follow(visit.page.locator("main button").first)
@@ -137,7 +126,7 @@ async def _be_sure(visit: Visit) -> None:
 
 async def _address(visit: Visit, typed: str = "") -> None:
     await _be_sure(visit)
-    await _go(visit, f"{_PAGE}/email")
+    await visit.go(f"{_PAGE}/email")
     if typed:
         field = visit.page.locator("#address")
         await field.evaluate("field => { field.type = 'text' }")

@@ -13,17 +13,6 @@ Reach = Callable[[Visit], Awaitable[None]]
 _LONG_NAME = "Kaufvertrag_und_Rücksendebeleg_vom_14._Februar_2026_(unterschrieben).pdf"
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
-async def _enter(visit: Visit) -> None:
-    """With a letter's code, which shows all."""
-    await _go(visit, "/q")
-    await visit.page.locator("#code").fill(await visit.site.give_code())
-    await follow(visit.page.locator("main button"))
-
-
 async def _enter_by_link(visit: Visit) -> None:
     await visit.page.goto(await visit.site.link())
     await follow(visit.page.locator("main button"))
@@ -31,12 +20,12 @@ async def _enter_by_link(visit: Visit) -> None:
 
 async def _reasons(visit: Visit, enter: Reach) -> None:
     await enter(visit)
-    await _go(visit, "/claim/dispute")
+    await visit.go("/claim/dispute")
 
 
 async def _ask(visit: Visit, reason: str) -> None:
-    await _enter(visit)
-    await _go(visit, f"/claim/dispute/{reason}")
+    await visit.enter()
+    await visit.go(f"/claim/dispute/{reason}")
 
 
 async def _choose(visit: Visit, *files: tuple[str, bytes]) -> None:
@@ -102,8 +91,8 @@ async def _answer(visit: Visit, outcome: Outcome, *, ends: bool | None) -> None:
     await resolve(
         house, opened, outcome, end_claim=ends, message="Wir haben den Gutschein abgezogen."
     )
-    await _enter(visit)
-    await _go(visit, f"/claim/disputes/{opened.dispute_id}")
+    await visit.enter()
+    await visit.go(f"/claim/disputes/{opened.dispute_id}")
 
 
 async def _refuse_more(visit: Visit) -> None:
@@ -113,7 +102,7 @@ async def _refuse_more(visit: Visit) -> None:
 
 
 DISPUTE_STATES: dict[str, Reach] = {
-    "dispute": lambda visit: _reasons(visit, _enter),
+    "dispute": lambda visit: _reasons(visit, Visit.enter),
     "dispute-by-link": lambda visit: _reasons(visit, _enter_by_link),
     "dispute-amount": lambda visit: _ask(visit, "AMOUNT_WRONG"),
     "dispute-paid": lambda visit: _ask(visit, "DEBTOR_ALREADY_PAID"),

@@ -25,10 +25,6 @@ WHERE merchant_id = $1
 """
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
 async def _set(visit: Visit, **fields: str) -> None:
     """Fill fields, past what the browser would refuse to send."""
     for name, value in fields.items():
@@ -48,7 +44,7 @@ async def _link(visit: Visit, *proofs: Proof, on_file: bool = True) -> str:
     if on_file:
         await visit.site.till.house.rows(_ON_FILE)
     path = await visit.site.give_link()
-    await _go(visit, path)
+    await visit.go(path)
     return path
 
 
@@ -80,9 +76,9 @@ async def _send_wrong(visit: Visit) -> None:
 
 async def _verify(visit: Visit, place: str = "claim") -> None:
     await visit.site.till.house.rows(_ON_FILE)
-    await _go(visit, await visit.site.give_link())
+    await visit.go(await visit.site.give_link())
     await follow(visit.page.locator("main button"))
-    await _go(visit, f"/claim/verify/{place}")
+    await visit.go(f"/claim/verify/{place}")
 
 
 async def _verify_wrong(visit: Visit) -> None:
@@ -116,19 +112,19 @@ async def _raise_wrong(visit: Visit) -> None:
 
 async def _new_link(visit: Visit, fields: dict[str, str], times: int = 1) -> None:
     for _ in range(times):
-        await _go(visit, "/q/new-link")
+        await visit.go("/q/new-link")
         await _press(visit, **fields)
 
 
 async def _check(visit: Visit, amount: str) -> None:
     code = await visit.site.give_code()
-    await _go(visit, "/real")
+    await visit.go("/real")
     await _press(visit, code=code, amount=amount)
 
 
 async def _real_in_session(visit: Visit) -> None:
     await _verify(visit)
-    await _go(visit, "/real")
+    await visit.go("/real")
 
 
 async def _end(visit: Visit) -> None:
@@ -137,7 +133,7 @@ async def _end(visit: Visit) -> None:
 
 
 async def _send_too_much(visit: Visit) -> None:
-    await _go(visit, "/q")
+    await visit.go("/q")
     await _press(visit, code="x" * 9000)
 
 
@@ -160,11 +156,11 @@ ENTRY_STATES: dict[str, Any] = {
     "verify-code-sent": _send_to_raise,
     "verify-code-wrong": _raise_wrong,
     "verify-sent-often": _send_often,
-    "new-link": lambda visit: _go(visit, "/q/new-link"),
+    "new-link": lambda visit: visit.go("/q/new-link"),
     "new-link-empty": lambda visit: _new_link(visit, {"reference": "", "contact": ""}),
     "new-link-sent": lambda visit: _new_link(visit, _ASKED),
     "new-link-often": lambda visit: _new_link(visit, _ASKED, 6),
-    "real": lambda visit: _go(visit, "/real"),
+    "real": lambda visit: visit.go("/real"),
     "real-ours": lambda visit: _check(visit, "1.337,90"),
     "real-unconfirmed": lambda visit: _check(visit, "1"),
     "real-in-session": _real_in_session,

@@ -9,6 +9,7 @@ from playwright.async_api import Page
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import (
     FITTING,
+    IS_PICTURED,
     keep_screenshot,
     list_loose_ends,
     list_violations,
@@ -23,9 +24,8 @@ from tests.browser.layout import (
     list_unclear_focus,
     weigh,
 )
-from tests.browser.visit import Visit
+from tests.browser.visit import HEIGHT, Visit
 
-_HEIGHT = 844
 # Of each kind of page, those with the most different things on them.
 IN_FORCED_COLOURS = {
     "code-wrong", "link-birth-date-wrong", "link-code-sent", "verify", "real-unconfirmed",
@@ -68,7 +68,7 @@ async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> lis
 async def keep_pictures(page: Page, name: str) -> None:
     """Of a state that is judged: what takes them leaves styles in the page."""
     await keep_screenshot(page, name)
-    if name in IN_FORCED_COLOURS:
+    if IS_PICTURED and name in IN_FORCED_COLOURS:
         await page.emulate_media(forced_colors="active")
         await keep_screenshot(page, f"{name}-forced-colours")
         await page.emulate_media(forced_colors="none")
@@ -108,7 +108,7 @@ async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
     """Leaves the page at the last of the widths."""
     found = []
     for width in widths:
-        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        await page.set_viewport_size({"width": width, "height": HEIGHT})
         measured = await measure(page)
         found += [f"{key}: {value}" for key, value in measured.items() if value != FITTING[key]]
         found += _name("covered", await list_covered(page))
@@ -120,7 +120,7 @@ async def _list_faults_of_action(page: Page, name: str) -> list[str]:
     if (bottom is None) != (name in WITHOUT_ACTION):
         return [f"action: {bottom}"]
     seen = await find_summary(page) if name in LONG else bottom
-    return [f"action: {seen}"] if (seen or 0) > _HEIGHT else []
+    return [f"action: {seen}"] if (seen or 0) > HEIGHT else []
 
 
 async def _list_faults_in_forced_colours(page: Page, name: str) -> list[str]:

@@ -25,21 +25,15 @@ VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz, $4::timestamptz + interv
 """
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
 async def _open(visit: Visit) -> None:
     """With a letter's code, at a merchant that takes parts, items and transfers."""
     await visit.site.till.house.rows(_TAKE)
-    await _go(visit, "/q")
-    await visit.page.locator("#code").fill(await visit.site.give_code())
-    await follow(visit.page.locator("main button").first)
+    await visit.enter()
 
 
 async def _see(visit: Visit, path: str) -> None:
     await _open(visit)
-    await _go(visit, path)
+    await visit.go(path)
 
 
 async def _press(visit: Visit, path: str) -> None:

@@ -26,21 +26,11 @@ _OWN_DAY = "/claim/later/check?until=own"
 _DAY = "/claim/later/check?until=2026-04-01"
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
-async def _open(visit: Visit) -> None:
-    await _go(visit, "/q")
-    await visit.page.locator("#code").fill(await visit.site.give_code())
-    await follow(visit.page.locator("main button").first)
-
-
 async def _see(visit: Visit, path: str, offered: object = _OFFERED) -> None:
     """With a letter's code, at a merchant that offers plans and more time."""
     await visit.site.till.house.rows(_OFFER, offered)
-    await _open(visit)
-    await _go(visit, path)
+    await visit.enter()
+    await visit.go(path)
 
 
 async def _ask(visit: Visit, path: str, offered: object = _OFFERED) -> None:
@@ -78,7 +68,7 @@ async def _break(visit: Visit) -> None:
     address = visit.page.url
     visit.site.clock.advance(timedelta(days=23))
     await visit.site.till.house.run()
-    await _open(visit)
+    await visit.enter()
     await visit.page.goto(address)
 
 
@@ -92,15 +82,15 @@ async def _pause_again(visit: Visit) -> None:
     await _ask(visit, "/claim/help")
     visit.site.clock.advance(timedelta(days=20))
     await visit.site.till.house.run()
-    await _open(visit)
-    await _go(visit, "/claim/help")
+    await visit.enter()
+    await visit.go("/claim/help")
     await follow(visit.page.locator("main form button").first)
 
 
 async def _help_by_link(visit: Visit) -> None:
     await visit.page.goto(await visit.site.link())
     await follow(visit.page.locator("main button").first)
-    await _go(visit, "/claim/help")
+    await visit.go("/claim/help")
 
 
 PLAN_STATES: dict[str, Reach] = {

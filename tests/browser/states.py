@@ -14,62 +14,49 @@ from tests.browser.visit import Visit
 Reach = Callable[[Visit], Awaitable[None]]
 
 
-async def _go(visit: Visit, path: str) -> None:
-    await visit.page.goto(visit.site.origin + path)
-
-
 async def _type(visit: Visit, code: str) -> None:
-    await _go(visit, "/q")
+    await visit.go("/q")
     await visit.page.locator("#code").fill(code)
     await follow(visit.page.locator("main button"))
 
 
-async def _open(visit: Visit) -> None:
-    """With a letter's code, which shows all."""
-    await _type(visit, await visit.site.give_code())
-
-
-async def _reload(visit: Visit) -> None:
-    await _go(visit, "/claim")
-
-
 async def _pay(visit: Visit, decision: str) -> None:
-    await _open(visit)
-    await _go(visit, "/claim/pay")
+    await visit.enter()
+    await visit.go("/claim/pay")
     await follow(visit.page.locator("main button"))
     await follow(visit.page.locator(f"button[value={decision}]"))
 
 
 async def _set_status(visit: Visit, status: str) -> None:
-    await _open(visit)
+    await visit.enter()
     await visit.site.till.end_claim(status)
-    await _reload(visit)
+    await visit.go("/claim")
 
 
 async def _hold(visit: Visit, kind: str, days: int | None) -> None:
-    await _open(visit)
+    await visit.enter()
     await visit.site.hold(kind, days)
-    await _reload(visit)
+    await visit.go("/claim")
 
 
 async def _wait(visit: Visit, minutes: int) -> None:
-    await _open(visit)
+    await visit.enter()
     visit.site.clock.advance(timedelta(minutes=minutes))
-    await _reload(visit)
+    await visit.go("/claim")
 
 
 async def _leave(visit: Visit) -> None:
-    await _open(visit)
-    await _go(visit, "/claim/pay")
+    await visit.enter()
+    await visit.go("/claim/pay")
     await follow(visit.page.locator("main button"))
     [request] = await visit.site.till.house.rows(
         "SELECT request_id FROM payment_requests WHERE merchant_id = $1"
     )
-    await _go(visit, f"/claim/return/{request['request_id']}")
+    await visit.go(f"/claim/return/{request['request_id']}")
 
 
 async def _press_stale(visit: Visit) -> None:
-    await _open(visit)
+    await visit.open()
     await visit.page.evaluate("document.querySelector('[name=token]').value = 'x'")
     await follow(visit.page.locator("footer button").first)
 
@@ -80,31 +67,31 @@ async def _exhaust(visit: Visit) -> None:
 
 
 async def _change(visit: Visit) -> None:
-    await _open(visit)
-    await _go(visit, "/claim/pay")
+    await visit.enter()
+    await visit.go("/claim/pay")
     await visit.site.till.house.pay(visit.site.claim_id, 790)
     await follow(visit.page.locator("main button"))
 
 
 async def _pay_part(visit: Visit) -> None:
     await visit.site.till.house.pay(visit.site.claim_id, 30000)
-    await _open(visit)
+    await visit.open()
 
 
 async def _overpay(visit: Visit) -> None:
     await visit.site.till.house.pay(visit.site.claim_id, 140000)
-    await _open(visit)
+    await visit.open()
 
 
 STATES: dict[str, Reach] = {
-    "code": lambda visit: _go(visit, "/q"),
+    "code": lambda visit: visit.go("/q"),
     "code-wrong": lambda visit: _type(visit, "0000-0000-0000"),
     "code-locked": _exhaust,
-    "link-dead": lambda visit: _go(visit, "/q/AAAAAAAAAAAAAAAAAAAAAA"),
-    "absent": _reload,
+    "link-dead": lambda visit: visit.go("/q/AAAAAAAAAAAAAAAAAAAAAA"),
+    "absent": lambda visit: visit.go("/claim"),
     "timed-out": lambda visit: _wait(visit, 61),
     "ending-soon": lambda visit: _wait(visit, 56),
-    "claim": _open,
+    "claim": Visit.open,
     "claim-paid-in-part": _pay_part,
     "claim-overpaid": _overpay,
     "claim-held": lambda visit: _hold(visit, "PAUSE", 9),
@@ -115,8 +102,8 @@ STATES: dict[str, Reach] = {
     "back-left": _leave,
     "back-pending": lambda visit: _pay(visit, "pending"),
     "back-failed": lambda visit: _pay(visit, "fail"),
-    "notices": lambda visit: _go(visit, "/claim/notices"),
-    "not-found": lambda visit: _go(visit, "/claim/nothing"),
+    "notices": lambda visit: visit.go("/claim/notices"),
+    "not-found": lambda visit: visit.go("/claim/nothing"),
     "stale": _press_stale,
     **CLAIM_STATES,
     **DISPUTE_STATES,

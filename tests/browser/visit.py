@@ -8,7 +8,10 @@ from typing import Any
 from playwright.async_api import Browser, Page, Response
 
 from tests.browser.site import Site
+from tests.support.landing import OWN_FORM
 
+# Of the screen: a phone's.
+HEIGHT = 844
 _STATUS = "Failed to load resource: the server responded with a status of"
 
 
@@ -20,6 +23,24 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     # The answer that bears the page at hand.
     document: Response | None = None
+
+    async def go(self, path: str) -> None:
+        """By the address bar."""
+        await self.page.goto(self.site.origin + path)
+
+    async def enter(self) -> None:
+        """With a letter's code, which shows all; leaves the visitor where they are. How a code is
+        typed, and where that leads, is the journeys'."""
+        answer = await self.page.context.request.post(
+            f"{self.site.origin}/q",
+            form={"code": await self.site.give_code()}, headers=OWN_FORM, max_redirects=0,
+        )  # fmt: skip
+        assert answer.status == 303, await answer.text()
+
+    async def open(self) -> None:
+        """With a letter's code, to the claim."""
+        await self.enter()
+        await self.go("/claim")
 
     def note(self, answer: Response) -> None:
         """Keep the page; complain of a stylesheet or picture that is not there."""
@@ -67,7 +88,7 @@ class Tabs:
         if page is None:
             page = await _open_tab(self._chromium, locale, scripts=scripts)
         await page.context.clear_cookies()
-        await page.set_viewport_size({"width": width, "height": 844})
+        await page.set_viewport_size({"width": width, "height": HEIGHT})
         async with _watched(page, site) as visit:
             yield visit
         await page.emulate_media(forced_colors="none")
@@ -81,7 +102,7 @@ async def a_visit(
     """In a fresh browser. Fails at its end over what the pages complained of, and over any origin
     but our own."""
     page = await _open_tab(chromium, locale, scripts=scripts)
-    await page.set_viewport_size({"width": width, "height": 844})
+    await page.set_viewport_size({"width": width, "height": HEIGHT})
     async with _watched(page, site) as visit:
         yield visit
     await page.context.close()

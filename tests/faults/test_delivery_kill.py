@@ -3,11 +3,11 @@
 import asyncio
 import os
 import signal
-import subprocess
 from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.context import ForkServerProcess
 
 import pytest
 from aiohttp import web
@@ -25,7 +25,7 @@ from tests.support.webhooks import Outbox, an_outbox
 pytestmark = pytest.mark.faults
 
 
-def a_dispatcher(settings: Settings) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def a_dispatcher(settings: Settings) -> AbstractContextManager[ForkServerProcess]:
     return a_process(settings, "tests.support.dispatcher_process")
 
 
@@ -52,8 +52,10 @@ async def test_killed_between_hand_over_and_record_the_same_id_arrives_again(
         await outbox.add_endpoint(receiver.url)
         [event] = await outbox.raise_events()
         with a_dispatcher(resources.settings) as process:
+            assert process.pid is not None
             pids.append(process.pid)
-            assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+            await asyncio.to_thread(process.join, 30)
+            assert process.exitcode == -signal.SIGKILL
         assert await outbox.deliveries() == [(event.event_id, "PENDING", 0)]
         assert await deliver_after_the_lease(outbox) == 1
     assert receiver.event_ids == [str(event.event_id)] * 2

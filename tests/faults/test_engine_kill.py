@@ -55,7 +55,7 @@ class Shift:
             deadline = asyncio.get_running_loop().time() + 60
             while not await is_enough():
                 assert asyncio.get_running_loop().time() < deadline
-                assert process.poll() is None
+                assert process.is_alive()
                 await asyncio.sleep(0.002)
 
     async def count(self, states: str) -> int:

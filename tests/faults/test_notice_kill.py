@@ -27,7 +27,8 @@ async def test_a_code_whose_worker_died_is_sent_again_under_its_id(resources: Re
     asker = await an_asker(replace(resources, clock=clock), clock)
     notice_id = await asker.planned(recipient="erika+die@example.org")
     with a_process(resources.settings, "tests.support.notice_process") as process:
-        assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+        await asyncio.to_thread(process.join, 30)
+        assert process.exitcode == -signal.SIGKILL
     assert await asker.states() == [("HANDED_OVER", None)]
     folder = resources.settings.data_dir / "outbox"
     written = _read(folder)

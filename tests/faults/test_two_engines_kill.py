@@ -97,7 +97,7 @@ class Yard:
     async def _wait(self, workers: list[Any], wanted: int) -> None:
         while not await self._has(wanted):
             assert time.monotonic() - self.started < PATIENCE_SECONDS, f"{wanted} took too long"
-            assert any(worker.poll() is None for worker in workers), "the workers ended"
+            assert any(worker.is_alive() for worker in workers), "the workers ended"
             await asyncio.sleep(0.005)
 
     async def _has(self, wanted: int) -> bool:

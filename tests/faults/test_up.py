@@ -13,21 +13,24 @@ from tests.faults.installation import PATIENCE_SECONDS, Installation, wait_until
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_up_says_ready_once_and_ends_cleanly(
-    installation: Installation, number: signal.Signals
+def test_up_says_ready_once_ends_cleanly_and_goes_on_with_what_was_kept(
+    installation: Installation,
 ) -> None:
-    up = installation.start("--workers", "2")
-    assert up.stdout is not None
-    assert up.stdout.readline() == f"ready http://127.0.0.1:{installation.port}\n"
-    words = [word for child in psutil.Process(up.pid).children() for word in child.cmdline()]
-    assert (words.count("web"), words.count("worker")) == (2, 1)
-    up.send_signal(number)
-    rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
-    assert up.returncode == 0
-    assert rest == ""
-    assert '"exit_code": -9' not in installation.read_log()
-    assert installation.find_processes() == []
+    keys = set()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        up = installation.start("--workers", "2")
+        assert up.stdout is not None
+        assert up.stdout.readline() == f"ready http://127.0.0.1:{installation.port}\n"
+        words = [word for child in psutil.Process(up.pid).children() for word in child.cmdline()]
+        assert (words.count("web"), words.count("worker")) == (2, 1)
+        keys.add((installation.data_dir / "secret.key").read_text())
+        up.send_signal(number)
+        rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
+        assert up.returncode == 0
+        assert rest == ""
+        assert '"exit_code": -9' not in installation.read_log()
+        assert installation.find_processes() == []
+    assert len(keys) == 1
 
 
 def test_a_request_under_way_is_answered_before_the_end(installation: Installation) -> None:
@@ -78,12 +81,3 @@ def test_a_port_in_use_is_told_in_one_line(installation: Installation) -> None:
     assert "cannot listen on 127.0.0.1" in installation.read_log()
     assert "Traceback" not in installation.read_log()
     assert installation.find_processes() == []
-
-
-def test_what_was_kept_is_there_after_a_clean_end(installation: Installation) -> None:
-    installation.start_ready()
-    key = (installation.data_dir / "secret.key").read_text()
-    assert installation.stop() == 0
-    installation.start_ready()
-    assert (installation.data_dir / "secret.key").read_text() == key
-    assert installation.stop() == 0

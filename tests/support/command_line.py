@@ -1,25 +1,19 @@
-"""The `dunwell` command in a process of its own, as an operator runs it.
+"""The `dunwell` command in a process of its own, as an operator runs it."""
 
-Each process begins as a copy of one that has read the modules already: to read them anew for every
-command takes longer than most commands do.
-"""
-
-import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dunwell.cli.main import main
+from tests.support.processes import complete_environment, start
 
 Done = subprocess.CompletedProcess[str]
 
 _PATIENCE_SECONDS = 60
 _STREAMS = ("stdin", "stdout", "stderr")
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["tests.support.commands"])
 
 
 class CommandLine:
@@ -27,7 +21,6 @@ class CommandLine:
 
     def __init__(self, data_dir: Path, database_url: str) -> None:
         self._environment = {
-            **{name: value for name, value in os.environ.items() if "DUNWELL" not in name},
             "DUNWELL_DATA_DIR": str(data_dir),
             "DUNWELL_DATABASE_URL": database_url,
         }
@@ -38,9 +31,8 @@ class CommandLine:
             folder = Path(name)
             for stream in _STREAMS:
                 (folder / stream).write_text(stdin if stream == "stdin" else "")
-            given = (folder, words, {**self._environment, **environment})
-            process = _PROCESSES.Process(target=_run, args=given)
-            process.start()
+            given = {**self._environment, **environment}
+            process = start(_run, folder, words, environment=given)
             process.join(_PATIENCE_SECONDS)
             if process.exitcode is None:
                 process.kill()
@@ -52,15 +44,13 @@ class CommandLine:
         """The same by a Python that has read nothing yet."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],
-            env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=_PATIENCE_SECONDS, check=False,
+            env=complete_environment(self._environment), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False,
         )  # fmt: skip
 
 
-def _run(folder: Path, words: Sequence[str], environment: Mapping[str, str]) -> None:
+def _run(folder: Path, words: Sequence[str]) -> None:
     """In the process: the command on these streams."""
-    os.environ.clear()
-    os.environ.update(environment)
     for number, stream in enumerate(_STREAMS):
         flags = os.O_WRONLY if number else os.O_RDONLY
         os.dup2(os.open(folder / stream, flags), number)

@@ -1,7 +1,8 @@
 """Stands between a process and its database, and tells when the process is at its commit.
 
 Crash points by name: before the commit is sent on, or after it is done and before the process is
-told so.
+told so. The commit is that of a transaction under an Idempotency-Key: a process has others of its
+own when it starts.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ _SOCKET = ".s.PGSQL.5432"
 # PostgreSQL's protocol: a simple query, and its end.
 _COMMIT = b"Q\x00\x00\x00\x0cCOMMIT;\x00"
 _COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
+_OF_KEYS = b"INTO idempotency_keys"
 
 
 class Point(Enum):
@@ -36,11 +38,13 @@ class CommitGate:
     is_shut: bool = field(default=False, init=False)
 
     async def pass_on(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sign: bytes | None
-    ) -> None:
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: "_Line",
+        sign: bytes | None,
+    ) -> None:  # fmt: skip
         """Until the end of either side; or until `sign` is seen."""
         while data := await reader.read(65536):
-            if sign is not None and sign in data:
+            line.has_key = line.has_key or _OF_KEYS in data
+            if sign is not None and sign in data and line.has_key:
                 self.is_shut = True
                 self.crash()
             if self.is_shut:
@@ -48,6 +52,13 @@ class CommitGate:
             writer.write(data)
             await writer.drain()
         writer.close()
+
+
+@dataclass
+class _Line:
+    """One connection; whether a key was stored on it."""
+
+    has_key: bool = False
 
 
 @asynccontextmanager
@@ -61,10 +72,10 @@ async def a_commit_gate(
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         theirs = await asyncio.open_unix_connection(upstream)
-        is_before = point is Point.BEFORE
+        line, is_before = _Line(), point is Point.BEFORE
         await asyncio.gather(
-            gate.pass_on(reader, theirs[1], _COMMIT if is_before else None),
-            gate.pass_on(theirs[0], writer, None if is_before else _COMMITTED),
+            gate.pass_on(reader, theirs[1], line, _COMMIT if is_before else None),
+            gate.pass_on(theirs[0], writer, line, None if is_before else _COMMITTED),
             return_exceptions=True,
         )
 

@@ -1,18 +1,18 @@
 """Web processes of the product on one database, each on a socket of its own, to be killed."""
 
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import httpx
 
+from dunwell.cli.main import main
 from dunwell.merchants.secrets import NewCredential
 from tests.support.api import form_of
+from tests.support.processes import start
 
 # A process on a busy machine takes its time to start.
 _PATIENCE_SECONDS = 60
@@ -22,7 +22,7 @@ _PATIENCE_SECONDS = 60
 class Web:
     """One `dunwell web`."""
 
-    process: subprocess.Popen[bytes]
+    process: ForkServerProcess
     origin: str
     data_dir: Path
 
@@ -51,23 +51,25 @@ class Web:
 def a_web(data_dir: Path, database_url: str) -> Iterator[Web]:
     """A web process; killed at the end at the latest. Its socket listens at once: who connects
     before it is up waits for it."""
-    with socket.socket() as listening, ExitStack() as ending:
+    with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
-        number = listening.fileno()
+        host, port = listening.getsockname()
         environment = {
-            **{name: value for name, value in os.environ.items() if "DUNWELL" not in name},
             "DUNWELL_DATA_DIR": str(data_dir),
             "DUNWELL_DATABASE_URL": database_url,
             "DUNWELL_LOG_LEVEL": "error",
         }
-        command = [sys.executable, "-m", "dunwell", "web", "--listener", str(number)]
-        process = subprocess.Popen(command, env=environment, pass_fds=[number])
-        ending.callback(process.wait)
-        ending.callback(process.kill)
-        host, port = listening.getsockname()
-        listening.close()
+        process = start(_serve, listening, environment=environment)
+    try:
         yield Web(process, f"http://{host}:{port}", data_dir)
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve(listening: socket.socket) -> None:
+    main(["web", "--listener", str(listening.detach())])
 
 
 @contextmanager
