@@ -17,7 +17,9 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         rows = await connection.fetch(_PRIMARY_KEYS)
     keys = {row["table_name"]: re.sub(r"PRIMARY KEY \(|\)", "", row["definition"]) for row in rows}
     assert len(keys) >= 25
-    # A wrong code names no merchant, nor does who asks for a link; the installation is nobody's.
+    # A wrong code or secret names no merchant, nor does who asks for a link; the installation is
+    # nobody's.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
-        "code_attempts", "wrong_codes", "asked_links", "installation_revisions", "seen_forwarders",
+        "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
+        "seen_forwarders",
     }  # fmt: skip

@@ -24,12 +24,13 @@ from dunwell.errors import (
     AuthenticationError,
     InvalidRequest,
     MethodNotAllowed,
+    RateLimited,
     Refusal,
     Unavailable,
 )
 from dunwell.kit.requests import BodyTooLarge, read_body, request_id_of
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.merchants.tokens import issue_token
+from dunwell.merchants.sign_in import digest_visitor, sign_in, tell_refusal
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_BYTES = 64 * 1024
@@ -60,9 +61,10 @@ def answer_oauth_refusal(refusal: Refusal) -> Response:
     match refusal:
         case AuthenticationError():
             return _answer_error(401, "invalid_client", message, _CHALLENGE)
-        case Unavailable():
+        case RateLimited() | Unavailable():
+            status = 429 if isinstance(refusal, RateLimited) else 503
             headers = {"Retry-After": str(refusal.retry_after)}
-            return _answer_error(503, "temporarily_unavailable", message, headers)
+            return _answer_error(status, "temporarily_unavailable", message, headers)
         case MethodNotAllowed():
             return _answer_error(405, "invalid_request", message)
         case BodyTooLarge():
@@ -92,11 +94,16 @@ async def _issue(tools: Tools, request: Request) -> Response:
     if grant_type != "client_credentials":
         raise _UnsupportedGrant("Send grant_type client_credentials.")
     resources = tools.resources
+    request_id = request_id_of(request.scope, resources)
+    visitor = digest_visitor(resources.keys, request.client.host if request.client else "")
     async with resources.database.transaction() as tx:
-        issued = await issue_token(
-            tx, given, now=resources.clock.now(),
+        issued = await sign_in(
+            tx, given, now=resources.clock.now(), visitor=visitor,
             randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip
+    if isinstance(issued, Refusal):
+        tell_refusal(issued, request_id)
+        raise issued
     token = Token(issued.access_token, "bearer", issued.expires_in)
     return Response(msgspec.json.encode(token), headers={"Pragma": "no-cache"}, media_type=JSON)
 

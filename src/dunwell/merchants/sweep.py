@@ -1,4 +1,4 @@
-"""Remove what has outlived its use: expired tokens and secrets, old quotas, kept answers.
+"""Remove what has outlived its use: expired tokens and secrets, old quotas, kept answers, attempts.
 
 It goes over all merchants, as a sweep does; each statement takes a limited number of rows so that
 it locks little and ends soon.
@@ -6,6 +6,7 @@ it locks little and ends soon.
 
 from datetime import datetime, timedelta
 
+from dunwell.kit.attempts import remove_attempts
 from dunwell.kit.db import Connection
 from dunwell.merchants.kept_answers import KEPT_FOR
 
@@ -40,4 +41,5 @@ async def sweep_outdated(tx: Connection, now: datetime) -> int:
         await tx.execute(_REMOVE_QUOTAS, now - timedelta(minutes=2)),
         await tx.execute(_REMOVE_KEPT_ANSWERS, now - KEPT_FOR, _ROWS_AT_ONCE),
     ]
-    return sum(int(tag.rpartition(" ")[2]) for tag in done)
+    removed = sum(int(tag.rpartition(" ")[2]) for tag in done)
+    return removed + await remove_attempts(tx, now)

@@ -12,7 +12,9 @@ OBTAIN_TOKEN = Operation(
     description=(
         "The client-credentials grant of OAuth 2.0 (RFC 6749). Send the credentials as form "
         "fields or as HTTP Basic. The token is valid for an hour; then request a new one. Answers "
-        "are bare, without an envelope, as OAuth clients expect."
+        "are bare, without an envelope, as OAuth clients expect. After twenty wrong client secrets "
+        "from one address within five minutes the answer is 429 with Retry-After, whoever's they "
+        "were."
     ),
     body=Body(
         media_type="application/x-www-form-urlencoded",

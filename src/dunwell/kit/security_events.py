@@ -1,0 +1,41 @@
+"""Tells operators of what somebody tried and was not let: a line in the log and a figure for each.
+
+A line names what happened and, where there is one, the request: never a visitor's address, nor what
+a stranger typed.
+"""
+
+from typing import Literal, TypeAlias
+
+import structlog
+from prometheus_client import Counter
+
+from dunwell.kit.figures import REGISTRY
+
+SecurityEvent: TypeAlias = Literal[
+    # A client secret that is wrong, of any client id.
+    "SIGN_IN_FAILED",
+    # A visitor's client secrets are looked at no more for a while.
+    "SIGN_IN_LOCKED",
+    # A visitor has to wait before the next letter's code.
+    "LETTER_CODE_SLOWED",
+    # Facts and sent codes of a claim are taken no more for a while, or until a new link.
+    "CLAIM_LOCKED",
+    # A link was opened too often.
+    "LINK_LOCKED",
+    # A payment provider's notice that the provider did not sign.
+    "CALLBACK_FORGED",
+    # A webhook's or a provider's address lies in a range that is not connected to.
+    "ADDRESS_REFUSED",
+]
+_EVENTS = Counter(
+    "dunwell_security_events",
+    "What somebody tried and was not let, by type.",
+    ("type",), registry=REGISTRY,
+)  # fmt: skip
+_log = structlog.get_logger("dunwell.security")
+
+
+def tell_security_event(event: SecurityEvent, **fields: object) -> None:
+    """fields: such as logs take (`kit.logging`)."""
+    _EVENTS.labels(event).inc()
+    _log.warning("security event", type=event, **fields)

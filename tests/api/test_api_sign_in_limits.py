@@ -1,0 +1,90 @@
+"""Wrong client secrets: counted by visitor over all processes, told in the log and the figures."""
+
+import asyncio
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.merchants.sweep import sweep_outdated
+from tests.support.api import Api, form_of
+from tests.support.application import an_application, connect
+
+
+async def _try(http: httpx.AsyncClient, form: dict[str, str]) -> httpx.Response:
+    return await http.post("/api/token", data=form)
+
+
+def _wrong(api: Api) -> dict[str, str]:
+    return {**form_of(api.nordwind.credential), "client_secret": "dws_wrong"}
+
+
+async def test_the_twenty_first_wrong_secret_is_not_looked_at(
+    api: Api, clock: MovableClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = connect(api.app, "203.0.113.9")
+    before = await _figures(api)
+
+    wrong = [await _try(stranger, _wrong(api)) for _ in range(21)]
+    right = await _try(stranger, form_of(api.nordwind.credential))
+
+    assert [answer.status_code for answer in wrong] == [401] * 20 + [429]
+    assert (right.status_code, right.json()["error"]) == (429, "temporarily_unavailable")
+    assert list(right.json()) == ["error", "error_description"]
+    assert 1 <= int(right.headers["Retry-After"]) <= 301
+    told = capsys.readouterr().out
+    assert (told.count("SIGN_IN_FAILED"), told.count("SIGN_IN_LOCKED")) == (20, 2)
+    assert api.nordwind.credential.client_id not in told
+    assert await _figures(api) == (before[0] + 20, before[1] + 2)
+    clock.advance(timedelta(minutes=5, seconds=1))
+    again = await _try(stranger, form_of(api.nordwind.credential))
+    assert again.status_code == 200
+
+
+async def test_a_stranger_locks_no_merchant_out(api: Api) -> None:
+    stranger = connect(api.app, "203.0.113.9")
+    for _ in range(25):
+        await _try(stranger, _wrong(api))
+
+    answer = await _try(connect(api.app, "198.51.100.7"), form_of(api.nordwind.credential))
+
+    assert answer.status_code == 200
+
+
+async def test_fifty_at_once_over_two_processes_are_twenty_tries(api: Api) -> None:
+    other = an_application(replace(api.resources)).app
+    visitors = [connect(app, f"2001:db8:1:2::{n}") for n, app in enumerate((api.app, other))]
+
+    answers = await asyncio.gather(
+        *(_try(visitors[number % 2], _wrong(api)) for number in range(50))
+    )
+
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(401), statuses.count(429)) == (20, 30)
+
+
+async def test_housekeeping_sweeps_attempts_that_count_no_more(
+    api: Api, clock: MovableClock
+) -> None:
+    await _try(connect(api.app, "203.0.113.9"), _wrong(api))
+    left = []
+    for hours in (timedelta(minutes=59), timedelta(minutes=2)):
+        clock.advance(hours)
+        async with api.resources.database.transaction() as tx:
+            await sweep_outdated(tx, clock.now())
+            left.append(await tx.fetchval("SELECT count(*) FROM attempts"))
+    assert left == [1, 0]
+
+
+async def _figures(api: Api) -> tuple[float, float]:
+    text = (await api.nordwind.http.get("/metrics")).text
+
+    def find(kind: str) -> float:
+        line = rf'^dunwell_security_events_total{{type="{kind}"}} (\S+)$'
+        found = re.search(line, text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    return find("SIGN_IN_FAILED"), find("SIGN_IN_LOCKED")
