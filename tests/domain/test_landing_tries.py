@@ -1,14 +1,21 @@
-"""Five wrong facts within a quarter of an hour are the last for half an hour."""
+"""Five wrong facts within a quarter of an hour are the last for half an hour; fifteen in a day are
+the last. A wrong code of a letter slows the next one."""
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from dunwell.landing.entering.tries import (
+    DAY,
     LOCKED_FOR,
     WINDOW,
     Locked,
+    Slowed,
     Tries,
+    count_right,
     count_wrong,
     decide_lock,
+    wait_after,
 )
 
 _NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -39,15 +46,38 @@ def test_the_fifth_locks_for_half_an_hour() -> None:
 def test_after_a_lock_they_are_counted_anew() -> None:
     tries, now = _try_wrong(5)
     again = count_wrong(tries, now + LOCKED_FOR)
-    assert again == Tries(1, now + LOCKED_FOR)
+    assert again == Tries(1, now + LOCKED_FOR, None, 6, _NOW)
 
 
 def test_wrong_ones_of_long_ago_do_not_count() -> None:
     tries, now = _try_wrong(4)
-    assert count_wrong(tries, _NOW + WINDOW) == Tries(1, _NOW + WINDOW)
+    assert count_wrong(tries, _NOW + WINDOW) == Tries(1, _NOW + WINDOW, None, 5, _NOW)
     assert count_wrong(tries, now).locked_until is not None
 
 
-def test_wrong_ones_far_apart_never_lock() -> None:
-    tries, now = _try_wrong(20, apart=WINDOW)
+def test_wrong_ones_far_apart_lock_for_no_half_hour() -> None:
+    tries, now = _try_wrong(14, apart=WINDOW)
     assert decide_lock(tries, now) is None
+
+
+def test_the_fifteenth_of_a_day_locks_until_a_new_link_is_asked_for() -> None:
+    tries, now = _try_wrong(15, apart=WINDOW)
+    assert decide_lock(tries, now) == Locked(None)
+    assert decide_lock(tries, now + 30 * DAY) == Locked(None)
+
+
+def test_each_day_is_counted_anew() -> None:
+    tries, _ = _try_wrong(14, apart=WINDOW)
+    assert count_wrong(tries, _NOW + DAY).day_failures == 1
+    assert count_wrong(tries, _NOW + DAY - timedelta(seconds=1)).day_failures == 15
+
+
+def test_a_right_one_takes_none_of_the_days_back() -> None:
+    tries, now = _try_wrong(14, apart=WINDOW)
+    assert count_right(tries, now) == Tries(0, now, None, 14, _NOW)
+
+
+@pytest.mark.parametrize(("wrong", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)])
+def test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds(wrong: int, seconds: int) -> None:
+    assert wait_after(wrong, _NOW, _NOW) == Slowed(seconds)
+    assert wait_after(wrong, _NOW, _NOW + timedelta(seconds=seconds)) is None

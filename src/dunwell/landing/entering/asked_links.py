@@ -22,9 +22,10 @@ from dunwell.landing.entering.store_asked_links import (
     save_asked_link,
     take_asked_link,
 )
+from dunwell.landing.entering.store_tries import remove_tries
 from dunwell.landing.entering.store_ways import find_references
 from dunwell.landing.entering.tries import Locked
-from dunwell.landing.entering.visitors import admit_visitor, count_visitors_request
+from dunwell.landing.entering.visitors import admit_request, count_visitors_request
 from dunwell.landing.telling.facts import LinkFacts
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
@@ -58,9 +59,9 @@ async def ask_link(
     tx: Connection, asked_link_id: UUID, asked: AskedLink, visitor: bytes
 ) -> Locked | None:
     """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
-    known = await admit_visitor(tx, visitor, asked.asked_at)
-    if isinstance(known, Locked):
-        return known
+    locked = await admit_request(tx, visitor, asked.asked_at)
+    if locked is not None:
+        return locked
     await count_visitors_request(tx, visitor, asked.asked_at)
     await save_asked_link(tx, asked_link_id, asked)
     return None
@@ -124,4 +125,6 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work.open(resources, tx, found.merchant, _ASKER)
-    await send_notice(work, resources.keys, notice)
+    if isinstance(await send_notice(work, resources.keys, notice), UUID):
+        # To the address on file: what somebody tried before counts no more.
+        await remove_tries(tx, found.merchant.merchant_id, found.addressee.claim_id)

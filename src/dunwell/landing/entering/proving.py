@@ -13,7 +13,7 @@ import msgspec
 
 from dunwell.kit.crypto import sha256
 from dunwell.kit.db import Connection
-from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.landing.entering.try_sent_code import Right
 from dunwell.landing.session.raise_session import (
     derive_raised_value,
@@ -53,14 +53,14 @@ class Ended:
     """The session has ended, or this cookie never was one's."""
 
 
-Tried: TypeAlias = Right | Wrong | Locked
+Tried: TypeAlias = Right | Wrong | Locked | Slowed
 # None: there is nothing this claim could be asked for.
 Prove: TypeAlias = Callable[[Connection, Brought], Awaitable[Tried | None]]
 
 
 async def take_proof(
     site: Site, visit: Visit, level: Level, prove: Prove
-) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Ended | None]:
+) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Slowed | Ended | None]:
     """The visitor's session with what came of the form; the session is none when it was not to be
     had by the cookie alone. Raises ForeignForm."""
     form, opened = await visit.read_form(), await site.find_opened(visit)

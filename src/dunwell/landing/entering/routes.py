@@ -4,28 +4,30 @@ from starlette.responses import Response
 
 from dunwell.kit.db import Connection
 from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
+from dunwell.landing.entering.openings import Entry, is_opened_by, open_once
 from dunwell.landing.entering.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
 from dunwell.landing.entering.sent_codes import (
     Recipient,
     answer_code_field,
     answer_sent,
+    describe_lock,
     read_typed_code,
 )
 from dunwell.landing.entering.store_tries import is_undelivered
 from dunwell.landing.entering.store_ways import WayIn, find_link
-from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, Typed, try_sent_code
 from dunwell.landing.entering.views import CodeField, CodePage, DeadLinkPage, describe_link
-from dunwell.landing.entering.visitors import count_visitors_wrong, digest_visitor
+from dunwell.landing.entering.visitors import count_wrong_code, digest_visitor
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level
 from dunwell.landing.web.in_session import RoutedPages
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import Visit
+from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.links import hash_token, is_token
 
 
@@ -41,11 +43,11 @@ async def enter_code(site: Site, visit: Visit) -> Response:
         found = await try_code(
             tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
         )
-    if isinstance(found, Locked):
-        return answer_problem(site, frame, too_many(found.retry_after_seconds))
+    if isinstance(found, Slowed):
+        return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, Wrong):
         return site.answer(frame, CodePage(tried=True), 422)
-    return await _open(site, frame, found, found.level)
+    return await _open(site, visit, frame, found, found.level)
 
 
 async def show_link(site: Site, visit: Visit) -> Response:
@@ -59,21 +61,28 @@ async def open_link(site: Site, visit: Visit) -> Response:
     way = await _find_way(site, visit)
     if way is None:
         return _answer_dead_link(site, visit)
-    frame, asked = _frame(site, visit, way), _decide(way)
+    opened = await site.find_opened(visit)
+    if opened is not None and site.is_live(opened) and is_opened_by(opened.session, way):
+        return site.redirect(_frame(site, visit, way), "claim")
+    asked = _decide(way)
     if isinstance(asked, Open):
-        return await _open(site, frame, way, way.level)
-    if not isinstance(asked, AskFact):
-        return _answer_link(site, visit, way)
+        return await _open(site, visit, _frame(site, visit, way), way, way.level)
+    if isinstance(asked, AskFact):
+        return await _take_fact(site, visit, form, way, asked)
+    return _answer_link(site, visit, way)
+
+
+async def _take_fact(site: Site, visit: Visit, form: Form, way: WayIn, asked: AskFact) -> Response:
+    frame = _frame(site, visit, way)
     resources = site.resources
-    visitor = digest_visitor(resources.keys, visit.client_host)
     wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
     async with resources.database.transaction() as tx:
-        tried = await try_fact(tx, wanted, form, visitor=visitor, now=site.now())
+        tried = await try_fact(tx, wanted, form, now=site.now())
     if isinstance(tried, Locked):
-        return answer_problem(site, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+        return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         return _answer_link(site, visit, way, is_wrong=True)
-    return await _open(site, frame, way, Level.FACT)
+    return await _open(site, visit, frame, way, Level.FACT)
 
 
 async def send_links_code(site: Site, visit: Visit) -> Response:
@@ -117,7 +126,7 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
     async with site.resources.database.transaction() as tx:
         tried = await _try_sent(site, tx, way, typed)
     if isinstance(tried, Locked):
-        return answer_problem(site, frame, too_many(tried.retry_after_seconds, "LOCKED"))
+        return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         return await _answer_links_code(site, visit, way, is_wrong=True)
     return site.redirect(frame, "claim", cookie=tried)
@@ -168,10 +177,15 @@ async def _find_way(site: Site, visit: Visit) -> WayIn | None:
         return await find_link(connection, token_hash)
 
 
-async def _open(site: Site, frame: Frame, way: WayIn, level: Level) -> Response:
+async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level) -> Response:
     """A new session, whatever cookie the visitor brought."""
-    async with site.resources.database.transaction() as tx:
-        value = await _open_in(site, tx, way, level=level, randomness=site.draw_randomness())
+    resources, session_id = site.resources, site.resources.ids.new(site.now())
+    visitor = digest_visitor(resources.keys, visit.client_host)
+    async with resources.database.transaction() as tx:
+        work = site.work(tx, way.merchant, session_id)
+        value = await open_once(work, resources.keys, Entry(way, level, visitor, session_id))
+    if isinstance(value, Locked):
+        return answer_problem(site, frame, too_many(value.retry_after_seconds, "OPENED_OFTEN"))
     return site.redirect(frame, "claim", cookie=value)
 
 
@@ -184,19 +198,19 @@ async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str
     assert tried.notice_id is not None
     randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
     if not tried.is_repeated:
-        return await _open_in(site, tx, way, level=Level.CODE, randomness=randomness)
+        return await _open_by_code(site, tx, way, randomness)
     value = await find_sent_value(tx, randomness, now)
-    return value or await count_visitors_wrong(tx, typed.visitor, now)
+    return value or await count_wrong_code(tx, now)
 
 
-async def _open_in(site: Site, tx: Connection, way: WayIn, level: Level, randomness: bytes) -> str:
+async def _open_by_code(site: Site, tx: Connection, way: WayIn, randomness: bytes) -> str:
     """The cookie's value."""
     session_id = site.resources.ids.new(site.now())
     opening = Opening(
         claim_id=way.claim_id,
         communication_id=way.communication_id,
         channel=way.channel,
-        level=level,
+        level=Level.CODE,
         session_id=session_id,
         randomness=randomness,
     )

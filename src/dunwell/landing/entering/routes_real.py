@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.landing.entering.check_letter import check_letter
-from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.views import RealPage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.render.pages import Frame
@@ -24,8 +24,8 @@ async def check(site: Site, visit: Visit) -> Response:
     visitor = digest_visitor(keys, visit.client_host)
     async with site.resources.database.transaction() as tx:
         found = await check_letter(tx, keys, typed, visitor=visitor, now=site.now())
-    if isinstance(found, Locked):
-        return answer_problem(site, frame, too_many(found.retry_after_seconds))
+    if isinstance(found, Slowed):
+        return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, Wrong):
         return site.answer(frame, RealPage("UNCONFIRMED"), 422)
     return site.answer(site.frame(visit, found), RealPage("OURS"))

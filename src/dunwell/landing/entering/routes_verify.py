@@ -18,10 +18,11 @@ from dunwell.landing.entering.sent_codes import (
     Recipient,
     answer_code_field,
     answer_sent,
+    describe_lock,
     read_typed_code,
 )
 from dunwell.landing.entering.store_tries import UNDELIVERED
-from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, try_sent_code
@@ -31,7 +32,7 @@ from dunwell.landing.session.session import Level
 from dunwell.landing.session.store import load_on_file
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session, in_session_with, takes_form
-from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.notices.notice import NoticeChannel
@@ -76,8 +77,7 @@ async def enter_fact(site: Site, visit: Visit) -> Response:
         if fact is None:
             return None
         wanted = Asked(session.merchant_id, session.claim_id, known, fact)
-        visitor = digest_visitor(site.resources.keys, visit.client_host)
-        tried = await try_fact(tx, wanted, brought.form, visitor=visitor, now=site.now())
+        tried = await try_fact(tx, wanted, brought.form, now=site.now())
         return tried or Right(is_repeated=False)
 
     return await _take(site, visit, Level.FACT, prove=prove, wrong="FACT")
@@ -91,7 +91,7 @@ async def enter_letters_code(site: Site, visit: Visit) -> Response:
             tx, keys, brought.form.get("code", ""), visitor=visitor, now=site.now(),
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
-        return tried if isinstance(tried, Wrong | Locked) else Right(is_repeated=False)
+        return tried if isinstance(tried, Wrong | Slowed) else Right(is_repeated=False)
 
     return await _take(site, visit, Level.FACT, prove=prove, wrong="LETTER")
 
@@ -144,12 +144,11 @@ async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str
 
 
 async def _answer_tried(
-    site: Site, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked, wrong: str
+    site: Site, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked | Slowed, wrong: str
 ) -> Response:
     """`wrong`: which of the page's forms did not fit."""
-    if isinstance(tried, Locked):
-        problem = too_many(tried.retry_after_seconds, "LOCKED")
-        return answer_problem(site, site.frame_opened(visit, opened), problem)
+    if isinstance(tried, Locked | Slowed):
+        return answer_problem(site, site.frame_opened(visit, opened), describe_lock(tried))
     if wrong == "CODE":
         opened = await site.find_opened(visit, UNDELIVERED) or opened
         return _answer_code_field(site, visit, opened, is_wrong=True)

@@ -7,13 +7,14 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.landing.entering.send_code import send_code
-from dunwell.landing.entering.tries import lock_for
+from dunwell.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.landing.entering.try_sent_code import Typed
 from dunwell.landing.entering.views import CodeField, SentCodePage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.telling.facts import CodeFacts
 from dunwell.landing.web.answer import answer_page
+from dunwell.landing.web.problems import Problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.merchants.merchant import Merchant
@@ -50,6 +51,15 @@ def answer_sent_often(site: Site, frame: Frame, field: CodeField, refusal: TooMa
     seconds = lock_for(refusal.again_at - site.now())
     body = site.pages.render(frame, SentCodePage(field, wait_minutes=ceil(seconds / 60)))
     return answer_page(body, 429, more={"Retry-After": str(seconds)})
+
+
+def describe_lock(tried: Locked | Slowed) -> Problem:
+    """Of what was not looked at."""
+    if isinstance(tried, Slowed):
+        return too_many(tried.retry_after_seconds, "SLOWED")
+    return too_many(
+        tried.retry_after_seconds, "LOCKED" if tried.retry_after_seconds else "LOCKED_FOR_LINK"
+    )
 
 
 def answer_code_field(site: Site, frame: Frame, field: CodeField, *, is_wrong: bool) -> Response:

@@ -1,4 +1,4 @@
-"""The SQL of tries: wrong codes of visitors, wrong facts and sent codes of claims. Rows in, values
+"""The SQL of tries: links visitors asked for, wrong facts and sent codes of claims. Rows in, values
 out, no rules."""
 
 from dataclasses import dataclass
@@ -14,15 +14,14 @@ from dunwell.landing.session.details import KEY, Detail
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
 # By primary key.
 _LOAD_VISITORS = """
-SELECT coalesce(sum(failures + requests), 0)::integer AS visitors, min(window_start) AS first_at
+SELECT coalesce(sum(requests), 0)::integer AS visitors, min(window_start) AS first_at
 FROM code_attempts
 WHERE visitor_digest = $1 AND window_start > $2
 """
 _SAVE_VISITORS = """
 INSERT INTO code_attempts AS known (visitor_digest, window_start, failures, requests)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (visitor_digest, window_start) DO UPDATE
-SET failures = known.failures + $3, requests = known.requests + $4
+VALUES ($1, $2, 0, 1)
+ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
 """
 # Whoever counts one more waits until those before are there to be seen, or are given up.
 _TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
@@ -45,13 +44,14 @@ _LOCK_TRIES = """
 INSERT INTO debtor_fact_tries AS known (merchant_id, claim_id, failures, first_at)
 VALUES ($1, $2, 0, $3)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE SET failures = known.failures
-RETURNING failures, first_at, locked_until
+RETURNING failures, first_at, locked_until, day_failures, day_first_at
 """
 _SAVE_TRIES = """
 UPDATE debtor_fact_tries
-SET failures = $3, first_at = $4, locked_until = $5
+SET failures = $3, first_at = $4, locked_until = $5, day_failures = $6, day_first_at = $7
 WHERE merchant_id = $1 AND claim_id = $2
 """
+_REMOVE_TRIES = "DELETE FROM debtor_fact_tries WHERE merchant_id = $1 AND claim_id = $2"
 _SAVE_SENT = """
 INSERT INTO debtor_sent_codes (merchant_id, claim_id, notice_id, expires_at)
 VALUES ($1, $2, $3, $4)
@@ -84,7 +84,7 @@ UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | Non
 
 @dataclass(frozen=True, slots=True)
 class VisitorTries:
-    """Of the time looked at: what the visitor did wrong or asked for, and when first."""
+    """Of the time looked at: what the visitor asked for, and when first."""
 
     visitors: int
     first_at: datetime | None
@@ -104,12 +104,8 @@ async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) ->
     return VisitorTries(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
 
 
-async def save_visitors_wrong(tx: Connection, visitor: bytes, minute: datetime) -> None:
-    await tx.execute(_SAVE_VISITORS, visitor, minute, 1, 0)
-
-
 async def save_visitors_request(tx: Connection, visitor: bytes, minute: datetime) -> None:
-    await tx.execute(_SAVE_VISITORS, visitor, minute, 0, 1)
+    await tx.execute(_SAVE_VISITORS, visitor, minute)
 
 
 async def count_everybodys_wrong(tx: Connection, minute: datetime, since: datetime) -> int:
@@ -135,8 +131,13 @@ async def lock_tries(tx: Connection, merchant_id: int, claim_id: int, now: datet
 
 async def save_tries(tx: Connection, merchant_id: int, claim_id: int, tries: Tries) -> None:
     await tx.execute(
-        _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until
-    )
+        _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until,
+        tries.day_failures, tries.day_first_at,
+    )  # fmt: skip
+
+
+async def remove_tries(tx: Connection, merchant_id: int, claim_id: int) -> None:
+    await tx.execute(_REMOVE_TRIES, merchant_id, claim_id)
 
 
 async def save_sent_code(

@@ -1,6 +1,8 @@
-"""How often a known fact may be typed wrong: five times, then not for half an hour.
+"""How often a known fact or a sent code may be typed wrong: five times, then not for half an hour;
+fifteen times in a day, then not until a new link was asked for.
 
-Counted for a claim over all its links, so that whoever holds several has no more tries. Pure.
+Counted for a claim over all its links, so that whoever holds several has no more tries. How long a
+visitor waits after a letter's code that was wrong. Pure.
 """
 
 import math
@@ -11,6 +13,10 @@ MOST_WRONG = 5
 # Wrong ones count together when they are no further apart.
 WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(minutes=30)
+MOST_WRONG_IN_DAY = 15
+DAY = timedelta(days=1)
+# Doubles from a second with each wrong code of a letter.
+LONGEST_WAIT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +28,32 @@ class Wrong:
 class Locked:
     """Too many were wrong; what was typed was not looked at."""
 
+    # None: until a new link was asked for.
+    retry_after_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slowed:
+    """A code of a letter was wrong a moment ago; what was typed was not looked at."""
+
     retry_after_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """Wrong facts of a claim. Real time."""
+    """Wrong facts and sent codes of a claim. Real time."""
 
     failures: int
     first_at: datetime
     locked_until: datetime | None = None
+    # In the day that began with the first of them; a right one takes none of them back.
+    day_failures: int = 0
+    day_first_at: datetime | None = None
 
 
 def decide_lock(tries: Tries, now: datetime) -> Locked | None:
+    if tries.day_failures >= MOST_WRONG_IN_DAY:
+        return Locked(None)
     if tries.locked_until is None or tries.locked_until <= now:
         return None
     return Locked(lock_for(tries.locked_until - now))
@@ -43,10 +62,26 @@ def decide_lock(tries: Tries, now: datetime) -> Locked | None:
 def count_wrong(tries: Tries, now: datetime) -> Tries:
     """The tries with one more, which may be the last; those from before a lock or from long ago
     count no more."""
+    day_failures, day_first_at = tries.day_failures + 1, tries.day_first_at
+    if day_first_at is None or day_first_at + DAY <= now:
+        day_failures, day_first_at = 1, now
     if tries.failures == 0 or tries.locked_until is not None or tries.first_at + WINDOW <= now:
-        return Tries(1, now)
+        return Tries(1, now, None, day_failures, day_first_at)
     failures = tries.failures + 1
-    return Tries(failures, tries.first_at, now + LOCKED_FOR if failures >= MOST_WRONG else None)
+    until = now + LOCKED_FOR if failures >= MOST_WRONG else None
+    return Tries(failures, tries.first_at, until, day_failures, day_first_at)
+
+
+def count_right(tries: Tries, now: datetime) -> Tries:
+    """Those of the day stay: who can prove one thing has no more tries at another for it."""
+    return Tries(0, now, None, tries.day_failures, tries.day_first_at)
+
+
+def wait_after(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:
+    """After so many wrong codes of letters, the last of them at `last_at`."""
+    seconds = min(LONGEST_WAIT_SECONDS, 2 ** min(wrong - 1, 4))
+    left = last_at + timedelta(seconds=seconds) - now
+    return Slowed(lock_for(left)) if left > timedelta(0) else None
 
 
 def lock_for(left: timedelta) -> int:

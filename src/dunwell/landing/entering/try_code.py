@@ -7,23 +7,21 @@ from datetime import datetime
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.landing.entering.claims_tries import ClaimKey
 from dunwell.landing.entering.store_ways import WayIn, find_code
-from dunwell.landing.entering.tries import Locked, Wrong
-from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
+from dunwell.landing.entering.tries import Slowed, Wrong
+from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.messages.codes import digest_code, read_code
-
-# Of its merchant, and its own.
-ClaimKey = tuple[int, int]
 
 
 async def try_code(
     tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
     *, only: ClaimKey | None = None,
-) -> WayIn | Wrong | Locked:  # fmt: skip
+) -> WayIn | Wrong | Slowed:  # fmt: skip
     """`visitor`: `digest_visitor`'s. `only`: a code of any other claim is as wrong as one of none.
     What it wrote is to be committed, whatever it answers."""
-    known = await admit_visitor(tx, visitor, now)
-    if isinstance(known, Locked):
+    known = await admit_codes(tx, visitor, now)
+    if isinstance(known, Slowed):
         return known
     code = read_code(typed)
     if code is None:
@@ -32,4 +30,4 @@ async def try_code(
     found = await find_code(tx, digest_code(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
-    return await count_visitors_wrong(tx, visitor, now)
+    return await count_visitors_wrong(tx, visitor, known, now)

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.claims.store import lock_claim
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.landing.entering.claims_tries import (
+    admit_claims,
+    count_claims_right,
+    count_claims_wrong,
+)
 from dunwell.landing.entering.store_tries import (
     SentCode,
     lock_sent_code,
@@ -14,7 +18,6 @@ from dunwell.landing.entering.store_tries import (
     save_sent_codes_wrong,
 )
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
-from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
 from dunwell.notices.secrets import is_notice_code
 
 # A second click on the same form.
@@ -47,11 +50,11 @@ async def try_sent_code(
     """A right one is used up with what the transaction makes of it. The answer is the same for a
     code that is wrong, too old, tried too often or was never sent. What it wrote is to be
     committed, whatever it answers."""
-    visits = await admit_visitor(tx, typed.visitor, now)
-    if isinstance(visits, Locked):
-        return visits
-    # Before the code: whoever sends one takes them in this order.
-    await lock_claim(tx, typed.merchant_id, typed.claim_id)
+    # The claim before the code: whoever sends one takes them in this order.
+    claim = typed.merchant_id, typed.claim_id
+    tries = await admit_claims(tx, claim, now)
+    if isinstance(tries, Locked):
+        return tries
     sent = await lock_sent_code(tx, typed.merchant_id, typed.claim_id)
     if (
         sent is None
@@ -59,7 +62,8 @@ async def try_sent_code(
         or not is_notice_code(keys, sent.notice_id, typed.text)
     ):
         await save_sent_codes_wrong(tx, typed.merchant_id, typed.claim_id)
-        return await count_visitors_wrong(tx, typed.visitor, now)
+        return await count_claims_wrong(tx, claim, tries, now)
+    await count_claims_right(tx, claim, tries, now)
     if sent.used_at is None:
         await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
     return Right(sent.used_at is not None, sent.notice_id)

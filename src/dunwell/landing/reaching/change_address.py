@@ -13,8 +13,8 @@ from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.crypto import KeyRing
+from dunwell.landing.entering.claims_tries import admit_claims, count_claims_wrong
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
-from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
 from dunwell.landing.reaching.store import (
     PendingChange,
     load_change,
@@ -34,11 +34,10 @@ _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What was typed, for which claim, by whom: `digest_visitor`'s."""
+    """What was typed, for which claim."""
 
     claim_id: int
     text: str
-    visitor: bytes
 
 
 async def ask_change(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
@@ -69,18 +68,19 @@ async def confirm_change(
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.
     What it wrote is to be committed, whatever it answers. Raises NotFound.
     """
-    visits = await admit_visitor(work.tx, typed.visitor, work.real_now)
-    if isinstance(visits, Locked):
-        return visits
-    if await lock_claim(work.tx, work.merchant_id, typed.claim_id) is None:
+    claim = work.merchant_id, typed.claim_id
+    if await lock_claim(work.tx, *claim) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")
+    tries = await admit_claims(work.tx, claim, work.real_now)
+    if isinstance(tries, Locked):
+        return tries
     change = await load_change(work.tx, work.merchant_id, typed.claim_id)
     is_live = (
         change is not None and change.failures < MOST_WRONG and work.real_now < change.expires_at
     )
     if change is None or not is_live or not is_notice_code(keys, change.notice_id, typed.text):
         await save_wrong(work.tx, work.merchant_id, typed.claim_id)
-        return await count_visitors_wrong(work.tx, typed.visitor, work.real_now)
+        return await count_claims_wrong(work.tx, claim, tries, work.real_now)
     before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
     old = before.email if change.channel == "EMAIL" else before.mobile_number
     await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})

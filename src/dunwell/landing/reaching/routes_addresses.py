@@ -5,10 +5,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
-from dunwell.landing.entering.sent_codes import answer_code_field, answer_sent_often
+from dunwell.landing.entering.sent_codes import (
+    answer_code_field,
+    answer_sent_often,
+    describe_lock,
+)
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.views import CodeField
-from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change
 from dunwell.landing.reaching.store import PendingChange, load_change
 from dunwell.landing.reaching.store_typed import WAITING, save_typed_address
@@ -26,7 +29,7 @@ from dunwell.landing.web.in_session import (
     takes_form,
     takes_form_from,
 )
-from dunwell.landing.web.problems import answer_problem, too_many
+from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.identities import mask_address
@@ -65,8 +68,7 @@ async def show_code_field(site: Site, visit: Visit, opened: OpenedClaim) -> Resp
 async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     _find_channel(visit, opened)
     frame, keys = site.frame_opened(visit, opened), site.resources.keys
-    visitor = digest_visitor(keys, visit.client_host)
-    typed = Typed(opened.facts.claim_id, form.get("code", ""), visitor)
+    typed = Typed(opened.facts.claim_id, form.get("code", ""))
 
     def tell(change: PendingChange, old: str) -> Notice:
         language = opened.facts.language or frame.language
@@ -79,8 +81,7 @@ async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) 
         work = site.work(tx, opened.merchant, opened.session.session_id)
         tried = await confirm_change(work, keys, typed, tell)
     if isinstance(tried, Locked):
-        problem = too_many(tried.retry_after_seconds, "LOCKED")
-        return answer_problem(site, frame, problem)
+        return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         opened = await site.find_opened(visit, WAITING) or opened
         return _answer_code(site, visit, opened, is_wrong=True)

@@ -45,9 +45,9 @@ _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
 )
 
 
-def too_many(retry_after_seconds: int, kind: str = "TOO_MANY") -> Problem:
-    """kind: TOO_MANY codes of letters, a claim that is LOCKED after wrong answers, or links that
-    were ASKED_OFTEN."""
+def too_many(retry_after_seconds: int | None, kind: str) -> Problem:
+    """kind: codes of letters that are SLOWED, a claim that is LOCKED after wrong answers, or
+    LOCKED_FOR_LINK until a new one, or links that were ASKED_OFTEN or OPENED_OFTEN."""
     return Problem(429, kind, retry_after=retry_after_seconds)
 
 
@@ -75,7 +75,8 @@ def answer_problem(
     if problem.allowed is not None:
         more["Allow"] = problem.allowed
     minutes = math.ceil((problem.retry_after or 0) / 60)
-    body = site.pages.render(frame, ProblemPage(problem.kind, minutes, request_id))
+    seconds = problem.retry_after or 0
+    body = site.pages.render(frame, ProblemPage(problem.kind, minutes, seconds, request_id))
     return answer_page(body, problem.status, more=more)
 
 

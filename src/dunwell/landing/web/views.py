@@ -20,5 +20,7 @@ class ProblemPage(Page, frozen=True):
     kind: str
     # Until it can be tried again; 0: nothing is said of that.
     minutes: int
+    # The same, where it is a matter of seconds.
+    seconds: int
     # Of a fault of ours.
     request_id: str | None

@@ -1,0 +1,96 @@
+"""Opening a link: once for clicks that come together, back into a live session, only so often."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from tests.support.application import an_application, connect
+from tests.support.landing import OWN_FORM, Browser, Doorstep
+from tests.support.ways import levels
+
+_APART = timedelta(seconds=11)
+
+
+async def test_sixty_openings_of_one_link_are_ten(
+    doorstep: Doorstep, clock: MovableClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link, statuses = await doorstep.give_link(), []
+    for _ in range(60):
+        statuses.append((await doorstep.visitor().post(link)).status_code)
+        clock.advance(_APART)
+
+    assert statuses == [303] * 10 + [429] * 50
+    assert len(await doorstep.accesses()) == 10
+    assert capsys.readouterr().out.count("LINK_LOCKED") == 50
+    other = await doorstep.visitor("203.0.113.5").post(link)
+    assert other.status_code == 303
+    clock.advance(timedelta(hours=1))
+    assert (await doorstep.visitor().post(link)).status_code == 303
+
+
+async def test_one_link_is_opened_thirty_times_an_hour_at_most_from_anywhere(
+    doorstep: Doorstep,
+) -> None:
+    link = await doorstep.give_link()
+    pages = [await doorstep.visitor(f"203.0.{n}.1").post(link) for n in range(31)]
+    assert [page.status_code for page in pages] == [303] * 30 + [429]
+    assert int(pages[30].headers["Retry-After"]) == 3600
+    assert "sehr oft geöffnet" in pages[30].text
+    assert (await doorstep.visitor().post(await doorstep.give_link())).status_code == 303
+
+
+async def test_the_same_link_leads_back_into_its_session_at_the_level_it_had(
+    doorstep: Doorstep,
+) -> None:
+    link = await doorstep.give_link()
+    await doorstep.browser.open(link)
+    cookie = doorstep.browser.cookie
+
+    again = await doorstep.browser.post(link)
+
+    assert (again.status_code, again.headers["Location"]) == (303, "/claim")
+    assert "Set-Cookie" not in again.headers
+    assert doorstep.browser.cookie == cookie
+    assert len(await doorstep.accesses()) == 1
+    assert await levels(doorstep) == ["LINK"]
+
+
+async def test_another_link_of_the_claim_opens_anew(doorstep: Doorstep) -> None:
+    await doorstep.browser.open(await doorstep.give_link())
+    await doorstep.browser.open(await doorstep.give_link("SMS"))
+    assert [each["communicationType"] for each in await doorstep.accesses()] == ["EMAIL", "SMS"]
+
+
+async def test_an_ended_session_is_not_led_back_into(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    link = await doorstep.give_link()
+    await doorstep.browser.open(link)
+    clock.advance(timedelta(hours=1))
+    again = await doorstep.browser.post(link)
+    assert "Set-Cookie" in again.headers
+    assert len(await doorstep.accesses()) == 2
+
+
+async def test_openings_at_once_over_two_processes_raise_one_event(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    other = an_application(replace(doorstep.till.resources)).app
+    browsers = [Browser(connect(app, "192.0.2.1")) for app in (doorstep.app, other)]
+
+    answers = await asyncio.gather(
+        *(browsers[n % 2].http.post(link, headers=OWN_FORM) for n in range(8))
+    )
+
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["Set-Cookie"] for answer in answers}) == 1
+    assert len(await doorstep.accesses()) == 1
+
+
+async def test_at_once_from_another_address_it_is_another_session(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    pages = [await doorstep.visitor(host).post(link) for host in ("192.0.2.1", "192.0.2.2")]
+    assert len({page.headers["Set-Cookie"] for page in pages}) == 2
+    assert len(await doorstep.accesses()) == 2
