@@ -89,6 +89,15 @@ async def test_openings_at_once_over_two_processes_raise_one_event(doorstep: Doo
     assert len(await doorstep.accesses()) == 1
 
 
+@pytest.mark.parametrize("end", [".", ")", ").", "%29", ",", "%3E", "%E2%80%9D"])
+async def test_a_link_with_the_end_of_its_sentence_opens(doorstep: Doorstep, end: str) -> None:
+    link = await doorstep.give_link()
+    page = await doorstep.browser.get(link + end)
+    assert page.status_code == 200
+    assert f'action="{link}"' in page.text
+    assert (await doorstep.browser.post(link + end)).status_code == 303
+
+
 async def test_at_once_from_another_address_it_is_another_session(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     pages = [await doorstep.visitor(host).post(link) for host in ("192.0.2.1", "192.0.2.2")]

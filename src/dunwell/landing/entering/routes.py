@@ -30,6 +30,9 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.links import hash_token, is_token
 
+# What may stand behind a link in a text, and in no token.
+_AFTER_LINK = ".,;:!?)]}>\"'*»”’"
+
 
 async def show_code_entry(site: Site, visit: Visit) -> Response:
     return site.answer(site.frame(visit), CodePage(tried=False))
@@ -134,13 +137,13 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
 
 async def go_to_link(site: Site, visit: Visit) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    if not is_token(visit.path_params["token"]):
+    if not is_token(_read_token(visit)):
         return _answer_dead_link(site, visit)
     return site.redirect(site.frame(visit), "link", **_name_link(visit))
 
 
 def _answer_link(site: Site, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Response:
-    page = describe_link(visit.path_params["token"], _decide(way), is_wrong=is_wrong)
+    page = describe_link(_read_token(visit), _decide(way), is_wrong=is_wrong)
     return site.answer(_frame(site, visit, way), page, 422 if is_wrong else 200)
 
 
@@ -168,11 +171,17 @@ def _frame(site: Site, visit: Visit, way: WayIn) -> Frame:
 
 def _name_link(visit: Visit) -> dict[str, str]:
     """For its addresses. What stands in it was found, or it is at least no more than a token."""
-    return {"token": visit.path_params["token"]}
+    return {"token": _read_token(visit)}
+
+
+def _read_token(visit: Visit) -> str:
+    """Without the end of the sentence that a mail program took for a part of the link."""
+    token: str = visit.path_params["token"]
+    return token.rstrip(_AFTER_LINK)
 
 
 async def _find_way(site: Site, visit: Visit) -> WayIn | None:
-    token_hash = hash_token(visit.path_params["token"])
+    token_hash = hash_token(_read_token(visit))
     async with site.resources.database.connection() as connection:
         return await find_link(connection, token_hash)
 
