@@ -85,7 +85,9 @@ async def test_a_notice_is_not_believed(counter: Counter) -> None:
     assert not await counter.has_changed()
 
 
-async def test_a_forged_notice_changes_nothing(counter: Counter, resources: Resources) -> None:
+async def test_a_forged_notice_changes_nothing(
+    counter: Counter, resources: Resources, capsys: pytest.CaptureFixture[str]
+) -> None:
     await decide(resources, counter.reference, "pay")
     headers, body = a_notice(resources, counter.reference)
     stranger = Resources(
@@ -101,6 +103,7 @@ async def test_a_forged_notice_changes_nothing(counter: Counter, resources: Reso
         answer = await counter.send(*forged)
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
         assert answer.json()["result"] is None
+    assert capsys.readouterr().out.count("CALLBACK_FORGED") == 5
     assert not await counter.has_changed()
 
 

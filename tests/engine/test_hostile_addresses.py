@@ -94,12 +94,15 @@ async def test_no_spelling_of_a_host_is_reached(host: str) -> None:
 
 
 @pytest.mark.parametrize("address", ANSWERED)
-async def test_no_name_that_stands_for_an_inner_address_is_reached(address: str) -> None:
+async def test_no_name_that_stands_for_an_inner_address_is_reached(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     async with a_listener() as (port, seen), a_client(Names([address])) as client:
         answer = await client.post(f"http://hooks.shop.example:{port}/", b"{}")
         await asyncio.sleep(0)
     assert answer == NoAnswer("address not allowed")
     assert seen == []
+    assert "ADDRESS_REFUSED" in capsys.readouterr().out
 
 
 async def test_a_name_with_an_inner_address_among_others_reaches_none() -> None:

@@ -19,6 +19,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from dunwell.kit.addresses import is_forbidden
+from dunwell.kit.security_events import tell_security_event
 
 _KEPT_BYTES = 4096
 # A connection the other side closed while it was idle shows at once; later is another failure.
@@ -143,6 +144,7 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
 def _open_checked_socket(info: aiohttp.AddrInfoType, *, allow_loopback: bool) -> socket.socket:
     family, kind, protocol, _, address = info
     if is_forbidden(str(address[0]), allow_loopback=allow_loopback):
+        tell_security_event("ADDRESS_REFUSED")
         raise AddressRefused("The address lies in a range that is not connected to.")
     return socket.socket(family, kind, protocol)
 

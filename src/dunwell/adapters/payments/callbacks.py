@@ -9,9 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dunwell.errors import NotFound
-from dunwell.kit.requests import read_body
+from dunwell.kit.requests import read_body, request_id_of
 from dunwell.kit.resources import Resources
-from dunwell.payments.provider import Notice, Providers
+from dunwell.kit.security_events import tell_security_event
+from dunwell.payments.provider import Notice, NoticeRefused, Providers
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.store_requests import find_request_id
 
@@ -24,7 +25,7 @@ def callback_routes(resources: Resources, providers: Providers) -> list[Route]:
 
     async def take_notice(request: Request) -> Response:
         name = request.path_params["provider"]
-        notice = await _read_notice(request, providers, name)
+        notice = await _read_notice(request, resources, providers, name)
         async with resources.database.connection() as connection:
             request_id = await find_request_id(
                 connection, notice.merchant_id, name, notice.provider_reference
@@ -37,8 +38,16 @@ def callback_routes(resources: Resources, providers: Providers) -> list[Route]:
     return [Route("/callbacks/payments/{provider}", take_notice, methods=["POST"])]
 
 
-async def _read_notice(request: Request, providers: Providers, name: str) -> Notice:
+async def _read_notice(
+    request: Request, resources: Resources, providers: Providers, name: str
+) -> Notice:
     provider = providers.get(name)
     if provider is None:
         raise NotFound("There is no such payment provider.")
-    return provider.read_notice(request.headers, await read_body(request, _MAX_BYTES))
+    body = await read_body(request, _MAX_BYTES)
+    try:
+        return provider.read_notice(request.headers, body)
+    except NoticeRefused:
+        request_id = request_id_of(request.scope, resources)
+        tell_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
+        raise

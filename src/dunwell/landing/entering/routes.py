@@ -31,7 +31,7 @@ from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.links import hash_token, is_token
 
 # What may stand behind a link in a text, and in no token.
-_AFTER_LINK = ".,;:!?)]}>\"'*»”’"
+_AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
 async def show_code_entry(site: Site, visit: Visit) -> Response:
