@@ -48,6 +48,8 @@ async def test_a_form_without_its_sessions_token_does_nothing(
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "http://127.0.0.1:8001", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "null", "Sec-Fetch-Site": "none"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
     ],
 )
 async def test_a_foreign_form_with_the_right_token_does_nothing(
@@ -67,6 +69,21 @@ async def test_a_foreign_form_with_the_right_token_does_nothing(
         assert answer.status_code in _list_refusals(path), path
     assert await doorstep.till.house.rows(_TRACES) == before
     assert (await doorstep.browser.get("/claim")).status_code == 200
+
+
+async def test_a_form_of_nobodys_origin_is_taken_with_the_sessions_token_alone(
+    doorstep: Doorstep,
+) -> None:
+    """From a browser that does not say where a request comes from (Sec-Fetch-Site)."""
+    link, nobodys = await doorstep.give_link(), {"Origin": "null"}
+    opened = await doorstep.browser.http.post(link, headers=nobodys)
+    code = await doorstep.browser.http.post("/q", data={"code": "x"}, headers=nobodys)
+    page = await doorstep.open()
+    fields = read_hidden(page.text, "/claim/end")
+    without = await doorstep.browser.http.post("/claim/end", headers=nobodys)
+    ended = await doorstep.browser.http.post("/claim/end", data=fields, headers=nobodys)
+
+    assert [each.status_code for each in (opened, code, without, ended)] == [403, 403, 403, 303]
 
 
 async def test_without_a_session_no_form_does_anything(doorstep: Doorstep) -> None:

@@ -22,7 +22,7 @@ async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 async def extend(site: Site, visit: Visit) -> Response:
     """Another hour; a second click lands on the same page."""
-    form, opened = await visit.read_form(), await site.find_opened(visit)
+    form, opened = await visit.read_session_form(), await site.find_opened(visit)
     if opened is None:
         return site.answer_ended(visit, None)
     frame = site.frame_opened(visit, opened)

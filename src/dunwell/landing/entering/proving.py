@@ -63,7 +63,7 @@ async def take_proof(
 ) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Slowed | Ended | None]:
     """The visitor's session with what came of the form; the session is none when it was not to be
     had by the cookie alone. Raises ForeignForm."""
-    form, opened = await visit.read_form(), await site.find_opened(visit)
+    form, opened = await visit.read_session_form(), await site.find_opened(visit)
     brought = await _find_brought(site, visit, form, opened)
     if brought is None:
         return opened, Ended()

@@ -57,7 +57,7 @@ def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
     def guard(take: Take) -> Run:
         @wraps(take)
         async def run(site: Site, visit: Visit) -> Response:
-            form, opened = await visit.read_form(), await site.find_opened(visit, detail)
+            form, opened = await visit.read_session_form(), await site.find_opened(visit, detail)
             if opened is None or not site.is_live(opened):
                 return site.answer_ended(visit, opened)
             site.check_token(opened.session, form)

@@ -96,7 +96,15 @@ class Visit(Request):
 
     async def read_form(self) -> Form:
         """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
-        self._check_source()
+        self._check_source(is_token_checked=False)
+        return await self._read_fields()
+
+    async def read_session_form(self) -> Form:
+        """The same of one whose token the caller checks."""
+        self._check_source(is_token_checked=True)
+        return await self._read_fields()
+
+    async def _read_fields(self) -> Form:
         body = await read_body(self, _MOST_FORM_BYTES)
         if body and self._media_type != _FORM_TYPE:
             raise InvalidRequest("The form cannot be read.")
@@ -112,12 +120,13 @@ class Visit(Request):
         return form
 
     async def read_parts(self, limits: FormLimits, most_bytes: int) -> AsyncIterator[Part]:
-        """The parts of a form of ours that may bring files, each as soon as it is whole.
+        """The parts of a form of ours that may bring files, each as soon as it is whole; the caller
+        checks its token.
 
         Raises ForeignForm, InvalidRequest, and PayloadTooLarge for more than `most_bytes`; when so
         many are announced, without waiting for them.
         """
-        self._check_source()
+        self._check_source(is_token_checked=True)
         if self._media_type != MEDIA_TYPE:
             raise InvalidRequest("The form cannot be read.")
         announced = self.headers.get("content-length", "")
@@ -139,10 +148,13 @@ class Visit(Request):
     def _media_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    def _check_source(self) -> None:
-        """Our pages send no referrer, so a browser says "null" for their origin; what says most is
-        Sec-Fetch-Site, which no page can set."""
+    def _check_source(self, *, is_token_checked: bool) -> None:
+        """Our pages send no referrer, so a browser says "null" for their origin, as it does for
+        many a foreign one; what says most is Sec-Fetch-Site, which no page can set. Browsers that
+        do not say it are known by the session's token alone."""
         site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
         is_foreign = site not in (None, "same-origin", "none")
-        if is_foreign or origin not in (None, "null", self._origin):
+        is_nobodys = origin == "null" and site != "same-origin"
+        is_unknown = is_nobodys and not (site is None and is_token_checked)
+        if is_foreign or is_unknown or origin not in (None, "null", self._origin):
             raise ForeignForm("The form did not come from our page.")
