@@ -62,7 +62,7 @@ async def _press_stale(visit: Visit) -> None:
 
 
 async def _exhaust(visit: Visit) -> None:
-    for _ in range(6):
+    for _ in range(2):
         await _type(visit, "0000-0000-0000")
 
 
