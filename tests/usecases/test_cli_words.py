@@ -63,6 +63,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "proxies"],
         ["ok", "storage"],
         ["ok", "disk"],
+        ["ok", "folders"],
     ]
     assert done.returncode == 0
 
