@@ -13,7 +13,7 @@ from bench.debtor import Debtor, open_claim
 from bench.merchant import BenchMerchant
 from dunwell.escalation.attach_file import attach_file
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.landing.session.session import Level
@@ -175,7 +175,7 @@ async def _attach_file(bench: BenchMerchant, claim_id: int) -> None:
     ticket_id: UUID = resources.ids.new(resources.clock.now())
     inspector = Inspector(size=1)
     prepared = await prepare_upload(
-        Storage.open(resources.settings.files_url), inspector, merchant_id, ticket_id, upload
+        SealedFiles.open(resources), inspector, merchant_id, ticket_id, upload
     )
     await inspector.close()
     async with resources.database.transaction() as tx:

@@ -24,7 +24,7 @@ from dunwell.escalation.engine import Engine
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import open_installation
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
@@ -87,7 +87,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         messages = MessageDispatcher(resources, choose_channels(settings))
         notices = NoticeSender(resources, choose_channels(settings))
         writer = NoticeWriter(load_languages(), settings.public_url)
-        housekeeping = Housekeeping(resources, Storage.open(settings.files_url))
+        housekeeping = Housekeeping(resources, SealedFiles.open(resources))
         yield [
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),

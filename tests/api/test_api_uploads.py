@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from dunwell.kit.spool import UPLOADS
 from tests.support.api import Api
 from tests.support.api_server import a_server
 from tests.support.claims import a_claim
@@ -26,6 +27,17 @@ async def test_a_file_gets_a_ticket_that_serves_many_claims(api: Api) -> None:
     created = (await api.nordwind.post("/claims", claims)).json()["result"]
     assert [each["error"] for each in created] == [None, None]
     assert await api.count("attachments") == 2
+
+
+async def test_while_too_much_is_coming_in_an_upload_is_to_wait(api: Api) -> None:
+    try:
+        UPLOADS.held_bytes += 1024 * MIB
+        answer = await api.nordwind.upload("invoice.pdf", a_pdf())
+    finally:
+        UPLOADS.held_bytes -= 1024 * MIB
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert (await api.nordwind.upload("invoice.pdf", a_pdf())).status_code == 200
+    assert UPLOADS.held_bytes == 0
 
 
 async def test_an_unknown_and_another_merchants_ticket_are_refused_alike(api: Api) -> None:

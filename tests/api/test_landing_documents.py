@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import LandingPage
@@ -88,7 +88,7 @@ async def test_a_link_alone_shows_none(doorstep: Doorstep) -> None:
 async def test_a_document_whose_content_is_lost_says_so(doorstep: Doorstep) -> None:
     attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
     [row] = await doorstep.till.house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
-    storage = Storage.open(doorstep.till.resources.settings.files_url)
+    storage = SealedFiles.open(doorstep.till.resources)
     await storage.remove(row["storage_key"])
     await _enter(doorstep)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.clock import MovableClock
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.worker.housekeeping import Housekeeping
@@ -160,7 +160,7 @@ async def test_drafts_go_with_their_session_and_files_nobody_sent_with_them(
     path = await look(doorstep, "DEFECTIVE")
     await doorstep.browser.send(path, FIVE[1:3], do="keep", message="See")
     resources = doorstep.till.resources
-    housekeeping = Housekeeping(resources, Storage.open(resources.settings.files_url))
+    housekeeping = Housekeeping(resources, SealedFiles.open(resources))
     clock.advance(timedelta(minutes=59))
     await sweep_landing(resources)
     assert await doorstep.till.count("debtor_drafts") == 2

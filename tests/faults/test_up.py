@@ -1,6 +1,7 @@
 """`dunwell up`: its line, its clean end, and who may have a data folder."""
 
 import http.client
+import os
 import signal
 import socket
 import subprocess
@@ -31,6 +32,24 @@ def test_up_says_ready_once_ends_cleanly_and_goes_on_with_what_was_kept(
         assert '"exit_code": -9' not in installation.read_log()
         assert installation.find_processes() == []
     assert len(keys) == 1
+
+
+def test_what_up_keeps_is_closed_to_others_and_what_was_open_too(
+    installation: Installation,
+) -> None:
+    old = installation.data_dir / "outbox" / "1" / "EMAIL" / "old.eml"
+    before = os.umask(0)
+    try:
+        old.parent.mkdir(parents=True)
+        old.write_bytes(b"mail")
+        installation.start_ready()
+    finally:
+        os.umask(before)
+    kept = [path for path in installation.data_dir.rglob("*") if not path.is_symlink()]
+    assert old in kept
+    # The sockets' folder is closed, which is what counts for them.
+    reachable = [path for path in kept if path.lstat().st_mode & 0o077 and not path.is_socket()]
+    assert reachable == []
 
 
 def test_a_request_under_way_is_answered_before_the_end(installation: Installation) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import accept_upload, prepare_upload
 from dunwell.kit.clock import MovableClock
@@ -60,7 +60,7 @@ async def a_house_with_channels(
 async def upload(house: House, name: str, content: bytes) -> UUID:
     """The ticket of a file the merchant handed in."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
-    storage = Storage.open(resources.settings.files_url)
+    storage = SealedFiles.open(resources)
     ticket_id = resources.ids.new(resources.clock.now())
     new = NewUpload(name, "file", content)
     prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, new)

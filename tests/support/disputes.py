@@ -9,7 +9,7 @@ from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute, w
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import list_disputes
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import save_upload
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import prepare_upload
@@ -51,7 +51,7 @@ async def give_evidence(
     resources, merchant_id = house.resources, house.merchant.merchant_id
     ticket_id = resources.ids.new(house.clock.now())
     upload = NewUpload(name, name, content or a_pdf())
-    storage = Storage.open(resources.settings.files_url)
+    storage = SealedFiles.open(resources)
     prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, upload)
     async with house.work(DEBTOR) as work:
         await save_upload(work.tx, prepared, house.clock.now(), house.clock.now())

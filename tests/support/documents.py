@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import save_upload
 from dunwell.files.store_attachments import save_attachment
 from dunwell.files.upload import NewUpload
@@ -21,7 +21,7 @@ async def attach(
     now = house.clock.now()
     ticket_id, attachment_id = resources.ids.new(now), resources.ids.new(now)
     upload = NewUpload(name, "file", content or a_pdf())
-    storage = Storage.open(resources.settings.files_url)
+    storage = SealedFiles.open(resources)
     prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, upload)
     async with house.work() as work:
         await save_upload(work.tx, prepared, now, now)

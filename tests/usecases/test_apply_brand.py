@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from dunwell.errors import ValidationError
 from dunwell.kit.resources import Resources
@@ -92,11 +93,14 @@ async def test_absent_keys_leave_what_stands_and_a_brand_is_stated_whole(
     assert configuration.payment.methods == (PaymentMethod("sandbox"),)
 
 
-async def test_a_picture_is_looked_into(applying: Applying) -> None:
-    (applying.path.parent / "logo.svg").write_bytes(png())
+async def test_a_picture_is_looked_into_and_written_anew(applying: Applying) -> None:
+    noted = PngInfo()
+    noted.add_text("Author", "somebody's name")
+    (applying.path.parent / "logo.svg").write_bytes(png(pnginfo=noted) + b"what follows the end")
     await applying.apply()
     brand = (await applying.merchant()).configuration.brand
     assert brand.logo == Logo("image/png", png())
+    assert (await applying.apply()).changes == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dunwell.escalation.engine import Engine
 from dunwell.escalation.replace_attachment import replace_attachment
 from dunwell.files.detach_file import detach_file
 from dunwell.files.remove_unused_uploads import remove_unused_uploads
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.messages.contact import PlannedContact
@@ -46,7 +46,7 @@ async def contacts(house: House) -> list[tuple[str, datetime]]:
 
 
 async def sweep(house: House, since: datetime) -> int:
-    storage = Storage.open(house.resources.settings.files_url)
+    storage = SealedFiles.open(house.resources)
     return await remove_unused_uploads(house.resources, storage, since)
 
 

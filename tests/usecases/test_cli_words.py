@@ -63,6 +63,8 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "proxies"],
         ["ok", "storage"],
         ["ok", "disk"],
+        ["ok", "folders"],
+        ["ok", "confinement"],
     ]
     assert done.returncode == 0
 

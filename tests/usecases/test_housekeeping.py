@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.files.storage import ContentMissing, Storage, upload_key
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import ContentMissing, upload_key
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
@@ -33,11 +34,13 @@ USED, UNUSED = UUID(int=1), UUID(int=2)
 
 
 @pytest.fixture
-def storage(resources: Resources) -> Storage:
-    return Storage.open(resources.settings.files_url)
+def storage(resources: Resources) -> SealedFiles:
+    return SealedFiles.open(resources)
 
 
-async def an_upload(tx: Connection, storage: Storage, merchant_id: int, ticket_id: UUID) -> None:
+async def an_upload(
+    tx: Connection, storage: SealedFiles, merchant_id: int, ticket_id: UUID
+) -> None:
     key = upload_key(merchant_id, ticket_id)
     await storage.save(key, b"%PDF")
     await tx.execute(_UPLOAD, merchant_id, ticket_id, key, MONDAY_MORNING)
@@ -50,7 +53,7 @@ async def load_tickets(resources: Resources) -> list[UUID]:
 
 
 async def test_only_uploads_nobody_used_go_with_their_content(
-    resources: Resources, clock: MovableClock, storage: Storage
+    resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=MONDAY_MORNING)).merchant_id
@@ -70,7 +73,7 @@ async def test_only_uploads_nobody_used_go_with_their_content(
 
 
 async def test_a_sandbox_clock_that_stands_keeps_its_tickets(
-    resources: Resources, clock: MovableClock, storage: Storage
+    resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=MONDAY_MORNING, sandbox=True)
@@ -81,7 +84,7 @@ async def test_a_sandbox_clock_that_stands_keeps_its_tickets(
 
 
 async def test_a_removal_broken_off_after_the_content_is_taken_up_again(
-    resources: Resources, clock: MovableClock, storage: Storage
+    resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=MONDAY_MORNING)

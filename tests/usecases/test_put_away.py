@@ -12,7 +12,7 @@ import pytest
 from dunwell.errors import Unavailable
 from dunwell.files.inspection import Inspector
 from dunwell.files.put_away import put_away, throw_away
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.clock import MovableClock
@@ -42,7 +42,7 @@ class Died(BaseException):
 class MortalStorage:
     """A storage whose process dies at a point."""
 
-    def __init__(self, storage: Storage, point: Point) -> None:
+    def __init__(self, storage: SealedFiles, point: Point) -> None:
         self._storage = storage
         self._point = point
 
@@ -67,8 +67,8 @@ class AbsentStorage(MortalStorage):
 
 
 @pytest.fixture
-def storage(resources: Resources) -> Storage:
-    return Storage.open(resources.settings.files_url)
+def storage(resources: Resources) -> SealedFiles:
+    return SealedFiles.open(resources)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def inspector() -> Inspector:
 
 
 async def _keep(
-    resources: Resources, storage: Storage, inspector: Inspector, merchant_id: int
+    resources: Resources, storage: SealedFiles, inspector: Inspector, merchant_id: int
 ) -> None:
     upload = NewUpload("a.pdf", "a.pdf", a_pdf())
     checked = await check_upload(inspector, merchant_id, _TICKET, upload)
@@ -116,7 +116,7 @@ async def _count_rows(resources: Resources) -> int:
 
 @pytest.mark.parametrize("point", list(Point), ids=lambda point: point.value)
 async def test_what_a_dead_process_left_behind_is_removed(
-    resources: Resources, clock: MovableClock, storage: Storage, merchant_id: int,
+    resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector, point: Point,
 ) -> None:  # fmt: skip
     await _live_and_die(resources, MortalStorage(storage, point), inspector, merchant_id)
@@ -133,7 +133,7 @@ async def test_what_a_dead_process_left_behind_is_removed(
 
 
 async def test_content_that_came_through_to_a_storage_that_is_away_goes_too(
-    resources: Resources, clock: MovableClock, storage: Storage, merchant_id: int,
+    resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector,
 ) -> None:  # fmt: skip
     absent: Any = AbsentStorage(storage, Point.AFTER_CONTENT)
@@ -148,7 +148,7 @@ async def test_content_that_came_through_to_a_storage_that_is_away_goes_too(
 
 
 async def test_what_is_thrown_away_is_gone_at_once(
-    resources: Resources, storage: Storage, merchant_id: int, inspector: Inspector
+    resources: Resources, storage: SealedFiles, merchant_id: int, inspector: Inspector
 ) -> None:
     await _keep(resources, storage, inspector, merchant_id)
     assert (await _count_rows(resources), len(_contents(resources))) == (1, 1)

@@ -12,7 +12,8 @@ import pytest
 from dunwell.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import ContentMissing, Storage, upload_key
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import ContentMissing, upload_key
 from dunwell.files.store import load_usable_tickets
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import accept_upload, prepare_upload
@@ -35,8 +36,8 @@ async def inspector() -> AsyncIterator[Inspector]:
 
 
 @pytest.fixture
-def storage(resources: Resources) -> Storage:
-    return Storage.open(resources.settings.files_url)
+def storage(resources: Resources) -> SealedFiles:
+    return SealedFiles.open(resources)
 
 
 async def _work(resources: Resources, tx: Connection, key: str = "nordwind") -> Work:
@@ -52,7 +53,7 @@ def _prepared(work: Work, ticket_id: UUID = _TICKET) -> PreparedUpload:
 
 
 async def test_a_checked_file_is_kept_under_ids_alone(
-    storage: Storage, inspector: Inspector, resources: Resources
+    storage: SealedFiles, inspector: Inspector, resources: Resources
 ) -> None:
     upload = NewUpload("Your invoice", "../../etc/RE 1.pdf", _PDF)
     prepared = await prepare_upload(storage, inspector, 7, _TICKET, upload)
@@ -65,6 +66,7 @@ async def test_a_checked_file_is_kept_under_ids_alone(
     assert [str(p.relative_to(resources.settings.data_dir)) for p in kept] == [
         f"files/7/uploads/{_TICKET}"
     ]
+    assert b"%PDF" not in kept[0].read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ async def test_a_checked_file_is_kept_under_ids_alone(
     ],
 )
 async def test_a_refused_file_leaves_nothing(
-    storage: Storage,
+    storage: SealedFiles,
     inspector: Inspector,
     resources: Resources,
     upload: NewUpload,
@@ -90,7 +92,7 @@ async def test_a_refused_file_leaves_nothing(
 
 
 async def test_every_fault_of_the_form_is_told_at_once(
-    storage: Storage, inspector: Inspector
+    storage: SealedFiles, inspector: Inspector
 ) -> None:
     with pytest.raises(ValidationError) as caught:
         await prepare_upload(storage, inspector, 7, _TICKET, NewUpload("", "a\nb", b""))
@@ -164,7 +166,7 @@ async def test_an_upload_of_another_merchant_is_never_recorded(resources: Resour
         assert await tx.fetchval("SELECT count(*) FROM uploads") == 0
 
 
-async def test_content_that_is_gone_is_missing_and_removed_already(storage: Storage) -> None:
+async def test_content_that_is_gone_is_missing_and_removed_already(storage: SealedFiles) -> None:
     await storage.save("1/uploads/x", b"x")
     await storage.remove("1/uploads/x")
     await storage.remove("1/uploads/x")

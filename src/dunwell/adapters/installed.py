@@ -6,6 +6,7 @@ from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, 
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.config import Settings
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Providers
 from dunwell.sending.channel import ChannelAdapter
@@ -14,7 +15,10 @@ from dunwell.sending.channel import ChannelAdapter
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
     """The channel adapters a merchant's configuration can name."""
     kinds = (OutboxEmail, OutboxSms, OutboxLetter)
-    return [kind(settings.data_dir, is_development=settings.is_development) for kind in kinds]
+    # While developing, the messages are there to be looked at.
+    is_open = settings.is_development
+    keys = None if is_open else KeyRing(settings.secret_key)
+    return [kind(settings.data_dir, keys=keys, is_development=is_open) for kind in kinds]
 
 
 def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:

@@ -14,7 +14,7 @@ from dunwell.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.api.schemas.failures import Failure
 from dunwell.errors import AuthenticationError, Refusal
 from dunwell.files.names import name_for_reader, render_disposition
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.requests import BodyTooLarge
 
 JSON = "application/json"
@@ -58,7 +58,7 @@ def answer_result(result: Any) -> Response:
     return Response(b'{"error":null,"result":' + _encoder.encode(result) + b"}", media_type=JSON)
 
 
-async def answer_file(storage: Storage, key: str, name: str, content_type: str) -> Response:
+async def answer_file(storage: SealedFiles, key: str, name: str, content_type: str) -> Response:
     """A stored file: saved by a browser and never shown in place, whatever it holds. name: as its
     reader knows it, with or without an ending. Call it without a connection.
 

@@ -26,7 +26,7 @@ from dunwell.api.serving import Server
 from dunwell.api.token import answer_oauth_refusal, serve_token
 from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 
@@ -43,7 +43,7 @@ def build_app(
     """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
     other faces'; `find_visitor` as `Edge` asks for it."""
     settings, figures = resources.settings, Figures()
-    tools = Tools(resources, channels, Storage.open(settings.files_url), inspector)
+    tools = Tools(resources, channels, SealedFiles.open(resources), inspector)
     app = Starlette(
         routes=[
             Mount(_BASE_PATH, _build_api(tools, figures)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from dunwell.api.query import Query
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.db import Connection
 from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
@@ -23,7 +23,7 @@ class Tools:
 
     resources: Resources
     channels: Sequence[ChannelAdapter]
-    storage: Storage
+    storage: SealedFiles
     inspector: Inspector
 
 

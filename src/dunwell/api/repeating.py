@@ -44,13 +44,17 @@ def read_key(request: Request) -> str | None:
 
 def hash_request(request: Request, body: bytes, parts: list[Part]) -> bytes:
     """Over method, path and body; of a form over the names and contents of its parts."""
-    pieces = [request.method.encode(), request.scope["path"].encode(), body]
-    for part in parts:
-        pieces += [part.name.encode(), part.content]
     digest = hashlib.sha256()
-    for piece in pieces:
+
+    def add(piece: bytes) -> None:
         digest.update(len(piece).to_bytes(8))
         digest.update(piece)
+
+    for piece in (request.method.encode(), request.scope["path"].encode(), body):
+        add(piece)
+    for part in parts:
+        add(part.name.encode())
+        add(part.content if part.file is None else part.file.read())
     return digest.digest()
 
 

@@ -46,13 +46,19 @@ class Server:
         """Answer one request; never raises but when it is cancelled."""
         started = time.perf_counter()
         operation = endpoint.operation
+        call = None
         try:
-            answer = await self._perform(endpoint, request, await self._receive(endpoint, request))
+            call = await self._receive(endpoint, request)
+            answer = await self._perform(endpoint, request, call)
         except Refusal as refusal:
             answer = answer_refusal(refusal)
         except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
             request_id = request_id_of(request.scope, self._tools.resources)
             answer = answer_crash(error, request_id, operation.path)
+        finally:
+            for part in call.parts if call is not None else ():
+                if part.file is not None:
+                    part.file.close()
         self._figures.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:
             answer.headers.update(self._retirement)

@@ -13,9 +13,11 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.config.private_folder import find_open
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
 from dunwell.installation.store import list_forwarders
+from dunwell.kit.confinement import Confinement, find_confinement
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.postgres import PostgresFailed
 from dunwell.kit.revisions import load_revisions
@@ -43,7 +45,8 @@ def command(data_dir: str | None) -> None:
     settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
     findings = [Finding("settings", f"usable, {settings.profile} profile")]
     findings += _check_database(settings)
-    findings += [_check_storage(settings), _check_disk(settings)]
+    findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
+    findings.append(describe_confinement(find_confinement()))
     for finding in findings:
         mark = "ok   " if finding.remedy is None else "FAULT"
         click.echo(f"{mark} {finding.subject:<11} {finding.words}")
@@ -134,6 +137,29 @@ async def _probe_storage(settings: Settings) -> bool:
     found = await storage.load(_PROBE_KEY)
     await storage.remove(_PROBE_KEY)
     return found == _PROBE
+
+
+def check_folders(settings: Settings) -> Finding:
+    """Others of this host must not read what is kept."""
+    first, count = next(find_open(settings), None), sum(1 for _ in find_open(settings))
+    if first is None:
+        return Finding("folders", "closed to others")
+    words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
+    return Finding("folders", words, "Start dunwell as their owner: it closes them.")
+
+
+def describe_confinement(found: Confinement) -> Finding:
+    """No fault: where neither is there, limits of memory, time and open files stand alone."""
+    able = [f"Landlock {found.landlock}"] if found.landlock else []
+    able += ["seccomp"] if found.has_seccomp else []
+    words = (
+        f"{' and '.join(able)} shut in what parses files"
+        if able
+        else (
+            "this kernel has neither Landlock nor seccomp; limits alone shut in what parses files"
+        )
+    )
+    return Finding("confinement", words)
 
 
 def _check_disk(settings: Settings) -> Finding:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dunwell.config import Settings, load_settings, render_settings
+from dunwell.config.private_folder import write_privately
 from dunwell.kit.logging import configure_logging
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -28,7 +29,9 @@ def address_options(function: _Function) -> _Function:
 
 
 def read_settings(process: str, **flags: str | None) -> Settings:
-    """Settings from flags and environment, and logging set up as they say."""
+    """Settings from flags and environment, and logging set up as they say; from then on what is
+    written is its owner's alone."""
+    write_privately()
     settings = load_settings(os.environ, **flags)
     configure_logging(settings.log_level, process)
     return settings

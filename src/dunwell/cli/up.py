@@ -20,6 +20,7 @@ import click
 from dunwell.cli.listener import is_ready, open_listener, render_address
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.config.private_folder import close_to_others
 from dunwell.kit.folder_lock import FolderLock
 from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import PostgresFailed, find_database_url, find_embedded
@@ -39,6 +40,7 @@ _AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError
 def command(data_dir: str | None, host: str | None, port: str | None, workers: int) -> None:
     """Start everything: database, web and worker. Ctrl-C or SIGTERM ends it cleanly."""
     settings = read_settings("up", data_dir=data_dir, host=host, port=port)
+    close_to_others(settings)
     stopping = _Stopping()
     with ExitStack() as closing:  # the last one in is the first one closed
         lock = FolderLock.acquire(settings.data_dir, "up")

@@ -11,6 +11,7 @@ import uvloop
 from dunwell.cli.listener import open_listener
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.config.private_folder import close_to_others
 from dunwell.kit.http_server import build_server
 from dunwell.kit.process import end_with_parent, relax_collector
 from dunwell.kit.resources import open_resources
@@ -30,6 +31,8 @@ def command(
     if parent is not None:
         end_with_parent(parent)
     settings = read_settings("web", data_dir=data_dir, host=host, port=port)
+    if parent is None:
+        close_to_others(settings)
     if listener is None:
         listening = open_listener(settings.host, settings.port)
     else:

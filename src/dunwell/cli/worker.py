@@ -8,6 +8,7 @@ import uvloop
 
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.config.private_folder import close_to_others
 from dunwell.kit.process import end_with_parent, relax_collector
 from dunwell.kit.resources import open_resources
 from dunwell.wiring import open_loops
@@ -22,6 +23,8 @@ def command(data_dir: str | None, parent: int | None) -> None:
     if parent is not None:
         end_with_parent(parent)
     settings = read_settings("worker", data_dir=data_dir)
+    if parent is None:
+        close_to_others(settings)
     relax_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_work(settings))

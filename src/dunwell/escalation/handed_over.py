@@ -156,7 +156,7 @@ class HandedOverContacts:
         """Raises ContentMissing, Unavailable."""
         attachments = []
         for attachment in await self._find_attachments(call):
-            content = await self._letters.storage.load(attachment.storage_key)
+            content = await self._letters.uploads.load(attachment.storage_key)
             file = MessageFile(attachment.file_name, attachment.content_type, content)
             attachments.append(file)
         key, pdf = call.content.document_key, call.pdf

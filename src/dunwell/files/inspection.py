@@ -7,6 +7,7 @@ import msgspec
 from dunwell.errors import Unavailable, UnsupportedMediaType
 from dunwell.files.content_types import ALLOWED_TYPES, refuse
 from dunwell.kit.child_pool import ChildLost, ChildPool
+from dunwell.kit.multipart import FileContent
 
 _CHILD = "dunwell.files.inspection_child"
 # A file written anew may be somewhat larger than it came.
@@ -38,13 +39,15 @@ class Inspector:
         """The file's content type. Raises UnsupportedMediaType, Unavailable."""
         return (await self.clean(content)).content_type
 
-    async def clean(self, content: bytes) -> Finding:
+    async def clean(self, content: bytes | FileContent) -> Finding:
         """The file written anew, without what acts in it.
 
         Raises UnsupportedMediaType, Unavailable.
         """
         try:
-            answer = await self._children.ask(content)
+            answer = await self._children.ask(
+                content if isinstance(content, bytes) else content.read
+            )
             finding = msgspec.msgpack.decode(answer, type=Finding)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise refuse("The file takes too much time or memory to read.") from error

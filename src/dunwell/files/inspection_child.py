@@ -1,20 +1,41 @@
 """The child process that parses strangers' files: `python -m dunwell.files.inspection_child`."""
 
+import codecs
+import io
+
 import msgspec
+import pikepdf
+from PIL import Image
 
 from dunwell.errors import UnsupportedMediaType
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Finding
-from dunwell.kit.child import limit_memory, serve
+from dunwell.kit.child import serve, shut_in
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_FILE = 8
+# Of texts in pictures and documents.
+_ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "pdfdoc")
 
 
 def main() -> None:
     """Answer until the parent goes away."""
-    limit_memory(_MEMORY_BYTES)
+    _make_ready()
+    shut_in(_MEMORY_BYTES)
     serve(_inspect, _CPU_SECONDS_PER_FILE)
+
+
+def _make_ready() -> None:
+    """Import and open what would be late: it would not find its file any more."""
+    Image.init()
+    for name in _ENCODINGS:
+        codecs.lookup(name)
+    # An encrypted one opens the source of random numbers, for good.
+    encrypted = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page()
+        pdf.save(encrypted, encryption=pikepdf.Encryption(owner="owner", user=""))
+    clean_file(encrypted.getvalue())
 
 
 def _inspect(content: bytes) -> bytes:

@@ -8,14 +8,15 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.files.storage import Storage, upload_key
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import upload_key
 from dunwell.files.store import remove_uploads, save_upload
 from dunwell.files.upload_file import CheckedUpload
 from dunwell.kit.db import Database
 
 
 async def put_away(
-    database: Database, storage: Storage, checked: CheckedUpload, now: datetime,
+    database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
     expires_at: datetime,
 ) -> None:  # fmt: skip
     """`expires_at`: so long it may wait for its use. Raises Unavailable; what was done until then
@@ -26,7 +27,7 @@ async def put_away(
 
 
 async def throw_away(
-    database: Database, storage: Storage, merchant_id: int, ticket_ids: Collection[UUID]
+    database: Database, storage: SealedFiles, merchant_id: int, ticket_ids: Collection[UUID]
 ) -> None:
     """Uploads that nothing uses. Raises Unavailable; what is left then runs out by itself."""
     if not ticket_ids:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import find_unused_uploads, remove_uploads
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
@@ -20,7 +20,7 @@ UPLOADS_AT_ONCE = 200
 GRACE = timedelta(hours=1)
 
 
-async def remove_unused_uploads(resources: Resources, storage: Storage, since: datetime) -> int:
+async def remove_unused_uploads(resources: Resources, storage: SealedFiles, since: datetime) -> int:
     """Remove at most UPLOADS_AT_ONCE that ran out between `since` and GRACE ago; how many it were.
 
     As many as UPLOADS_AT_ONCE: call again with the same `since`.

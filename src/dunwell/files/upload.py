@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.kit.multipart import FileContent
+
 MAX_FILE_BYTES = 10 * 1024 * 1024
 
 
@@ -12,7 +14,7 @@ class NewUpload:
 
     friendly_name: str
     file_name: str
-    content: bytes
+    content: bytes | FileContent
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from dunwell.errors import Fault, PayloadTooLarge, ValidationError
 from dunwell.files.content_types import check_claimed_type
 from dunwell.files.inspection import Inspector
 from dunwell.files.names import find_name_faults
-from dunwell.files.storage import Storage, upload_key
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import upload_key
 from dunwell.files.store import save_upload
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.crypto import sha256
@@ -33,7 +34,7 @@ class CheckedUpload:
 
 
 async def prepare_upload(
-    storage: Storage, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
+    storage: SealedFiles, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
 ) -> PreparedUpload:
     """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, Unavailable.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from dunwell.kit.child_pool import LENGTH
+from dunwell.kit.confinement import confine
 
 
 def limit_memory(memory_bytes: int) -> None:
@@ -22,11 +23,26 @@ def limit_memory(memory_bytes: int) -> None:
     _limit(resource.RLIMIT_CORE, 0)
 
 
+def shut_in(memory_bytes: int) -> None:
+    """What a child does before it reads what strangers made; all it needs must be imported. As root
+    the number of processes has no limit but the filter."""
+    limit_memory(memory_bytes)
+    _limit(resource.RLIMIT_NPROC, 0)
+    lowest_free = _find_free_number()
+    confine()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, lowest_free))
+
+
 def open_nothing_more() -> None:
     """From now on no file, no pipe and no socket can be opened: there is no number left for one."""
+    lowest_free = _find_free_number()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, lowest_free))
+
+
+def _find_free_number() -> int:
     lowest_free = os.dup(0)
     os.close(lowest_free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, lowest_free))
+    return lowest_free
 
 
 def serve(answer: Callable[[bytes], bytes], cpu_seconds: int) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Callable
 
 LENGTH = struct.Struct("!I")
 # No secret of the parent's environment reaches a child.
@@ -34,10 +35,14 @@ class ChildPool:
         for _ in range(size):
             self._places.put_nowait(None)
 
-    async def ask(self, request: bytes) -> bytes:
-        """Raises ChildLost, and OSError when no child can be started."""
+    async def ask(self, asked: bytes | Callable[[], bytes]) -> bytes:
+        """asked: the request, or what reads it when a child is free to take it.
+
+        Raises ChildLost, and OSError when no child can be started.
+        """
         child = await self._places.get()
         try:
+            request = asked if isinstance(asked, bytes) else asked()
             was_used = child is not None and child.returncode is None
             child = await self._ensure_running(child)
             answer = await self._ask_in_time(child, request)

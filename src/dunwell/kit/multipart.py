@@ -1,10 +1,12 @@
 """Reads a multipart form piece by piece (RFC 7578), keeping no more of it than the limits allow.
 
-Where the pieces come from, and how large the whole may be, is the face's own affair. Pure.
+Texts stay in memory, files go where the face keeps them meanwhile (`FormLimits.open_file`). Where
+the pieces come from, and how large the whole may be, is the face's own affair. Pure.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
@@ -13,16 +15,26 @@ from dunwell.errors import InvalidRequest
 MEDIA_TYPE = "multipart/form-data"
 
 
+class FileContent(Protocol):
+    """A file's content on its way."""
+
+    def __len__(self) -> int: ...
+    def write(self, chunk: bytes) -> None: ...
+    def read(self) -> bytes: ...
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a form. `file_name` is the sender's name for a file; none: a text.
 
-    Of one that is too large the content is left out.
+    A text has its content at `content`, a file at `file`. Of one that is too large it is left out.
     """
 
     name: str
     file_name: str | None
-    content: bytes
+    content: bytes = b""
+    file: FileContent | None = None
     is_too_large: bool = False
 
 
@@ -35,6 +47,7 @@ class FormLimits:
     # Called with a part and its limit as soon as it is too large; it may raise. If it does not, the
     # rest of the part is passed over.
     overflow: Callable[[Part, int], None]
+    open_file: Callable[[], FileContent]
 
 
 class FormReader:
@@ -45,6 +58,7 @@ class FormReader:
         self._limits = limits
         self._segment: MultipartSegment | None = None
         self._chunks: list[bytes] = []
+        self._file: FileContent | None = None
         self._taken = 0
         _, options = parse_options_header(content_type)
         try:
@@ -62,6 +76,8 @@ class FormReader:
             for event in self._parser.parse(chunk):
                 if isinstance(event, MultipartSegment):
                     self._segment, self._chunks, self._taken = event, [], 0
+                    is_file = event.filename is not None
+                    self._file = self._limits.open_file() if is_file else None
                 elif event is None:
                     yield self._close_part()
                 else:
@@ -81,10 +97,16 @@ class FormReader:
         before, limit = self._taken, self._find_limit()
         self._taken += len(chunk)
         if self._taken <= limit:
-            self._chunks.append(chunk)
+            if self._file is None:
+                self._chunks.append(chunk)
+            else:
+                self._file.write(chunk)
         elif before <= limit:
             self._chunks.clear()
-            self._limits.overflow(self._describe(b""), limit)
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+            self._limits.overflow(self._describe(b"", None), limit)
 
     def _find_limit(self) -> int:
         assert self._segment is not None
@@ -93,12 +115,13 @@ class FormReader:
 
     def _close_part(self) -> Part:
         content, self._chunks = b"".join(self._chunks), []
-        return self._describe(content)
+        file, self._file = self._file, None
+        return self._describe(content, file)
 
-    def _describe(self, content: bytes) -> Part:
+    def _describe(self, content: bytes, file: FileContent | None) -> Part:
         assert self._segment is not None
         is_too_large = self._taken > self._find_limit()
-        return Part(self._segment.name, self._segment.filename, content, is_too_large)
+        return Part(self._segment.name, self._segment.filename, content, file, is_too_large)
 
 
 def _unreadable(error: MultipartError) -> InvalidRequest:

@@ -111,7 +111,7 @@ def _find_search_capability(unreachable: Path, user: pwd.struct_passwd) -> int:
                 return capability
     raise FolderUnreachable(
         f"As root the database runs as the user {user.pw_name}, who cannot reach {unreachable}. "
-        "Run as another user, or let others pass through the folders above it (chmod o+x)."
+        "Run as another user; or use a database of its own (DUNWELL_DATABASE_URL)."
     )
 
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.landing.arranging import (
     routes as arranging,
@@ -89,7 +89,7 @@ def build_landing_routes(
         ),
         hand_off_origins=hand_off_origins or {},
         notices=NoticeWriter(languages, settings.public_url),
-        storage=Storage.open(settings.files_url),
+        storage=SealedFiles.open(resources),
         inspector=inspector or Inspector(),
         printer=printer or LetterPrinter(1),
     )

@@ -1,6 +1,7 @@
 """The logo a merchant file names: read from beside the file, looked into, and kept if it is safe.
 
-SVGs are held against an allow-list; pictures are parsed in the child process that uploads are.
+SVGs are held against an allow-list; pictures are parsed, and written anew, in the child process
+that uploads are.
 """
 
 from dataclasses import replace
@@ -50,11 +51,11 @@ async def _check_logo(content: bytes) -> Logo:
         return Logo(SVG_TYPE, clean_svg(content))
     inspector = Inspector(size=1)
     try:
-        content_type = await inspector.inspect(content)
+        written = await inspector.clean(content)
     except UnsupportedMediaType as refusal:
         raise ImageRefused(f"{refusal.message} Use SVG, PNG, JPEG or WebP.") from refusal
     finally:
         await inspector.close()
-    if content_type == PDF:
+    if written.content_type == PDF:
         raise ImageRefused("It is a PDF; use SVG, PNG, JPEG or WebP.")
-    return Logo(content_type, content)
+    return Logo(written.content_type, written.content)

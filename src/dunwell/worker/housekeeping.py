@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from dunwell.events.store_spans import save_spans
 from dunwell.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.merchants.sweep import sweep_outdated
 
@@ -16,7 +16,7 @@ HOUSEKEEPING_SECONDS = 60.0
 
 
 class Housekeeping:
-    def __init__(self, resources: Resources, storage: Storage) -> None:
+    def __init__(self, resources: Resources, storage: SealedFiles) -> None:
         self._resources = resources
         self._storage = storage
         # Used uploads stay and are passed over once per process, not once a minute.

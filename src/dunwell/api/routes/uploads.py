@@ -69,7 +69,7 @@ def _read_upload(parts: list[Part]) -> NewUpload:
     return NewUpload(
         friendly_name=by_name[FRIENDLY_NAME].content.decode(),
         file_name=file.file_name or "",
-        content=file.content,
+        content=file.file or b"",
     )
 
 

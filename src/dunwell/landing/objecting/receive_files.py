@@ -21,6 +21,7 @@ from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
+from dunwell.kit.spool import UPLOADS
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
@@ -71,14 +72,18 @@ async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Receiv
 
 async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
     received, count = Received(), 0
+    # One file of the form is held at a time.
+    UPLOADS.check_room(MAX_FILE_BYTES)
     try:
         async for part in visit.read_parts(_LIMITS, _MOST_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
-            elif part.file_name or part.content or part.is_too_large:
+            elif part.file_name or part.file or part.is_too_large:
                 site.check_token(opened.session, received.fields)
                 count += 1
                 await _take_file(site, opened, received, part=part, count=count)
+            if part.file is not None:
+                part.file.close()
         site.check_token(opened.session, received.fields)
     except PayloadTooLarge:
         site.check_token(opened.session, received.fields)
@@ -116,10 +121,10 @@ async def _prepare(
     """Why the file is not taken; None: it is."""
     if part.is_too_large:
         return "TOO_LARGE"
-    if not part.content:
+    if not part.file:
         return "EMPTY"
     ticket_id = site.resources.ids.new(site.now())
-    upload = NewUpload(name, name, part.content)
+    upload = NewUpload(name, name, part.file)
     try:
         checked = await check_upload(site.inspector, opened.merchant.merchant_id, ticket_id, upload)
         await put_away(
@@ -156,4 +161,5 @@ _LIMITS = FormLimits(
     text_bytes=_MOST_TEXT_BYTES,
     file_bytes=MAX_FILE_BYTES,
     overflow=_pass_over,
+    open_file=UPLOADS.open,
 )

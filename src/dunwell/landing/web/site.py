@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dunwell.files.inspection import Inspector
-from dunwell.files.storage import Storage
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.pages import Frame, Page, Pages, Shown
@@ -49,7 +49,7 @@ class Site:
     hand_off_origins: Mapping[str, str]
     # Of messages the debtor asks for.
     notices: NoticeWriter
-    storage: Storage
+    storage: SealedFiles
     inspector: Inspector
     # Of receipts and confirmations.
     printer: LetterPrinter

@@ -13,6 +13,7 @@ import structlog
 
 from dunwell.files.attachments import Attachment
 from dunwell.files.content_types import PDF
+from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing, Storage
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.resources import Resources
@@ -30,6 +31,7 @@ class LetterFiles:
 
     def __init__(self, storage: Storage, printer: LetterPrinter, keys: KeyRing) -> None:
         self.storage = storage
+        self.uploads = SealedFiles(storage, keys)
         self.printer = printer
         self._keys = keys
 
@@ -62,7 +64,7 @@ class LetterFiles:
         if attachment.content_type != PDF:
             return None
         try:
-            content = await self.storage.load(attachment.storage_key)
+            content = await self.uploads.load(attachment.storage_key)
         except ContentMissing:
             log.exception("attachment lost", attachment_id=str(attachment.attachment_id))
             return None

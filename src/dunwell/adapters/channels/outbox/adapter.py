@@ -16,6 +16,7 @@ from dunwell.adapters.channels.internet_message import AddressUnusable, build_in
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
 from dunwell.adapters.channels.outbox.folder import OutboxFolder
 from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
+from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.letters.address import MAX_LINES
@@ -39,8 +40,11 @@ class _Outbox(ABC):
     channel: Channel
     ending: str
 
-    def __init__(self, data_dir: Path, *, is_development: bool = False) -> None:
-        self._folder = OutboxFolder(data_dir)
+    def __init__(
+        self, data_dir: Path, *, keys: KeyRing | None = None, is_development: bool = False
+    ) -> None:
+        """keys: what its files are sealed with, if they are."""
+        self._folder = OutboxFolder(data_dir, keys)
         self._is_development = is_development
 
     async def send(self, message: Message) -> Outcome:

@@ -1,5 +1,8 @@
 """The outbox's folder: <data_dir>/outbox/<merchant>/<channel>/<communication id>.<ending>.
 
+In production each file is sealed with the installation's key, which its name's end says: there
+nobody looks at them but who has the key.
+
 Files are written on the event loop: a write and a rename of some kilobytes take less time than
 handing them to a thread (measured). They are not synced to disk, for a lost file loses no debt.
 """
@@ -9,16 +12,22 @@ import os
 from pathlib import Path
 from uuid import UUID
 
+from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
 from dunwell.sending.channel import Message
 
 # Holds a mark for each message that is to be reported as undeliverable.
 _LATE = "fails-later"
+# At the end of a sealed file's name, behind the usual one.
+SEALED = ".sealed"
+_PURPOSE = "outbox"
 
 
 class OutboxFolder:
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, keys: KeyRing | None = None) -> None:
+        """keys: what the files are sealed with; none: they are kept as they are."""
         self.path = outbox_folder(data_dir)
+        self._keys = keys
         self._drafts = itertools.count()
 
     def find(self, channel: Channel, message: Message, ending: str) -> Path:
@@ -29,6 +38,9 @@ class OutboxFolder:
     def write(self, path: Path, content: bytes) -> None:
         """Under a name of its own first, so that nobody ever reads half a message. Raises
         OSError."""
+        if self._keys is not None:
+            content = self._keys.seal(_PURPOSE, content, bound_to=self._name(path))
+            path = path.with_name(path.name + SEALED)
         draft = path.with_name(f".{path.name}.{os.getpid()}-{next(self._drafts)}.part")
         try:
             try:
@@ -41,6 +53,16 @@ class OutboxFolder:
             draft.unlink(missing_ok=True)
             raise
 
+    def read(self, path: Path) -> bytes:
+        """What `write` was given. Raises OSError; SealBroken without the key of a sealed one."""
+        if self._keys is None:
+            return path.read_bytes()
+        sealed = path.with_name(path.name + SEALED).read_bytes()
+        return self._keys.open(_PURPOSE, sealed, bound_to=self._name(path))
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
     def find_mark(self, message: Message) -> Path:
         return self.path / _LATE / f"{message.merchant_id}.{message.communication_id}"
 
@@ -49,7 +71,7 @@ def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:
     """Marked messages: their mark, merchant and communication."""
     marks = []
     for path in sorted((outbox_folder(data_dir) / _LATE).glob("[0-9]*")):
-        merchant_id, _, communication_id = path.name.partition(".")
+        merchant_id, _, communication_id = path.name.removesuffix(SEALED).partition(".")
         marks.append((path, int(merchant_id), UUID(communication_id)))
     return marks
 

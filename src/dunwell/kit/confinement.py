@@ -1,0 +1,135 @@
+"""Shuts a process in before it reads what a stranger made: from then on it opens no file and no
+socket, starts no process and gains no right, whatever code a file makes it run.
+
+Linux does it twice over: Landlock takes the whole file system away (landlock(7)), a seccomp filter
+lets no call pass but those a parser at work needs (seccomp(2)). There is no kept library for either
+in Python; both are a few numbers. Elsewhere, and where a kernel lacks one, the other and the limits
+of `kit.child` stand.
+"""
+
+import ctypes
+import os
+import platform
+import struct
+import sys
+from dataclasses import dataclass
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 22, 38
+_SECCOMP_MODE_FILTER = 2
+_SECCOMP_GET_ACTION_AVAIL = 2
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
+# The same numbers on every kind of processor.
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_VERSION_FLAG = 1
+# Rights over files that each version of Landlock knows, and from 4 on those over TCP.
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_TCP_RIGHTS = 0b11
+# From 6 on: no signals, no abstract sockets outside.
+_SCOPES = 0b11
+# BPF: load a word, jump if equal, return (linux/bpf_common.h).
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_X32_BIT = 0x40000000
+# What a parser at work calls, and what Python does around it, by its number on each processor.
+_CALLS = {
+    "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "lseek": (8, 62),
+    "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214),
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "readv": (19, 65), "writev": (20, 66), "sched_yield": (24, 124), "mremap": (25, 216),
+    "madvise": (28, 233), "getpid": (39, 172), "exit": (60, 93), "getrusage": (98, 165),
+    "getrlimit": (97, 163), "setrlimit": (160, 164),
+    "sigaltstack": (131, 132), "gettid": (186, 178), "futex": (202, 98),
+    "sched_getaffinity": (204, 123), "restart_syscall": (219, 128),
+    "getcwd": (79, 17), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),
+    "exit_group": (231, 94), "getrandom": (318, 278), "rseq": (334, 293),
+}  # fmt: skip
+# Of this process alone: it could set the limits of others of its user.
+_LIMITS_CALL = (302, 261)
+# The processor's audit number, and its column above.
+_PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What of the two a kernel can do. landlock: its version; 0: it has none."""
+
+    landlock: int
+    has_seccomp: bool
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def find_confinement() -> Confinement:
+    if sys.platform != "linux":
+        return Confinement(0, has_seccomp=False)
+    version = _LIBC.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION_FLAG)
+    return Confinement(max(version, 0), _has_seccomp())
+
+
+def confine() -> Confinement:
+    """Shut this process in for good, as far as the kernel can; what it could. All that is needed
+    must be imported and open. Call it while there is one thread."""
+    found = find_confinement()
+    if sys.platform != "linux":
+        return found
+    if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise _refused("no_new_privs")
+    if found.landlock:
+        _take_files(found.landlock)
+    if found.has_seccomp:
+        _filter_calls()
+    return found
+
+
+def _take_files(version: int) -> None:
+    """With every right handled and none granted, nothing is left."""
+    files = (1 << _FILE_RIGHTS.get(version, _FILE_RIGHTS[5])) - 1
+    rights = struct.pack("=Q", files)
+    if version >= 4:
+        rights += struct.pack("=Q", _TCP_RIGHTS)
+    if version >= 6:
+        rights += struct.pack("=Q", _SCOPES)
+    ruleset = _LIBC.syscall(_LANDLOCK_CREATE, rights, len(rights), 0)
+    if ruleset < 0 or _LIBC.syscall(_LANDLOCK_RESTRICT, ruleset, 0) != 0:
+        raise _refused("Landlock")
+    os.close(ruleset)
+
+
+def _has_seccomp() -> bool:
+    if platform.machine() not in _PROCESSORS:
+        return False
+    number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
+    action = ctypes.c_uint32(_REFUSE & 0xFFFF0000)
+    return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
+
+
+def _filter_calls() -> None:
+    program = _write_filter(*_PROCESSORS[platform.machine()])
+    filled = _Program(len(program) // 8, program)
+    if _LIBC.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0) != 0:
+        raise _refused("seccomp")
+
+
+def _write_filter(audit_number: int, column: int) -> bytes:
+    """Another processor's calls and those of x32 are refused like all that are not listed."""
+    numbers = [each[column] for each in _CALLS.values()]
+    count = len(numbers)
+    program = [
+        (_LOAD, 0, 0, 4),
+        (_JUMP_EQUAL, 0, count + 5, audit_number),
+        (_LOAD, 0, 0, 0),
+        (_JUMP_AT_LEAST, count + 3, 0, _X32_BIT),
+        *((_JUMP_EQUAL, count + 3 - place, 0, number) for place, number in enumerate(numbers)),
+        (_JUMP_EQUAL, 0, 2, _LIMITS_CALL[column]),
+        (_LOAD, 0, 0, 16),  # its first argument: the process; 0 is this one
+        (_JUMP_EQUAL, 1, 0, 0),
+        (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *each) for each in program)
+
+
+def _refused(what: str) -> OSError:
+    return OSError(ctypes.get_errno(), f"the kernel does not shut this process in ({what})")
