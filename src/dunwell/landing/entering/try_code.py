@@ -10,7 +10,7 @@ from dunwell.kit.db import Connection
 from dunwell.landing.entering.store_ways import WayIn, find_code
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.visitors import admit_visitor, count_visitors_wrong
-from dunwell.messages.codes import digest_code, read_code
+from dunwell.messages.codes import list_code_digests, read_code
 
 # Of its merchant, and its own.
 ClaimKey = tuple[int, int]
@@ -29,7 +29,7 @@ async def try_code(
     if code is None:
         # Not a guess: a slip of the finger.
         return Wrong()
-    found = await find_code(tx, digest_code(keys, code))
+    found = await find_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
     return await count_visitors_wrong(tx, visitor, now)
