@@ -1,6 +1,8 @@
 """`dunwell up`: its line, its clean end, and who may have a data folder."""
 
+import base64
 import http.client
+import os
 import signal
 import socket
 import subprocess
@@ -87,3 +89,15 @@ def test_what_was_kept_is_there_after_a_clean_end(installation: Installation) ->
     installation.start_ready()
     assert (installation.data_dir / "secret.key").read_text() == key
     assert installation.stop() == 0
+
+
+def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
+    installation.start_ready()
+    assert installation.stop() == 0
+    (installation.data_dir / "secret.key").write_text(base64.b64encode(os.urandom(32)).decode())
+    up = installation.start()
+    assert up.wait(PATIENCE_SECONDS) == 1
+    log = installation.read_log()
+    assert "dunwell: Version 1 of the secret key is another key" in log
+    assert "Traceback" not in log
+    assert installation.find_processes() == []

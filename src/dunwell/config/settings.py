@@ -23,7 +23,7 @@ class Settings:
     # None: the embedded PostgreSQL under data_dir.
     database_url: str | None = field(repr=False, metadata={"secret": True})
     # Its versions by their numbers, the one in use first.
-    secret_key: Mapping[int, bytes] = field(repr=False, metadata={"secret": True})
+    secret_key: Mapping[int, bytes] = field(repr=False, hash=False, metadata={"secret": True})
     host: str
     port: int
     # The origin people and programs reach us at, no slash at the end.

@@ -49,16 +49,14 @@ class KeyRing:
 
     def open(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
         """Give back what `seal` was given. Raises SealBroken."""
-        version = read_version(sealed)
-        if version != _FIRST_VERSION and version in self._secret_key:
-            plain = self._open(purpose, version, sealed[_HEAD_BYTES:], bound_to)
-            if plain is not None:
-                return plain
-        # The first version writes no head; its nonce, being random, can begin like one.
-        plain = self._open(purpose, _FIRST_VERSION, sealed, bound_to)
-        if plain is None:
-            raise SealBroken(purpose)
-        return plain
+        return self._open_any(purpose, sealed, bound_to)[0]
+
+    def reseal(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
+        """The same value sealed with the version in use, if an older one sealed it. Never the other
+        way: while processes begin to use a new version one by one, none undoes what others do.
+        Raises SealBroken."""
+        plain, version = self._open_any(purpose, sealed, bound_to)
+        return sealed if version >= self.version else self.seal(purpose, plain, bound_to)
 
     def digest(self, purpose: str, value: bytes, version: int | None = None) -> bytes:
         """HMAC-SHA256 of the value under the purpose's key. `version`: not the one in use. Raises
@@ -79,6 +77,19 @@ class KeyRing:
             derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose.encode())
             key = self._keys[version, purpose] = derive.derive(self._secret_key[version])
         return key
+
+    def _open_any(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
+        """The value, and the version that sealed it."""
+        version = read_version(sealed)
+        if version != _FIRST_VERSION:
+            plain = self._open(purpose, version, sealed[_HEAD_BYTES:], bound_to)
+            if plain is not None:
+                return plain, version
+        # The first version writes no head; its nonce, being random, can begin like one.
+        plain = self._open(purpose, _FIRST_VERSION, sealed, bound_to)
+        if plain is None:
+            raise SealBroken(purpose)
+        return plain, _FIRST_VERSION
 
     def _open(self, purpose: str, version: int, sealed: bytes, bound_to: str) -> bytes | None:
         if version not in self._secret_key:

@@ -5,8 +5,8 @@ from pathlib import Path
 from alembic import op
 from sqlalchemy.util import await_only
 
-revision = "0010"
-down_revision = "0008"
+revision = "0011"
+down_revision = "0010"
 
 
 def upgrade() -> None:
