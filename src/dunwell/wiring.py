@@ -26,6 +26,8 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import open_installation
+from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
+from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
@@ -87,6 +89,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         messages = MessageDispatcher(resources, choose_channels(settings))
         notices = NoticeSender(resources, choose_channels(settings))
         writer = NoticeWriter(load_languages(), settings.public_url)
+        resealer = Resealer(resources, list_sealed_values(settings))
         housekeeping = Housekeeping(resources, SealedFiles.open(resources))
         yield [
             Loop("engine", Engine(resources).run_once),
@@ -108,6 +111,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
                 idle_seconds=SWEEP_SECONDS,
             ),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
             Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
             Loop(
                 "notice contents",

@@ -91,7 +91,11 @@ async def test_a_forged_notice_changes_nothing(
     await decide(resources, counter.reference, "pay")
     headers, body = a_notice(resources, counter.reference)
     stranger = Resources(
-        resources.settings, resources.database, resources.clock, resources.ids, KeyRing(b"x" * 32)
+        resources.settings,
+        resources.database,
+        resources.clock,
+        resources.ids,
+        KeyRing({1: b"x" * 32}),
     )
     for forged in (
         ({}, body),

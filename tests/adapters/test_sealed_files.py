@@ -17,7 +17,7 @@ from dunwell.sending.channel import Accepted
 from tests.support.files import a_pdf, an_image
 from tests.support.messages import a_message
 
-_KEYS = KeyRing(b"k" * 32)
+_KEYS = KeyRing({1: b"k" * 32})
 _FILES = [a_pdf(), *(an_image(kind) for kind in ("JPEG", "PNG", "WEBP"))]
 
 

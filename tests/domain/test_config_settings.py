@@ -44,7 +44,7 @@ def test_the_generated_secret_key_is_made_once_and_private(tmp_path: Path) -> No
     environment = {"DUNWELL_DATA_DIR": str(tmp_path)}
     first, second = load_settings(environment), load_settings(environment)
     assert first.secret_key == second.secret_key
-    assert len(first.secret_key) == 32
+    assert [(version, len(key)) for version, key in first.secret_key.items()] == [(1, 32)]
     assert (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
 

@@ -13,7 +13,7 @@ from dunwell.messages.ledger import (
     digest_seal,
 )
 
-KEYS = KeyRing(bytes(range(32)))
+KEYS = KeyRing({1: bytes(range(32))})
 _PARTS = st.lists(st.none() | st.text(max_size=4), max_size=5)
 _DIGESTS = st.lists(st.binary(min_size=32, max_size=32), max_size=3)
 

@@ -16,8 +16,8 @@ from dunwell.messages.codes import (
     render_code,
 )
 
-KEYS = KeyRing(b"k" * 32)
-OTHER_KEYS = KeyRing(b"o" * 32)
+KEYS = KeyRing({1: b"k" * 32})
+OTHER_KEYS = KeyRing({1: b"o" * 32})
 
 
 @given(st.uuids())
@@ -54,7 +54,7 @@ def test_a_code_hangs_on_the_key_and_on_the_communication() -> None:
     first, second = UUID(int=1), UUID(int=2)
     codes = {derive_code(KEYS, first), derive_code(KEYS, second), derive_code(OTHER_KEYS, first)}
     assert len(codes) == 3
-    assert derive_code(KEYS, first) == derive_code(KeyRing(b"k" * 32), first)
+    assert derive_code(KEYS, first) == derive_code(KeyRing({1: b"k" * 32}), first)
 
 
 def test_its_digest_is_keyed() -> None:

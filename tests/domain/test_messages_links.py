@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token, unmask
 
-_KEYS = KeyRing(bytes(32))
+_KEYS = KeyRing({1: bytes(32)})
 _ID = UUID("01900000-0000-7000-8000-000000000001")
 
 
@@ -16,9 +16,9 @@ def test_a_token_holds_128_bits_in_characters_an_address_takes() -> None:
 
 def test_the_same_communication_has_the_same_token_and_another_one_another() -> None:
     other = UUID("01900000-0000-7000-8000-000000000002")
-    assert derive_token(_KEYS, _ID) == derive_token(KeyRing(bytes(32)), _ID)
+    assert derive_token(_KEYS, _ID) == derive_token(KeyRing({1: bytes(32)}), _ID)
     assert derive_token(_KEYS, other) != derive_token(_KEYS, _ID)
-    assert derive_token(KeyRing(b"k" * 32), _ID) != derive_token(_KEYS, _ID)
+    assert derive_token(KeyRing({1: b"k" * 32}), _ID) != derive_token(_KEYS, _ID)
 
 
 def test_a_token_is_known_by_a_hash_of_32_bytes() -> None:

@@ -32,7 +32,7 @@ from dunwell.notices.settlement import (
 from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-KEYS = KeyRing(b"k" * 32)
+KEYS = KeyRing({1: b"k" * 32})
 NOTICE_ID = UUID(int=7)
 MINUTE = timedelta(minutes=1)
 
@@ -144,7 +144,7 @@ def test_a_code_is_six_digits_each_as_likely_as_the_others() -> None:
 
 
 def test_codes_and_tokens_are_the_keys_and_the_notices_own() -> None:
-    other = KeyRing(b"x" * 32)
+    other = KeyRing({1: b"x" * 32})
     assert derive_notice_code(KEYS, NOTICE_ID) != derive_notice_code(other, NOTICE_ID)
     assert derive_notice_token(KEYS, NOTICE_ID) != derive_notice_token(other, NOTICE_ID)
     assert derive_notice_token(KEYS, NOTICE_ID) != derive_notice_token(KEYS, UUID(int=8))

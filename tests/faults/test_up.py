@@ -1,5 +1,6 @@
 """`dunwell up`: its line, its clean end, and who may have a data folder."""
 
+import base64
 import http.client
 import os
 import signal
@@ -99,4 +100,16 @@ def test_a_port_in_use_is_told_in_one_line(installation: Installation) -> None:
         assert up.wait(PATIENCE_SECONDS) == 1
     assert "cannot listen on 127.0.0.1" in installation.read_log()
     assert "Traceback" not in installation.read_log()
+    assert installation.find_processes() == []
+
+
+def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
+    installation.start_ready()
+    assert installation.stop() == 0
+    (installation.data_dir / "secret.key").write_text(base64.b64encode(os.urandom(32)).decode())
+    up = installation.start()
+    assert up.wait(PATIENCE_SECONDS) == 1
+    log = installation.read_log()
+    assert "dunwell: Version 1 of the secret key is another key" in log
+    assert "Traceback" not in log
     assert installation.find_processes() == []

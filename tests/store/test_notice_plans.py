@@ -71,11 +71,11 @@ async def test_what_was_asked_for_lately_rides_on_its_index(
 async def test_what_was_asked_for_at_one_address_rides_on_its_index(
     asker: Asker, resources: Resources
 ) -> None:
-    digest = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
+    digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
-        asked = await load_asked_to_one(explaining, digest, since)
+        asked = await load_asked_to_one(explaining, digests, since)
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_recipient"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans

@@ -45,6 +45,7 @@ def test_help_lists_every_word(dunwell: CommandLine) -> None:
         "suppression",
         "communications",
         "verify-ledger",
+        "key",
         "doctor",
         "config",
     ]
@@ -61,6 +62,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "clock"],
         ["ok", "migrations"],
         ["ok", "proxies"],
+        ["ok", "secret"],
         ["ok", "storage"],
         ["ok", "disk"],
         ["ok", "folders"],

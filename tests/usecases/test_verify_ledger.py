@@ -185,6 +185,8 @@ async def test_an_older_head_stands_while_the_chain_grows(house: House) -> None:
 
 
 async def test_another_key_makes_no_digest_of_the_ledger(house: House) -> None:
-    other = dataclasses.replace(house.resources, keys=KeyRing(b"another key, which is long enough"))
+    other = dataclasses.replace(
+        house.resources, keys=KeyRing({1: b"another key, which is long enough"})
+    )
     verdict = await verify_ledger(other, house.merchant.merchant_id)
     assert verdict.fault_count >= verdict.sealed_rows

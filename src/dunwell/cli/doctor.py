@@ -18,7 +18,9 @@ from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
 from dunwell.installation.store import list_forwarders
 from dunwell.kit.confinement import Confinement, find_confinement
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderTaken
+from dunwell.kit.key_versions import KnownVersion, find_misfit, load_versions
 from dunwell.kit.postgres import PostgresFailed
 from dunwell.kit.revisions import load_revisions
 
@@ -41,7 +43,7 @@ class Finding:
 @click.command("doctor")
 @data_dir_option
 def command(data_dir: str | None) -> None:
-    """Check settings, database, migrations, clock, storage and disk; exit 1 on a fault."""
+    """Check settings, database, keys, migrations, clock, storage, disk; exit 1 on a fault."""
     settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
     findings = [Finding("settings", f"usable, {settings.profile} profile")]
     findings += _check_database(settings)
@@ -59,7 +61,7 @@ def command(data_dir: str | None) -> None:
 def _check_database(settings: Settings) -> list[Finding]:
     try:
         with reach_database(settings, "doctor") as url:
-            version, skew, forwarders = asyncio.run(_ask_database(url))
+            version, skew, forwarders, known = asyncio.run(_ask_database(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -71,22 +73,25 @@ def _check_database(settings: Settings) -> list[Finding]:
         check_clocks(skew),
         check_revision(revision, newest),
         check_forwarders(forwarders),
+        check_keys(KeyRing(settings.secret_key), known),
     ]
 
 
-async def _ask_database(url: str) -> tuple[int, float, Sequence[str]]:
-    """The server's version number, by how many seconds its clock is ahead of this one, and which
-    untrusted proxies forwarded requests of late."""
+async def _ask_database(url: str) -> tuple[int, float, Sequence[str], Sequence[KnownVersion]]:
+    """The server's version number, by how many seconds its clock is ahead of this one, which
+    untrusted proxies forwarded requests of late, and what is known of the secret key."""
     connection = await asyncpg.connect(url, timeout=10)
     try:
         before = datetime.now(UTC)
         there = await connection.fetchval("SELECT clock_timestamp()")
         middle = before + (datetime.now(UTC) - before) / 2
         forwarders: Sequence[str] = ()
+        known: Sequence[KnownVersion] = ()
         with contextlib.suppress(asyncpg.UndefinedTableError):
+            known = await load_versions(connection)
             forwarders = await list_forwarders(connection, before - timedelta(days=1))
         version = connection.get_server_version().major
-        return version, (there - middle).total_seconds(), forwarders
+        return version, (there - middle).total_seconds(), forwarders, known
     finally:
         await connection.close()
 
@@ -112,6 +117,15 @@ def check_forwarders(forwarders: Sequence[str]) -> Finding:
     words = f"{', '.join(forwarders)} forwards for others and is not trusted"
     remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
     return Finding("proxies", words, remedy)
+
+
+def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
+    misfit = find_misfit(keys, known)
+    if misfit is not None:
+        return Finding("secret key", "does not fit the database", misfit)
+    older = [str(each) for each in keys.versions[1:]]
+    behind = f", {', '.join(older)} behind it" if older else ""
+    return Finding("secret key", f"version {keys.version} is in use{behind}")
 
 
 def check_revision(revision: str | None, newest: str) -> Finding:

@@ -31,6 +31,9 @@ _WORDS = {
     "verify-ledger": Word(
         "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
     ),
+    "key": Word(
+        "dunwell.cli.key:command", "Draw a new version of the secret key, retire old ones."
+    ),
     "doctor": Word("dunwell.cli.doctor:command", "Check what this installation stands on."),
     "config": Word("dunwell.cli.options:command", "Show the effective settings, without secrets."),
 }

@@ -5,6 +5,7 @@
 what dies. 8. On a signal stop the programs, and the database last.
 """
 
+import asyncio
 import os
 import signal
 import socket
@@ -21,7 +22,9 @@ from dunwell.cli.listener import is_ready, open_listener, render_address
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderLock
+from dunwell.kit.key_versions import admit_at
 from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import PostgresFailed, find_database_url, find_embedded
 from dunwell.kit.programs import Lifeline, Process, Program, stop_programs
@@ -89,15 +92,20 @@ def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
 
 
 def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
-    """Start what is to be started, and migrate. False: it was asked to stop meanwhile."""
+    """Start what is to be started, and migrate. False: it was asked to stop meanwhile. Raises
+    KeyRefused."""
     try:
         for program in database:
             program.start()
-        return _migrate(find_database_url(settings), stopping)
+        is_migrated = _migrate(find_database_url(settings), stopping)
     except PostgresFailed:
         if stopping.is_asked():
             return False
         raise
+    if is_migrated:
+        # Programs that are refused would be started again and again.
+        asyncio.run(admit_at(find_database_url(settings), KeyRing(settings.secret_key)))
+    return is_migrated
 
 
 def _migrate(url: str, stopping: _Stopping) -> bool:

@@ -4,13 +4,10 @@ A setting NAME may come from the file named by NAME_FILE, so that secrets stay o
 environment.
 """
 
-import base64
-import binascii
 import contextlib
 import difflib
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import date
@@ -19,9 +16,9 @@ from pathlib import Path
 import phonenumbers
 
 from dunwell.config.checks import find_faults
+from dunwell.config.secret_key import FILE_NAME, KeyFaulty, load_or_make, read_secret_key
 from dunwell.config.settings import PREFIX, Settings, SettingsFaulty
 
-_SECRET_KEY_BYTES = 32
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
@@ -135,48 +132,18 @@ class _Reader:
         )
         return None
 
-    def secret_key(self, profile: str, data_dir: Path) -> bytes:
+    def secret_key(self, profile: str, data_dir: Path) -> Mapping[int, bytes]:
         value = self.optional("SECRET_KEY")
-        if value is None and profile == "development":
-            value = self._generated_secret_key(data_dir / "secret.key")
-            if value is None:
-                return b""
+        path = data_dir / FILE_NAME
         try:
-            key = base64.b64decode(value or "", validate=True)
-        except (binascii.Error, ValueError):
-            key = b""
-        # A key of few different bytes was typed, not drawn.
-        is_typed = profile == "production" and len(set(key)) < _SECRET_KEY_BYTES // 2
-        if len(key) < _SECRET_KEY_BYTES or is_typed:
-            self.faults.append(
-                "DUNWELL_SECRET_KEY: needs base64 of at least 32 random bytes, kept as long as "
-                "the database; make one with: openssl rand -base64 32"
-            )
-        return key
-
-    def _generated_secret_key(self, path: Path) -> str | None:
-        """The development profile's key, made once under the data folder."""
-        try:
-            if not path.exists():
-                _generate_secret_key(path)
-            return path.read_text().strip()
+            if value is None and profile == "development":
+                value = load_or_make(path)
+            return read_secret_key(value or "", is_drawn=profile == "production")
+        except KeyFaulty as fault:
+            self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")
         except OSError as error:
             self.faults.append(f"DUNWELL_DATA_DIR: {path} cannot be kept there ({error.strerror}).")
-            return None
-
-
-def _generate_secret_key(path: Path) -> None:
-    """Readable by its owner only; of two processes that start at once the first one's stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(base64.b64encode(secrets.token_bytes(_SECRET_KEY_BYTES)))
-        file.flush()
-        os.fsync(file.fileno())
-    with contextlib.suppress(FileExistsError):
-        path.hardlink_to(draft)
-    draft.unlink()
+        return {}
 
 
 def _is_international(number: str) -> bool:

@@ -1,5 +1,6 @@
 """The settings of an installation, as one value that all of a process reads. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
@@ -21,7 +22,8 @@ class Settings:
     profile: str
     # None: the embedded PostgreSQL under data_dir.
     database_url: str | None = field(repr=False, metadata={"secret": True})
-    secret_key: bytes = field(repr=False, metadata={"secret": True})
+    # Its versions by their numbers, the one in use first.
+    secret_key: Mapping[int, bytes] = field(repr=False, hash=False, metadata={"secret": True})
     host: str
     port: int
     # The origin people and programs reach us at, no slash at the end.

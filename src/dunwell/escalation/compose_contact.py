@@ -158,9 +158,13 @@ def make_message(
     """The message as it leaves the house."""
     creditor = find_creditor(head.merchant)
     files = files or Files()
-    contact_id, html = contact.communication_id, content.body_html
+    html = content.body_html
+
+    def show(text: str) -> str:
+        return unmask(head.keys, contact.communication_id, text, content.key_version)
+
     return Message(
-        communication_id=contact_id,
+        communication_id=contact.communication_id,
         merchant_id=head.merchant.merchant_id,
         claim_id=contact.claim_id,
         channel=contact.channel,
@@ -169,9 +173,9 @@ def make_message(
         sender_name=creditor.legal_name,
         reply_to=creditor.email if contact.channel == "EMAIL" else None,
         language=content.language,
-        subject=unmask(head.keys, contact_id, content.subject) if content.subject else None,
-        body_text=unmask(head.keys, contact_id, content.body_text),
-        body_html=unmask(head.keys, contact_id, html) if html else None,
+        subject=show(content.subject) if content.subject else None,
+        body_text=show(content.body_text),
+        body_html=show(html) if html else None,
         created_at=created_at,
         document=files.document,
         attachments=files.attachments,
@@ -179,12 +183,14 @@ def make_message(
     )
 
 
-def unmask(keys: KeyRing, communication_id: UUID, text: str) -> str:
-    """Stored content as it leaves the house."""
+def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None) -> str:
+    """Stored content as it leaves the house. `key_version`: it was handed over with."""
     if TOKEN_MASK in text:
-        text = text.replace(TOKEN_MASK, derive_token(keys, communication_id))
+        text = text.replace(TOKEN_MASK, derive_token(keys, communication_id, key_version))
     if CODE_MASK in text:
-        text = text.replace(CODE_MASK, render_code(derive_code(keys, communication_id)))
+        text = text.replace(
+            CODE_MASK, render_code(derive_code(keys, communication_id, key_version))
+        )
     return text
 
 

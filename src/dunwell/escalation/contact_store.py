@@ -102,7 +102,8 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     m.tries - 1 AS tries, m.handed_over_at, c.workflow_id, c.workflow_major,
     c.reference_number,
     d.customer_number, d.email, d.mobile_number, d.address,
-    t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids
+    t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
+    t.key_version
 """,
     still_holds=_STILL_HOLDS,
 )
@@ -211,6 +212,7 @@ async def take_up(
                 body_html=row["body_html"],
                 document_key=row["document_key"],
                 attachment_ids=tuple(row["attachment_ids"]),
+                key_version=row["key_version"],
             ),
             row["handed_over_at"],
         )

@@ -119,6 +119,13 @@ class _ContactQueue:
             )
             unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
             lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
+            # Its token and code were made with a version of the secret key that is gone.
+            versions = self._resources.keys.versions
+            lost += [
+                contact
+                for contact, content, _ in taken
+                if content.key_version not in versions and contact not in lost
+            ]
         for communication_id in [*unknown, *(each.communication_id for each in lost)]:
             log.error("send unknown", communication_id=str(communication_id))
         calls = [

@@ -96,10 +96,10 @@ async def _hand_over(
         return [one for one, _ in passed], verdict.held
 
 
-def _digest(head: Letterhead, contact: Contact) -> bytes | None:
+def _digest(head: Letterhead, contact: Contact) -> tuple[bytes, ...]:
     address = find_address(contact, contact.channel)
     if address is None:
-        return None
+        return ()
     return digest_address(head.keys, head.merchant.merchant_id, contact.channel, address)
 
 

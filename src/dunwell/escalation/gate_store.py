@@ -45,14 +45,14 @@ async def lock_contacts(
     tx: Connection,
     merchant_id: int,
     lease: Lease,
-    rendered: Mapping[UUID, tuple[RenderedContact, bytes | None]],
+    rendered: Mapping[UUID, tuple[RenderedContact, Sequence[bytes]]],
 ) -> dict[UUID, LockedContact]:
-    """Those of the rendered contacts that still may be sent; each with the digest of its address
+    """Those of the rendered contacts that still may be sent; each with the digests of its address
     as suppressions know it. They are locked until the transaction ends, their claims first."""
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),
         [one.planned.claim_version for one, _ in rendered.values()],
-        [address for _, address in rendered.values()],
+        [_write_digests(address) for _, address in rendered.values()],
     )  # fmt: skip
     return {
         row["communication_id"]: LockedContact(row["planned_at"], row["is_suppressed"])
@@ -86,6 +86,7 @@ async def hand_over(
         [each.per_day for each in passing.raised],
         [each.per_week for each in passing.raised],
         [each.is_new for each in passing.raised],
+        keys.version,
     )  # fmt: skip
     if begun != sum(each.is_new for each in passing.raised):
         raise GuardBegun

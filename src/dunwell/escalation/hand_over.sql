@@ -1,7 +1,8 @@
 -- Marks as handed over, with their content, contacts that may be sent, and raises the guards of
 -- those who are contacted by them. Claims, contacts and the guards there are were locked before.
 -- Answers how many guards were begun: one that somebody else began at the same moment is not.
--- $1 merchant, $2 its time, $3 its date, $4 lease's end; $5-$18 contacts; $19-$23 guards.
+-- $1 merchant, $2 its time, $3 its date, $4 lease's end; $5-$18 contacts; $19-$23 guards;
+-- $24 the version of the secret key that tokens, codes, digests and printed letters are made with.
 WITH passed AS (
     SELECT *
     FROM unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[],
@@ -26,14 +27,16 @@ WITH passed AS (
 ), kept AS (
     INSERT INTO communication_contents
         (merchant_id, communication_id, recipient, language, subject, body_text, body_html,
-         document_key, attachment_ids)
+         document_key, attachment_ids, key_version, document_key_version)
     SELECT $1, communication_id, recipient, language, subject, body_text, body_html,
-           document_key, attachment_ids::uuid[]
+           document_key, attachment_ids::uuid[], $24, $24
     FROM passed
     ON CONFLICT (merchant_id, communication_id) DO UPDATE
     SET recipient = excluded.recipient, language = excluded.language, subject = excluded.subject,
         body_text = excluded.body_text, body_html = excluded.body_html,
-        document_key = excluded.document_key, attachment_ids = excluded.attachment_ids
+        document_key = excluded.document_key, attachment_ids = excluded.attachment_ids,
+        key_version = excluded.key_version,
+        document_key_version = excluded.document_key_version
 ), linked AS (
     INSERT INTO debtor_links (merchant_id, token_hash, claim_id, communication_id, created_at)
     SELECT $1, link_hash, claim_id, communication_id, $2
@@ -42,8 +45,9 @@ WITH passed AS (
     WHERE link_hash IS NOT NULL
     ON CONFLICT DO NOTHING
 ), coded AS (
-    INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
-    SELECT $1, code_digest, claim_id, communication_id, $2
+    INSERT INTO debtor_codes
+        (merchant_id, code_digest, claim_id, communication_id, created_at, key_version)
+    SELECT $1, code_digest, claim_id, communication_id, $2, $24
     FROM marked
     JOIN passed USING (communication_id)
     WHERE code_digest IS NOT NULL

@@ -4,9 +4,9 @@
 SELECT m.communication_id, m.planned_at,
        EXISTS (SELECT FROM suppressions s
                WHERE s.merchant_id = $1 AND s.channel = m.channel
-                 AND s.address_digest = r.address_digest) AS is_suppressed
-FROM unnest($3::uuid[], $4::bigint[], $5::bytea[])
-    AS r (communication_id, claim_version, address_digest)
+                 AND s.address_digest = ANY(r.address_digests::bytea[])) AS is_suppressed
+FROM unnest($3::uuid[], $4::bigint[], $5::text[])
+    AS r (communication_id, claim_version, address_digests)
 JOIN communications m ON m.merchant_id = $1 AND m.communication_id = r.communication_id
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
 WHERE m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2 AND NOT c.held

@@ -37,5 +37,17 @@ def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, seale
     return keys.open(_AUTHORIZATION, sealed, _owner(merchant_id, endpoint_id)).decode()
 
 
+def reseal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> bytes:
+    """With the version of the secret key that is in use. Raises SealBroken."""
+    return keys.reseal(_SIGNING, sealed, _owner(merchant_id, endpoint_id))
+
+
+def reseal_authorization(
+    keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes
+) -> bytes:
+    """The same."""
+    return keys.reseal(_AUTHORIZATION, sealed, _owner(merchant_id, endpoint_id))
+
+
 def _owner(merchant_id: int, endpoint_id: UUID) -> str:
     return f"{merchant_id}/{endpoint_id}"

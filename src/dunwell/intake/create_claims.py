@@ -17,8 +17,8 @@ from dunwell.intake.check_claims import Rejected
 from dunwell.intake.rows import ItemRow, make_claim_row, make_item_rows
 from dunwell.intake.starts import Start, decide_starts
 from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.process import Turns
 from dunwell.kit.sql import load_statement
-from dunwell.kit.turns import Turns
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import find_missing
 

@@ -14,7 +14,7 @@ from dunwell.escalation.schedule import first_due
 from dunwell.intake.rows import UNASSIGNED, StartRow
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.intake.submitted_facts import SubmittedFacts
-from dunwell.kit.turns import Turns
+from dunwell.kit.process import Turns
 from dunwell.merchants.account import Work
 
 # Rides on nothing: a sequence.

@@ -1,12 +1,14 @@
-"""Secrets at rest and keyed digests, all from the installation's one secret key.
+"""Secrets at rest and keyed digests, all from the installation's secret key and its versions.
 
 Each purpose has a key of its own (HKDF), so that a value sealed for one cannot be opened, and a
-digest made for one cannot be compared, for another.
+digest made for one cannot be compared, for another. What is made, is made with the version in use;
+what was made with another that is still there is opened and compared as before.
 """
 
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -14,6 +16,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _NONCE_BYTES = 12
+# Before what was sealed with a version behind the first: then the version, in two bytes.
+SEAL_MARK = b"\xd5dunwell"
+_HEAD_BYTES = len(SEAL_MARK) + 2
+_FIRST_VERSION = 1
+_FINGERPRINT = "fingerprint"
+_FINGERPRINT_BYTES = 16
 
 
 class SealBroken(Exception):  # noqa: N818 - reads as what happened
@@ -21,36 +29,87 @@ class SealBroken(Exception):  # noqa: N818 - reads as what happened
 
 
 class KeyRing:
-    """Derives the keys of an installation from its secret key (at least 32 bytes)."""
+    """Derives the keys of an installation from the versions of its secret key (each at least 32
+    bytes): the first of them is in use."""
 
-    def __init__(self, secret_key: bytes) -> None:
-        if len(secret_key) < 32:
+    def __init__(self, secret_key: Mapping[int, bytes]) -> None:
+        if not secret_key or any(len(key) < 32 for key in secret_key.values()):
             raise ValueError("the secret key needs at least 32 bytes")
-        self._secret_key = secret_key
-        self._keys: dict[str, bytes] = {}
-
-    def _key(self, purpose: str) -> bytes:
-        if purpose not in self._keys:
-            derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose.encode())
-            self._keys[purpose] = derive.derive(self._secret_key)
-        return self._keys[purpose]
+        self._secret_key = dict(secret_key)
+        self._keys: dict[tuple[int, str], bytes] = {}
+        # The one in use first.
+        self.versions = tuple(self._secret_key)
+        self.version = self.versions[0]
 
     def seal(self, purpose: str, plain: bytes, bound_to: str) -> bytes:
         """Encrypt and authenticate (AES-256-GCM); opens only with the same `bound_to`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return nonce + AESGCM(self._key(purpose)).encrypt(nonce, plain, bound_to.encode())
+        box = AESGCM(self._key(purpose, self.version)).encrypt(nonce, plain, bound_to.encode())
+        return _write_head(self.version) + nonce + box
 
     def open(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
         """Give back what `seal` was given. Raises SealBroken."""
+        return self._open_any(purpose, sealed, bound_to)[0]
+
+    def reseal(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
+        """The same value sealed with the version in use, if an older one sealed it. Never the other
+        way: while processes begin to use a new version one by one, none undoes what others do.
+        Raises SealBroken."""
+        plain, version = self._open_any(purpose, sealed, bound_to)
+        return sealed if version >= self.version else self.seal(purpose, plain, bound_to)
+
+    def digest(self, purpose: str, value: bytes, version: int | None = None) -> bytes:
+        """HMAC-SHA256 of the value under the purpose's key. `version`: not the one in use. Raises
+        KeyError when it is not there."""
+        return hmac.digest(self._key(purpose, version or self.version), value, "sha256")
+
+    def digests(self, purpose: str, value: bytes) -> tuple[bytes, ...]:
+        """The same under every version, the one in use first: for looking up what was stored."""
+        return tuple(self.digest(purpose, value, version) for version in self.versions)
+
+    def fingerprint(self, version: int) -> bytes:
+        """What the version is known by; tells nothing about it."""
+        return self._key(_FINGERPRINT, version)[:_FINGERPRINT_BYTES]
+
+    def _key(self, purpose: str, version: int) -> bytes:
+        key = self._keys.get((version, purpose))
+        if key is None:
+            derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose.encode())
+            key = self._keys[version, purpose] = derive.derive(self._secret_key[version])
+        return key
+
+    def _open_any(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
+        """The value, and the version that sealed it."""
+        version = read_version(sealed)
+        if version != _FIRST_VERSION:
+            plain = self._open(purpose, version, sealed[_HEAD_BYTES:], bound_to)
+            if plain is not None:
+                return plain, version
+        # The first version writes no head; its nonce, being random, can begin like one.
+        plain = self._open(purpose, _FIRST_VERSION, sealed, bound_to)
+        if plain is None:
+            raise SealBroken(purpose)
+        return plain, _FIRST_VERSION
+
+    def _open(self, purpose: str, version: int, sealed: bytes, bound_to: str) -> bytes | None:
+        if version not in self._secret_key:
+            return None
         nonce, box = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
         try:
-            return AESGCM(self._key(purpose)).decrypt(nonce, box, bound_to.encode())
-        except (InvalidTag, ValueError) as error:
-            raise SealBroken(purpose) from error
+            return AESGCM(self._key(purpose, version)).decrypt(nonce, box, bound_to.encode())
+        except (InvalidTag, ValueError):
+            return None
 
-    def digest(self, purpose: str, value: bytes) -> bytes:
-        """HMAC-SHA256 of the value under the purpose's key."""
-        return hmac.digest(self._key(purpose), value, "sha256")
+
+def read_version(sealed: bytes) -> int:
+    """Which version of the secret key the value names as the one it was sealed with."""
+    if not sealed.startswith(SEAL_MARK):
+        return _FIRST_VERSION
+    return int.from_bytes(sealed[len(SEAL_MARK) : _HEAD_BYTES])
+
+
+def _write_head(version: int) -> bytes:
+    return b"" if version == _FIRST_VERSION else SEAL_MARK + version.to_bytes(2)
 
 
 def sha256(value: bytes) -> bytes:

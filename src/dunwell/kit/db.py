@@ -5,7 +5,7 @@ A use case is given the `Connection` of an open transaction, or, when it is one 
 mode may stand in front.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import date
 from functools import partial
@@ -19,6 +19,7 @@ from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection
 
 Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
+Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
 _LIMITS = Limits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
@@ -56,10 +57,17 @@ class Database:
 
     @classmethod
     async def open(
-        cls, url: str, *, size: int = 10, application: str = "dunwell", limits: Limits = _LIMITS
+        cls,
+        url: str,
+        *,
+        size: int = 10,
+        application: str = "dunwell",
+        limits: Limits = _LIMITS,
+        greet: Greet | None = None,
     ) -> "Database":
-        """Connect lazily, so that a service starts before its database does."""
-        return cls(ConnectionPool(partial(_connect, url, application), size, limits))
+        """Connect lazily, so that a service starts before its database does. `greet` is given each
+        new connection before anybody else; one it raises for is used by nobody."""
+        return cls(ConnectionPool(partial(_connect, url, application, greet), size, limits))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -132,7 +140,7 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def _connect(url: str, application: str) -> PooledConnection:
+async def _connect(url: str, application: str, greet: Greet | None) -> PooledConnection:
     connection: PooledConnection = await asyncpg.connect(
         url,
         connection_class=PooledConnection,
@@ -148,6 +156,8 @@ async def _connect(url: str, application: str) -> PooledConnection:
         await connection.set_type_codec(
             "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
         )
+        if greet is not None:
+            await greet(connection)
     except BaseException:
         connection.terminate()
         raise

@@ -1,11 +1,15 @@
-"""What every process that runs for long does as it starts: it ends with its parent, and looks less
-often for cycles among objects, as it handles many small ones."""
+"""What every process that runs for long does: it ends with its parent, looks less often for cycles
+among objects, as it handles many small ones, and lets others have their turn in long work."""
 
+import asyncio
 import gc
 import os
 import signal
 import threading
 import time
+
+# A request that needs longer lets others in between: nobody waits for it alone.
+_TURN_SECONDS = 0.005
 
 
 def end_with_parent(descriptor: int, patience_seconds: float = 5.0) -> None:
@@ -35,3 +39,16 @@ def relax_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
+
+
+class Turns:
+    """One piece of work, from its making on."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+
+    async def give_way(self) -> None:
+        """Between two parts of the work: let the others in if this has had its turn."""
+        if time.perf_counter() - self._began > _TURN_SECONDS:
+            await asyncio.sleep(0)
+            self._began = time.perf_counter()

@@ -1,14 +1,15 @@
 """What a process opens once and hands to whoever needs it: settings, database, clock, ids, keys."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from dunwell.config import Settings
 from dunwell.kit.clock import Clock, SystemClock
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
+from dunwell.kit.db import Database, DatabaseAway
 from dunwell.kit.ids import Ids, RandomIds
+from dunwell.kit.key_versions import greet_with
 from dunwell.kit.postgres import find_database_url
 
 
@@ -23,11 +24,15 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(settings: Settings, process: str) -> AsyncIterator[Resources]:
-    """What every process needs; the database may still be away."""
+    """What every process needs; the database may still be away. Raises KeyRefused; a process that
+    starts before its database is refused by its first statement."""
     url = find_database_url(settings)
-    database = await Database.open(url, application=f"dunwell {process}")
+    keys = KeyRing(settings.secret_key)
+    database = await Database.open(url, application=f"dunwell {process}", greet=greet_with(keys))
     try:
-        keys = KeyRing(settings.secret_key)
+        with suppress(DatabaseAway):
+            async with database.connection():
+                pass
         yield Resources(settings, database, SystemClock(), RandomIds(), keys=keys)
     finally:
         await database.close()

@@ -15,8 +15,7 @@ import msgspec
 from jsonschema.exceptions import ValidationError as Finding
 
 from dunwell.errors import Fault
-from dunwell.kit.excess import MOST_KEYS, cut_excess
-from dunwell.kit.parser_words import find_conversion_fault
+from dunwell.kit.beyond_schema import MOST_KEYS, cut_excess, find_conversion_fault
 
 Part = TypeVar("Part")
 

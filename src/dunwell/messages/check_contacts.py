@@ -53,11 +53,22 @@ def _check_content(
     keys: KeyRing, merchant_id: int, stored: StoredContact, findings: Findings
 ) -> None:
     content = stored.content
-    recipient = digest_recipient(keys, merchant_id, stored.channel, content.recipient)
+    if content.key_version not in keys.versions:
+        words = (
+            f"was handed over with version {content.key_version} of the secret key, unknown here"
+        )
+        findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
+        return
+    recipient = digest_recipient(
+        keys, merchant_id, stored.channel, content.recipient, content.key_version
+    )
     if recipient != stored.recipient_digest:
         words = "is stored with another recipient than it was handed over for"
         findings.add(_describe(Fault.RECIPIENT_ALTERED, stored, words))
-    if digest_content(keys, merchant_id, content.parts) != stored.content_digest:
+    if (
+        digest_content(keys, merchant_id, content.parts, content.key_version)
+        != stored.content_digest
+    ):
         words = "is stored with another text than it was handed over with"
         findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
 

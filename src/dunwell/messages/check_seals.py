@@ -39,7 +39,7 @@ async def check_seals(
     previous = Head(0, BEGINNING)
     async for seal in load_seals(tx, merchant_id):
         await checker.check(seal, previous)
-        previous = checker.chain.head = Head(seal.seal, seal.digest)
+        previous = checker.chain.head = Head(seal.seal, seal.digest, seal.key_version)
         is_expected_found = is_expected_found or previous == expected
     await checker.finish()
     if expected is not None and not is_expected_found:
@@ -71,10 +71,13 @@ class _Checker:
             self._add(
                 Fault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
             )
-        contacts = await self._check_rows(CONTACTS, seal.seal)
-        audits = await self._check_rows(AUDITS, seal.seal)
+        self._check_version(seal, previous)
+        contacts = await self._check_rows(CONTACTS, seal)
+        audits = await self._check_rows(AUDITS, seal)
         parts = SealParts(seal.seal, previous.digest, contacts, audits)
-        is_as_sealed = digest_seal(self._keys, self._merchant_id, parts) == seal.digest
+        is_as_sealed = not self._has(seal) or seal.digest == digest_seal(
+            self._keys, self._merchant_id, parts, seal.key_version
+        )
         is_counted = self._check_count(seal.seal, CONTACTS, seal.contacts, len(contacts))
         is_counted &= self._check_count(seal.seal, AUDITS, seal.audits, len(audits))
         if not is_as_sealed and is_counted:
@@ -90,19 +93,30 @@ class _Checker:
                 self.chain.rows += 1
                 self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
 
-    async def _check_rows(self, table: str, seal: int) -> list[bytes]:
+    def _has(self, seal: Seal) -> bool:
+        return seal.key_version in self._keys.versions
+
+    def _check_version(self, seal: Seal, previous: Head) -> None:
+        version = f"version {seal.key_version} of the secret key"
+        if seal.key_version < previous.key_version:
+            words = f"is by {version}, though a newer one was in use before: made with a leaked key"
+            self._add(Fault.SEAL_ALTERED, seal.seal, words)
+        if not self._has(seal):
+            self._add(Fault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here")
+
+    async def _check_rows(self, table: str, seal: Seal) -> list[bytes]:
         """The digests the rows of the seal bear; a row that has not the one it bears is told."""
         digests = []
-        async for row in self._rows[table].until(seal):
+        async for row in self._rows[table].until(seal.seal):
             self.chain.rows += 1
-            if row.seal < seal:
+            if row.seal < seal.seal:
                 self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
                 continue
-            digest = digest_row(self._keys, self._merchant_id, table, row.fields)
-            if digest != row.digest:
-                self._add(
-                    Fault.ROW_ALTERED, seal, f"covers {table} {row.key} ({row.name}): not as sealed"
-                )
+            if self._has(seal) and row.digest != digest_row(
+                self._keys, self._merchant_id, table, row.fields, seal.key_version
+            ):
+                words = f"covers {table} {row.key} ({row.name}): not as sealed"
+                self._add(Fault.ROW_ALTERED, seal.seal, words)
             digests.append(row.digest or b"")
         return digests
 

@@ -19,9 +19,10 @@ _FORGIVEN = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, "\u2010": No
 _DERIVING, _FINDING = "debtor-code", "debtor-code-digest"
 
 
-def derive_code(keys: KeyRing, communication_id: UUID) -> str:
-    """The 60-bit code of this communication: twelve characters, no separators."""
-    digest = keys.digest(_DERIVING, communication_id.bytes)
+def derive_code(keys: KeyRing, communication_id: UUID, key_version: int | None = None) -> str:
+    """The 60-bit code of this communication: twelve characters, no separators. `key_version`: of
+    one that was derived before."""
+    digest = keys.digest(_DERIVING, communication_id.bytes, key_version)
     value = int.from_bytes(digest[:8]) >> (64 - LENGTH * _BITS)
     places = range((LENGTH - 1) * _BITS, -1, -_BITS)
     return "".join(_ALPHABET[value >> place & 31] for place in places)
@@ -40,5 +41,11 @@ def read_code(text: str) -> str | None:
 
 
 def digest_code(keys: KeyRing, code: str) -> bytes:
-    """What the database knows a code by."""
+    """What the database knows a new code by."""
     return keys.digest(_FINDING, code.encode())
+
+
+def list_code_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
+    """What it may know the code by, which a letter bore before another version of the secret key
+    came into use."""
+    return keys.digests(_FINDING, code.encode())

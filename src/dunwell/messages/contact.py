@@ -58,6 +58,8 @@ class Content:
     document_key: str | None = None
     # The claim's attachments that go along, in order.
     attachment_ids: tuple[UUID, ...] = ()
+    # Of the secret key: what token, code and digests were made with; none: the one in use.
+    key_version: int | None = None
 
     @property
     def parts(self) -> tuple[str | None, ...]:

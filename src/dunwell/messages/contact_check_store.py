@@ -72,7 +72,8 @@ ORDER BY l.communication_id
 """
 _CONTENTS = """
 SELECT m.communication_id, m.claim_id, m.channel, m.recipient_digest, m.content_digest, t.recipient,
-       t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids
+       t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
+       t.key_version
 FROM communication_contents t
 JOIN communications m ON m.merchant_id = $1 AND m.communication_id = t.communication_id
 WHERE t.merchant_id = $1 AND m.content_digest IS NOT NULL
@@ -151,6 +152,7 @@ async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[Sto
             body_html=row["body_html"],
             document_key=row["document_key"],
             attachment_ids=tuple(row["attachment_ids"]),
+            key_version=row["key_version"],
         )
         yield StoredContact(
             communication_id=row["communication_id"],

@@ -2,7 +2,9 @@
 
 One person is written in many ways; what differs by case, outer blanks or Unicode form alone is one
 identity. Digests of one merchant never equal another's, but for
-`digest_recipient`.
+`digest_recipient`. Of several versions of the secret key a new row bears the digest under the one
+in use, and whoever looks for a row asks with all of them; but guards are raised under all, so that
+no two processes count apart.
 """
 
 import re
@@ -35,18 +37,25 @@ class Person:
 def identify(keys: KeyRing, merchant_id: int, person: Person) -> tuple[bytes, ...]:
     """One or more. Somebody of whom nothing is known but a postal address is known by the claim."""
     found = list(_find_identities(person)) or [("CLAIM", str(person.claim_id))]
-    return tuple(_digest(keys, _PERSON, f"{merchant_id}\n{kind}\n{text}") for kind, text in found)
+    return tuple(
+        digest
+        for kind, text in found
+        for digest in _digest(keys, _PERSON, f"{merchant_id}\n{kind}\n{text}")
+    )
 
 
-def digest_address(keys: KeyRing, merchant_id: int, channel: Channel, address: str) -> bytes:
-    """What suppressions know an address by."""
+def digest_address(
+    keys: KeyRing, merchant_id: int, channel: Channel, address: str
+) -> tuple[bytes, ...]:
+    """What suppressions know an address by; the first is a new row's."""
     return _digest(
         keys, _ADDRESS, f"{merchant_id}\n{channel}\n{normalize_address(channel, address)}"
     )
 
 
-def digest_recipient(keys: KeyRing, channel: Channel, address: str) -> bytes:
-    """What the whole installation knows an address by, to count what is asked for there."""
+def digest_recipient(keys: KeyRing, channel: Channel, address: str) -> tuple[bytes, ...]:
+    """What the whole installation knows an address by, to count what is asked for there; the first
+    is a new row's."""
     return _digest(keys, _RECIPIENT, f"{channel}\n{normalize_address(channel, address)}")
 
 
@@ -87,8 +96,8 @@ def _find_identities(person: Person) -> Iterator[tuple[str, str]]:
         yield "CUSTOMER", _fold(person.customer_number)
 
 
-def _digest(keys: KeyRing, purpose: str, text: str) -> bytes:
-    return keys.digest(purpose, text.encode())[:_DIGEST_BYTES]
+def _digest(keys: KeyRing, purpose: str, text: str) -> tuple[bytes, ...]:
+    return tuple(digest[:_DIGEST_BYTES] for digest in keys.digests(purpose, text.encode()))
 
 
 def _fold(text: str) -> str:

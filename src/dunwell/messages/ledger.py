@@ -2,7 +2,9 @@
 of the seals that chain the rows. Without the installation's key none of them can be made anew.
 
 What is digested is spelled out without ambiguity: each part with its length before it. Digests of
-one merchant never equal another's, even for the same address.
+one merchant never equal another's, even for the same address. `key_version`: the version of the
+secret key that what is checked was digested with; none: the one in use. Versions a ring does not
+have raise KeyError.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,24 +31,34 @@ class SealParts:
     audits: Sequence[bytes]
 
 
-def digest_recipient(keys: KeyRing, merchant_id: int, channel: str, recipient: str) -> bytes:
-    return keys.digest(_RECIPIENT, _spell_out([str(merchant_id), channel, recipient]))
+def digest_recipient(
+    keys: KeyRing, merchant_id: int, channel: str, recipient: str, key_version: int | None = None
+) -> bytes:
+    text = _spell_out([str(merchant_id), channel, recipient])
+    return keys.digest(_RECIPIENT, text, key_version)
 
 
-def digest_content(keys: KeyRing, merchant_id: int, parts: Iterable[str | None]) -> bytes:
+def digest_content(
+    keys: KeyRing, merchant_id: int, parts: Iterable[str | None], key_version: int | None = None
+) -> bytes:
     """`parts`: Content.parts, as stored: link token and code masked."""
-    return keys.digest(_CONTENT, _spell_out([str(merchant_id), *parts]))
+    return keys.digest(_CONTENT, _spell_out([str(merchant_id), *parts]), key_version)
 
 
-def digest_row(keys: KeyRing, merchant_id: int, table: str, fields: str) -> bytes:
+def digest_row(
+    keys: KeyRing, merchant_id: int, table: str, fields: str, key_version: int | None = None
+) -> bytes:
     """`fields`: every column of the row, its seal's number included, as one JSON text."""
-    return keys.digest(_ROW, _spell_out([str(merchant_id), table, fields]))
+    return keys.digest(_ROW, _spell_out([str(merchant_id), table, fields]), key_version)
 
 
-def digest_seal(keys: KeyRing, merchant_id: int, parts: SealParts) -> bytes:
+def digest_seal(
+    keys: KeyRing, merchant_id: int, parts: SealParts, key_version: int | None = None
+) -> bytes:
     numbers = [merchant_id, parts.seal, len(parts.contacts), len(parts.audits)]
     head = _spell_out([str(number) for number in numbers])
-    return keys.digest(_SEAL, b"".join([head, parts.previous, *parts.contacts, *parts.audits]))
+    covered = b"".join([head, parts.previous, *parts.contacts, *parts.audits])
+    return keys.digest(_SEAL, covered, key_version)
 
 
 def _spell_out(parts: Iterable[str | None]) -> bytes:

@@ -5,7 +5,7 @@ instants in microseconds, digests in hexadecimal, JSON as PostgreSQL writes json
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -45,7 +45,11 @@ SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP 
 """
 # A statement of its own, after the lock: it must see the seal that was waited for.
 _LOAD_HEAD = """
-SELECT seal, digest FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal DESC LIMIT 1
+SELECT seal, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1
+ORDER BY seal DESC
+LIMIT 1
 """
 # Ride on contact_ledger_unsealed and audit_log_unsealed.
 _LOAD_UNSEALED = {
@@ -76,11 +80,14 @@ WITH contacts AS (
     FROM unnest($5::uuid[], $6::bytea[]) AS n (audit_id, digest)
     WHERE a.merchant_id = $1 AND a.audit_id = n.audit_id
 )
-INSERT INTO ledger_seals (merchant_id, seal, contacts, audits, digest, sealed_at)
-VALUES ($1, $2, cardinality($3), cardinality($5), $7, $8)
+INSERT INTO ledger_seals (merchant_id, seal, contacts, audits, digest, sealed_at, key_version)
+VALUES ($1, $2, cardinality($3), cardinality($5), $7, $8, $9)
 """
 _LOAD_SEALS = """
-SELECT seal, contacts, audits, digest FROM ledger_seals WHERE merchant_id = $1 ORDER BY seal
+SELECT seal, contacts, audits, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1
+ORDER BY seal
 """
 # Ride on contact_ledger_seal and audit_log_seal.
 _LOAD_SEALED = {
@@ -114,6 +121,9 @@ class Head:
 
     seal: int
     digest: bytes
+    # Of the secret key. Along a chain it never falls, so that nobody who has an old version alone
+    # can go on with the chain, or make anew what stands before a seal by a newer one.
+    key_version: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,7 @@ class Seal:
     contacts: int
     audits: int
     digest: bytes
+    key_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +161,7 @@ async def take_turn(tx: Connection, merchant_id: int) -> bool:
 
 async def load_head(tx: Connection, merchant_id: int) -> Head | None:
     row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
-    return None if row is None else Head(row["seal"], row["digest"])
+    return None if row is None else Head(**row)
 
 
 async def load_unsealed(
@@ -175,7 +186,7 @@ async def save_seal(
         _SAVE_SEAL, merchant_id, head.seal,
         [key for key, _ in contacts], [digest for _, digest in contacts],
         [key for key, _ in audits], [digest for _, digest in audits],
-        head.digest, sealed_at,
+        head.digest, sealed_at, head.key_version,
     )  # fmt: skip
 
 

@@ -19,9 +19,10 @@ _PURPOSE = "debtor-link"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def derive_token(keys: KeyRing, communication_id: UUID) -> str:
-    """The 128-bit token of this communication's link: 22 characters of URL-safe base64."""
-    digest = keys.digest(_PURPOSE, communication_id.bytes)
+def derive_token(keys: KeyRing, communication_id: UUID, key_version: int | None = None) -> str:
+    """The 128-bit token of this communication's link: 22 characters of URL-safe base64.
+    `key_version`: of one that was derived before."""
+    digest = keys.digest(_PURPOSE, communication_id.bytes, key_version)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 

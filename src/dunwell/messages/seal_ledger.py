@@ -49,20 +49,22 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
         if not await take_turn(tx, merchant_id):
             return 0
         head = await load_head(tx, merchant_id) or Head(0, BEGINNING)
+        version = max(head.key_version, resources.keys.version)
         seal, rows = head.seal + 1, {}
         for table in (CONTACTS, AUDITS):
             unsealed = await load_unsealed(
                 tx, merchant_id, table=table, seal=seal, limit=BATCH_SIZE
             )
             rows[table] = [
-                (row.key, digest_row(resources.keys, merchant_id, table, row.fields))
+                (row.key, digest_row(resources.keys, merchant_id, table, row.fields, version))
                 for row in unsealed
             ]
         contacts, audits = rows[CONTACTS], rows[AUDITS]
         if not contacts and not audits:
             return 0
         parts = SealParts(seal, head.digest, [d for _, d in contacts], [d for _, d in audits])
-        following = Head(seal, digest_seal(resources.keys, merchant_id, parts))
+        digest = digest_seal(resources.keys, merchant_id, parts, version)
+        following = Head(seal, digest, version)
         now = resources.clock.now()
         await save_seal(
             tx, merchant_id, head=following, contacts=contacts, audits=audits, sealed_at=now

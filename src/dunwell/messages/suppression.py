@@ -33,14 +33,18 @@ _CHANNELS = ", ".join(f"'{channel}'" for channel in get_args(Channel))
 
 _INSERT = """
 INSERT INTO suppressions
-    (merchant_id, channel, address_digest, masked_address, reason, created_at, actor_kind, actor_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    (merchant_id, channel, address_digest, masked_address, reason, created_at, actor_kind, actor_id,
+     key_version)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
+WHERE NOT EXISTS (
+    SELECT FROM suppressions
+    WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($10::bytea[]))
 ON CONFLICT (merchant_id, channel, address_digest) DO NOTHING
 RETURNING channel
 """
 _DELETE = """
 DELETE FROM suppressions
-WHERE merchant_id = $1 AND channel = $2 AND address_digest = $3
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
 RETURNING channel
 """
 _LIST = """
@@ -78,11 +82,12 @@ class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
     known: list[str]
     found: dict[str, SuppressionReason]
 
-    def covers(self, digest: bytes) -> bool:
-        return _write_digest(digest) in self.known
+    def covers(self, digests: Collection[bytes]) -> bool:
+        return all(_write_digest(digest) in self.known for digest in digests)
 
-    def find_reason(self, digest: bytes) -> SuppressionReason | None:
-        return self.found.get(_write_digest(digest))
+    def find_reason(self, digests: Collection[bytes]) -> SuppressionReason | None:
+        found = (self.found.get(_write_digest(digest)) for digest in digests)
+        return next(filter(None, found), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +110,11 @@ async def suppress(
     Raises ValidationError.
     """
     check_address(channel, address)
-    digest = digest_address(keys, work.merchant_id, channel, address)
+    digests = digest_address(keys, work.merchant_id, channel, address)
     saved = await work.tx.fetchval(
-        _INSERT, work.merchant_id, channel, digest,
+        _INSERT, work.merchant_id, channel, digests[0],
         mask_address(channel, address), reason, work.now, work.actor.kind, work.actor.actor_id,
+        keys.version, digests,
     )  # fmt: skip
     if saved is None:
         return False
@@ -119,8 +125,8 @@ async def suppress(
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
     """The address may be contacted again. Raises ValidationError, NotFound."""
     check_address(channel, address)
-    digest = digest_address(keys, work.merchant_id, channel, address)
-    if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digest) is None:
+    digests = digest_address(keys, work.merchant_id, channel, address)
+    if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
         raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
     await save_audit(work, "address.lift", f"channel:{channel}")
 
@@ -158,11 +164,16 @@ async def load_reasons_of_many(
     """The same of several merchants, each with its own address."""
     if not addresses:
         return {}
-    keyed = [(each[0], each[1], digest_address(keys, *each)) for each in addresses]
-    rows = await tx.fetch(_FIND, *map(list, zip(*keyed, strict=True)))
+    digests = {each: digest_address(keys, *each) for each in addresses}
+    asked = [(*each[:2], digest) for each, known in digests.items() for digest in known]
+    rows = await tx.fetch(_FIND, *map(list, zip(*asked, strict=True)))
     found = {(of, channel, digest): reason for of, channel, digest, reason in rows}
-    pairs = zip(addresses, keyed, strict=True)
-    return {each: found[key] for each, key in pairs if key in found}
+    return {
+        each: found[*each[:2], digest]
+        for each, known in digests.items()
+        for digest in known
+        if (*each[:2], digest) in found
+    }
 
 
 def check_address(channel: Channel, address: str) -> None:

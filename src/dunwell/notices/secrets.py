@@ -1,7 +1,8 @@
 """The token and the six digits a notice can bear, and their masks in what is stored.
 
 Both are derived from the installation's key and the notice's id, as those of messages are
-(`messages.links`, `messages.codes`): none is kept.
+(`messages.links`, `messages.codes`): none is kept. `key_version` is that of the secret key when the
+notice was planned; none: the one in use.
 """
 
 import base64
@@ -21,33 +22,38 @@ _BEARS_TOKEN = frozenset({Kind.LINK})
 _BEARS_CODE = frozenset({Kind.CODE, Kind.CHANGE_CODE})
 
 
-def derive_notice_token(keys: KeyRing, notice_id: UUID) -> str:
+def derive_notice_token(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
     """128 bits, as 22 characters of URL-safe base64."""
-    digest = keys.digest(_LINK, notice_id.bytes)
+    digest = keys.digest(_LINK, notice_id.bytes, key_version)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 
-def derive_notice_code(keys: KeyRing, notice_id: UUID) -> str:
+def derive_notice_code(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
     """Six digits, each as likely as any other."""
-    number = int.from_bytes(keys.digest(_CODE, notice_id.bytes))
+    number = int.from_bytes(keys.digest(_CODE, notice_id.bytes, key_version))
     return f"{number % 10**_DIGITS:0{_DIGITS}d}"
 
 
-def is_notice_code(keys: KeyRing, notice_id: UUID, typed: str) -> bool:
+def is_notice_code(
+    keys: KeyRing, notice_id: UUID, typed: str, key_version: int | None = None
+) -> bool:
     """Whether somebody typed this notice's code, in whatever groups. How often, and until when, is
     for who asks to count."""
     given = "".join(typed.split()).replace("-", "")
-    return hmac.compare_digest(derive_notice_code(keys, notice_id).encode(), given.encode())
+    code = derive_notice_code(keys, notice_id, key_version)
+    return hmac.compare_digest(code.encode(), given.encode())
 
 
 def bears_token(kind: Kind) -> bool:
     return kind in _BEARS_TOKEN
 
 
-def unmask(keys: KeyRing, kind: Kind, notice_id: UUID, text: str) -> str:
+def unmask(
+    keys: KeyRing, kind: Kind, notice_id: UUID, text: str, key_version: int | None = None
+) -> str:
     """Stored content as it leaves the house: the kind's own secret, and no other."""
     if kind in _BEARS_TOKEN:
-        return text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id))
+        return text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id, key_version))
     if kind in _BEARS_CODE:
-        return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id))
+        return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id, key_version))
     return text

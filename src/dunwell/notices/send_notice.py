@@ -28,6 +28,7 @@ from dunwell.notices.notice import (
 )
 from dunwell.notices.secrets import bears_token, derive_notice_token
 from dunwell.notices.store import (
+    Keyed,
     NoticeTimes,
     find_same,
     load_asked,
@@ -48,14 +49,14 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
         return refusal
     notice_id = work.ids.new(work.real_now)
     times = NoticeTimes(work.now, work.real_now, decide_expiry(notice.kind, work.real_now))
-    digest = _digest_recipient(keys, notice)
+    keyed = Keyed(next(iter(_digest_recipient(keys, notice)), None), keys.version)
     await save_notice(
         work.tx,
         work.merchant_id,
         notice_id=notice_id,
         notice=notice,
         times=times,
-        recipient_digest=digest,
+        keyed=keyed,
     )
     if bears_token(notice.kind):
         token_hash = hash_token(derive_notice_token(keys, notice_id))
@@ -97,17 +98,17 @@ async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | 
         kind=notice.kind,
         since=work.real_now - HOUR,
     )
-    digest, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
-    if refusal or digest is None:
+    digests, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
+    if refusal or not digests:
         return refusal
     return decide_limit_to_one(
-        await load_asked_to_one(work.tx, digest, work.real_now - DAY), work.real_now
+        await load_asked_to_one(work.tx, digests, work.real_now - DAY), work.real_now
     )
 
 
-def _digest_recipient(keys: KeyRing, notice: Notice) -> bytes | None:
+def _digest_recipient(keys: KeyRing, notice: Notice) -> tuple[bytes, ...]:
     """What the installation knows the address by, of whom it counts what is sent there."""
     addressee = notice.addressee
     if not is_awaited(notice.kind):
-        return None
+        return ()
     return digest_recipient(keys, addressee.channel, addressee.recipient)

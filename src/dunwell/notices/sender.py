@@ -57,10 +57,11 @@ class HandedOverNotice:
     async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary]:
         """Link or code is put in."""
         creditor, notice = find_creditor(self.merchant), item.notice
+        keys = self._resources.keys
         addressee = notice.addressee
 
         def show(text: str) -> str:
-            return unmask(self._resources.keys, notice.kind, item.notice_id, text)
+            return unmask(keys, notice.kind, item.notice_id, text, item.key_version)
 
         yield Message(
             communication_id=item.notice_id,

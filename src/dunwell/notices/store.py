@@ -1,6 +1,6 @@
 """The SQL of notices: planning, leasing, settling, emptying. Rows in, values out, no rules."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -36,18 +36,21 @@ SELECT EXISTS (
       AND channel = $5 AND recipient = $6 AND state <> 'FAILED')
 """
 # Those who ask for one address at the same time take turns, whatever their claims.
-_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1))"
+_TAKE_TURN = """
+SELECT pg_advisory_xact_lock(hashtextextended(encode(digest, 'hex'), 1))
+FROM unnest($1::bytea[]) AS digest
+"""
 # Of all merchants. Rides on debtor_notices_recipient.
 _LOAD_ASKED_TO_ONE = """
 SELECT created_at
 FROM debtor_notices
-WHERE recipient_digest = $1 AND created_at > $2
+WHERE recipient_digest = ANY($1::bytea[]) AND created_at > $2
 """
 _SAVE = """
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, subject, body_text,
-     body_html, dated_at, created_at, due_at, expires_at, recipient_digest)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)
+     body_html, dated_at, created_at, due_at, expires_at, recipient_digest, key_version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
 """
 _SAVE_LINK = """
 INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
@@ -77,7 +80,8 @@ SET state = 'HANDED_OVER', lease_id = $2, due_at = $3, tries = tries + 1
 FROM chosen
 WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
-    n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over
+    n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
+    n.key_version
 """
 # By primary key, as the next.
 _KEEP = """
@@ -132,6 +136,14 @@ class NoticeTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class Keyed:
+    """By the secret key: of what counts as asked for at its address; the version it is made by."""
+
+    recipient_digest: bytes | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeasedNotice:
     merchant_id: int
     notice_id: UUID
@@ -140,8 +152,8 @@ class LeasedNotice:
     tries: int
     dated_at: datetime
     expires_at: datetime
-    # Already before this lease.
-    was_handed_over: bool
+    was_handed_over: bool  # Already before this lease.
+    key_version: int
 
     @property
     def by_channel(self) -> MerchantChannel:
@@ -189,25 +201,24 @@ async def find_same(
 
 
 async def load_asked_to_one(
-    tx: Connection, recipient_digest: bytes, since: datetime
+    tx: Connection, recipient_digests: Collection[bytes], since: datetime
 ) -> list[datetime]:
     """When notices to this address were asked for. Waits until others who ask for it are done."""
-    await tx.execute(_TAKE_TURN, recipient_digest)
-    rows = await tx.fetch(_LOAD_ASKED_TO_ONE, recipient_digest, since)
+    await tx.execute(_TAKE_TURN, sorted(recipient_digests))
+    rows = await tx.fetch(_LOAD_ASKED_TO_ONE, recipient_digests, since)
     return [row["created_at"] for row in rows]
 
 
 async def save_notice(
     tx: Connection, merchant_id: int, notice_id: UUID, notice: Notice, times: NoticeTimes,
-    recipient_digest: bytes | None,
+    keyed: Keyed,
 ) -> None:  # fmt: skip
-    """recipient_digest: of what counts as asked for at its address."""
     addressee = notice.addressee
     await tx.execute(
         _SAVE, merchant_id, notice_id, addressee.claim_id, notice.kind, addressee.channel,
         addressee.recipient, addressee.language, notice.subject, notice.body_text,
         notice.body_html, times.dated_at, times.created_at, times.expires_at,
-        recipient_digest,
+        keyed.recipient_digest, keyed.version,
     )  # fmt: skip
 
 
@@ -222,8 +233,7 @@ async def lease_notices(
     tx: Connection, now: datetime, lease: Lease, busy: Mapping[MerchantChannel, int],
     *, channel_limit: int, limit: int,
 ) -> list[LeasedNotice]:  # fmt: skip
-    """Due ones of all merchants, marked as handed over. busy: how many are under way by each
-    channel."""
+    """Due ones of all merchants, now handed over. busy: how many of each channel are under way."""
     channels = list(busy)
     rows = await tx.fetch(
         _LEASE, now, lease.lease_id, lease.until,
@@ -245,6 +255,7 @@ async def lease_notices(
             dated_at=row["dated_at"],
             expires_at=row["expires_at"],
             was_handed_over=row["was_handed_over"],
+            key_version=row["key_version"],
         )
         for row in rows
     ]

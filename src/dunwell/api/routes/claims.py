@@ -15,7 +15,7 @@ from dunwell.errors import (
 from dunwell.intake.check_claims import read_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.kit.turns import Turns
+from dunwell.kit.process import Turns
 
 _CLAIM_EXAMPLE = {
     **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},

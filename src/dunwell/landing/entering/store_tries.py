@@ -67,8 +67,11 @@ JOIN debtor_notices notice USING (merchant_id, notice_id)
 WHERE code.merchant_id = $1 AND code.claim_id = $2
 """
 _LOCK_SENT = """
-SELECT notice_id, expires_at, failures, used_at
-FROM debtor_sent_codes
+SELECT notice_id, expires_at, failures, used_at,
+       (SELECT key_version FROM debtor_notices notice
+        WHERE notice.merchant_id = code.merchant_id AND notice.notice_id = code.notice_id)
+           AS key_version
+FROM debtor_sent_codes code
 WHERE merchant_id = $1 AND claim_id = $2
 FOR UPDATE
 """
@@ -96,6 +99,8 @@ class SentCode:
     expires_at: datetime
     failures: int
     used_at: datetime | None
+    # Of the secret key: what the code was derived with.
+    key_version: int | None
 
 
 async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) -> VisitorTries:

@@ -4,7 +4,7 @@ reference is.
 Each answers with the merchant; everything behind it names that merchant.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -48,7 +48,7 @@ SELECT {merchant}, claim_id, communication_id, debtor.language
 FROM debtor_codes
 JOIN merchants m USING (merchant_id)
 JOIN debtors debtor USING (merchant_id, claim_id)
-WHERE code_digest = $1
+WHERE code_digest = ANY($1::bytea[])
 """,
     merchant=_MERCHANT,
 )
@@ -116,9 +116,9 @@ async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
     return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=know(on_file))
 
 
-async def find_code(tx: Connection, code_digest: bytes) -> WayIn | None:
+async def find_code(tx: Connection, code_digests: Sequence[bytes]) -> WayIn | None:
     """A letter's code counts as the known fact."""
-    row = await tx.fetchrow(_FIND_CODE, code_digest)
+    row = await tx.fetchrow(_FIND_CODE, code_digests)
     return None if row is None else await _read_way(tx, row, None, Level.FACT)
 
 

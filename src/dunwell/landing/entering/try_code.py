@@ -11,7 +11,7 @@ from dunwell.landing.entering.claims_tries import ClaimKey
 from dunwell.landing.entering.store_ways import WayIn, find_code
 from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
-from dunwell.messages.codes import digest_code, read_code
+from dunwell.messages.codes import list_code_digests, read_code
 
 
 async def try_code(
@@ -27,7 +27,7 @@ async def try_code(
     if code is None:
         # Not a guess: a slip of the finger.
         return Wrong()
-    found = await find_code(tx, digest_code(keys, code))
+    found = await find_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
     return await count_visitors_wrong(tx, visitor, known, now)

@@ -59,7 +59,7 @@ async def try_sent_code(
     if (
         sent is None
         or not _is_live(sent, now)
-        or not is_notice_code(keys, sent.notice_id, typed.text)
+        or not is_notice_code(keys, sent.notice_id, typed.text, sent.key_version)
     ):
         await save_sent_codes_wrong(tx, typed.merchant_id, typed.claim_id)
         return await count_claims_wrong(tx, claim, tries, now)

@@ -47,7 +47,8 @@ _log = structlog.get_logger("dunwell.landing")
 
 def digest_visitor(keys: KeyRing, host: str) -> bytes:
     """The visitor at this address (`find_network`)."""
-    return keys.digest(_PURPOSE, find_network(host))
+    # By the oldest version: what was counted before a newer one came into use goes on counting.
+    return keys.digest(_PURPOSE, find_network(host), min(keys.versions))
 
 
 async def admit_codes(tx: Connection, visitor: bytes, now: datetime) -> Attempts | Slowed | None:

@@ -78,7 +78,11 @@ async def confirm_change(
     is_live = (
         change is not None and change.failures < MOST_WRONG and work.real_now < change.expires_at
     )
-    if change is None or not is_live or not is_notice_code(keys, change.notice_id, typed.text):
+    if (
+        change is None
+        or not is_live
+        or not is_notice_code(keys, change.notice_id, typed.text, change.key_version)
+    ):
         await save_wrong(work.tx, work.merchant_id, typed.claim_id)
         return await count_claims_wrong(work.tx, claim, tries, work.real_now)
     before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)

@@ -20,8 +20,11 @@ SET channel = excluded.channel, address = excluded.address, notice_id = excluded
 """
 # By primary key.
 _LOAD_CHANGE = """
-SELECT channel, address, notice_id, expires_at, failures
-FROM debtor_contact_changes
+SELECT channel, address, notice_id, expires_at, failures,
+       (SELECT key_version FROM debtor_notices notice
+        WHERE notice.merchant_id = change.merchant_id AND notice.notice_id = change.notice_id)
+           AS key_version
+FROM debtor_contact_changes change
 WHERE merchant_id = $1 AND claim_id = $2
 """
 _SAVE_WRONG = """
@@ -50,6 +53,8 @@ class PendingChange:
     notice_id: UUID
     expires_at: datetime
     failures: int = 0
+    # Of the secret key: what the code was derived with.
+    key_version: int | None = None
 
 
 async def save_change(

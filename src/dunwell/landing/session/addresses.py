@@ -21,7 +21,7 @@ def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Cha
 
 def digest_addresses(
     keys: KeyRing, merchant_id: int, addresses: Mapping[Channel, str]
-) -> dict[Channel, bytes]:
+) -> dict[Channel, tuple[bytes, ...]]:
     """addresses: `list_addresses`'s. As suppressions know them."""
     return {
         channel: digest_address(keys, merchant_id, channel, address)

@@ -12,7 +12,7 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.db import Connection
 from dunwell.landing.session.open_session import Opening, open_session
-from dunwell.landing.session.session import LASTS, Session, derive_form_token, render_value
+from dunwell.landing.session.session import LASTS, Session, list_form_tokens, render_value
 from dunwell.landing.session.store import find_session, save_end
 from dunwell.landing.session.store_drafts import move_drafts
 from dunwell.merchants.account import Work
@@ -45,7 +45,7 @@ async def extend_session(
         channel=session.channel,
         level=session.level,
         session_id=session_id,
-        randomness=_derive(keys, derive_form_token(keys, session.session_hash)),
+        randomness=_list_randomness(keys, session.session_hash)[0],
     )
     value = await open_session(work, keys, opening)
     await move_drafts(work.tx, session, session_id, work.real_now + LASTS)
@@ -57,18 +57,21 @@ async def find_extended_value(
 ) -> str | None:
     """The new cookie's value of a session of this hash that was extended a moment ago; none when
     the new one has ended meanwhile too."""
-    value = render_value(_derive(keys, derive_form_token(keys, session_hash)))
-    extended = await find_session(tx, sha256(value.encode()))
-    if extended is None or not extended.is_live(real_now):
-        return None
-    return value if real_now < extended.expires_at - LASTS + REPEATED_WITHIN else None
+    for value in map(render_value, _list_randomness(keys, session_hash)):
+        extended = await find_session(tx, sha256(value.encode()))
+        if extended is not None and extended.is_live(real_now):
+            return value if real_now < extended.expires_at - LASTS + REPEATED_WITHIN else None
+    return None
 
 
 def is_extended_by(keys: KeyRing, session: Session, form_token: str) -> bool:
     """Whether it was a form with this token that opened the session."""
-    value = render_value(_derive(keys, form_token))
-    return sha256(value.encode()) == session.session_hash
+    values = map(render_value, keys.digests(_PURPOSE, form_token.encode()))
+    return any(sha256(value.encode()) == session.session_hash for value in values)
 
 
-def _derive(keys: KeyRing, form_token: str) -> bytes:
-    return keys.digest(_PURPOSE, form_token.encode())
+def _list_randomness(keys: KeyRing, session_hash: bytes) -> list[bytes]:
+    """What the new cookie is made of, under each version of the secret key, the one in use
+    first."""
+    tokens = zip(keys.versions, list_form_tokens(keys, session_hash), strict=True)
+    return [keys.digest(_PURPOSE, token.encode(), version) for version, token in tokens]

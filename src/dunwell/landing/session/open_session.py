@@ -52,6 +52,7 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     digests = digest_addresses(keys, work.merchant_id, addresses)
-    await save_session(work.tx, session, work.real_now, list(digests.values()))
+    known = [digest for each in digests.values() for digest in each]
+    await save_session(work.tx, session, work.real_now, known)
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
     return value

@@ -19,7 +19,7 @@ _PURPOSE = "landing-raised-session"
 
 def derive_raised_value(keys: KeyRing, session_hash: bytes) -> str:
     """The cookie's value of a session that went under this hash before it was raised."""
-    return render_value(keys.digest(_PURPOSE, session_hash))
+    return _list_raised_values(keys, session_hash)[0]
 
 
 async def raise_session(work: Work, keys: KeyRing, session: Session, level: Level) -> str | None:
@@ -38,7 +38,13 @@ async def find_raised_value(
     tx: Connection, keys: KeyRing, session_hash: bytes, level: Level, real_now: datetime
 ) -> str | None:
     """The new cookie's value of a session that was raised to `level` from this hash, and lasts."""
-    value = derive_raised_value(keys, session_hash)
-    raised = await find_session(tx, sha256(value.encode()))
-    is_there = raised is not None and raised.is_live(real_now) and raised.level.reaches(level)
-    return value if is_there else None
+    for value in _list_raised_values(keys, session_hash):
+        raised = await find_session(tx, sha256(value.encode()))
+        if raised is not None and raised.is_live(real_now) and raised.level.reaches(level):
+            return value
+    return None
+
+
+def _list_raised_values(keys: KeyRing, session_hash: bytes) -> list[str]:
+    """Under each version of the secret key, the one in use first."""
+    return [render_value(digest) for digest in keys.digests(_PURPOSE, session_hash)]

@@ -73,16 +73,22 @@ def hash_value(value: str) -> bytes | None:
     return sha256(value.encode()) if _VALUE.fullmatch(value) else None
 
 
-# Kept for the session's next pages: making it costs more than finding the session's hash.
-@lru_cache(maxsize=4096)
 def derive_form_token(keys: KeyRing, session_hash: bytes) -> str:
     """What every form of a session bears, and nobody else can make."""
-    return _encode(keys.digest(_FORM_PURPOSE, session_hash))
+    return list_form_tokens(keys, session_hash)[0]
+
+
+# Kept for the session's next pages: making them costs more than finding the session's hash.
+@lru_cache(maxsize=4096)
+def list_form_tokens(keys: KeyRing, session_hash: bytes) -> tuple[str, ...]:
+    """The same under each version of the secret key, the one in use first: a form may stand open
+    in a browser since before it was."""
+    return tuple(map(_encode, keys.digests(_FORM_PURPOSE, session_hash)))
 
 
 def is_form_token(keys: KeyRing, session_hash: bytes, given: str) -> bool:
-    expected = derive_form_token(keys, session_hash)
-    return hmac.compare_digest(expected.encode(), given.encode())
+    tokens = list_form_tokens(keys, session_hash)
+    return any(hmac.compare_digest(token.encode(), given.encode()) for token in tokens)
 
 
 def name_cookie(*, is_secure: bool) -> str:

@@ -2,7 +2,7 @@
 
 A printed letter bears the debtor's link and code, which are kept nowhere else readable; so it is
 sealed with the installation's key. Its key names its content: what is printed again alike is kept
-once, and nothing that was handed over is ever overwritten.
+once, and nothing that was handed over is ever overwritten but by itself, sealed anew.
 """
 
 from collections.abc import Sequence
@@ -69,3 +69,12 @@ class LetterFiles:
             log.exception("attachment lost", attachment_id=str(attachment.attachment_id))
             return None
         return await self.printer.count_pages(content)
+
+
+async def reseal_letter(storage: Storage, keys: KeyRing, key: str) -> None:
+    """With the version of the secret key that is in use; the letter is the same. Raises SealBroken,
+    ContentMissing, Unavailable."""
+    sealed = await storage.load(key)
+    resealed = keys.reseal(_PURPOSE, sealed, bound_to=key)
+    if resealed != sealed:
+        await storage.save(key, resealed)

@@ -6,7 +6,7 @@ from alembic import op
 from sqlalchemy.util import await_only
 
 revision = "0012"
-down_revision = "0010"
+down_revision = "0011"
 
 
 def upgrade() -> None:

@@ -33,7 +33,7 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
         "Content-Type": "application/json",
         "webhook-id": notice_id,
         "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": _sign(keys, notice_id, int(now.timestamp()), body),
+        "webhook-signature": _sign(keys, notice_id, int(now.timestamp()), body)[0],
     }
 
 
@@ -46,7 +46,9 @@ def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: dat
         raise NoticeRefused("The notice was not signed within the last five minutes.")
     wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
     given = headers.get("webhook-signature", "").split(" ")
-    if not any(hmac.compare_digest(wanted.encode(), each.encode()) for each in given):
+    if not any(
+        hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
+    ):
         raise NoticeRefused("The notice is not signed by the provider.")
     return _read_body(body)
 
@@ -62,7 +64,10 @@ def _read_body(body: bytes) -> Notice:
     return Notice(named[0], reference)
 
 
-def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> str:
+def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> list[str]:
+    """Under each version of the secret key, the one in use first."""
     instant = datetime.fromtimestamp(signed_at, UTC)
-    secret = keys.digest(_PURPOSE, b"")
-    return Webhook(secret).sign(notice_id, instant, body.decode("utf-8", "replace"))
+    text = body.decode("utf-8", "replace")
+    return [
+        Webhook(secret).sign(notice_id, instant, text) for secret in keys.digests(_PURPOSE, b"")
+    ]

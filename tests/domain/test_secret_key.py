@@ -1,0 +1,114 @@
+"""The secret key as it is written down, and what its versions seal and digest."""
+
+import base64
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from dunwell.config.secret_key import (
+    KeyFaulty,
+    load_or_make,
+    read_secret_key,
+    render_version,
+    save_versions,
+)
+from dunwell.kit.crypto import SEAL_MARK, KeyRing, SealBroken, read_version
+
+FIRST, SECOND, THIRD = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
+OLD = KeyRing({1: FIRST})
+BOTH = KeyRing({2: SECOND, 1: FIRST})
+
+
+def write(key: bytes) -> str:
+    return base64.b64encode(key).decode()
+
+
+def test_base64_alone_is_version_one() -> None:
+    assert read_secret_key(write(FIRST), is_drawn=True) == {1: FIRST}
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\r\n  "])
+def test_versions_stand_on_lines_the_one_in_use_first(blank: str) -> None:
+    text = f"2:{write(SECOND)}{blank}{write(FIRST)}{blank}"
+    assert list(read_secret_key(text, is_drawn=True).items()) == [(2, SECOND), (1, FIRST)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2:",
+        f"0:{write(FIRST)}",
+        f"32768:{write(FIRST)}",
+        f"x:{write(FIRST)}",
+        f"2:{write(SECOND)} 2:{write(FIRST)}",
+        f"2:{write(FIRST)} 1:{write(FIRST)}",
+        f"{write(SECOND)} {write(FIRST)}",
+        f"2:{write(SECOND[:31])} {write(FIRST)}",
+        f"2:{write(b'a' * 32)} {write(FIRST)}",
+    ],
+)
+def test_what_is_no_key_is_refused(text: str) -> None:
+    with pytest.raises(KeyFaulty):
+        read_secret_key(text, is_drawn=True)
+
+
+def test_versions_are_written_in_their_order_for_the_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    first = read_secret_key(load_or_make(path), is_drawn=True)
+    save_versions(path, {2: SECOND, **first})
+    assert list(read_secret_key(load_or_make(path), is_drawn=True)) == [2, 1]
+    assert path.read_text().splitlines()[0] == render_version(2, SECOND)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
+
+
+def test_a_value_names_the_version_that_sealed_it_and_the_first_writes_no_head() -> None:
+    old, new = OLD.seal("p", b"plain", "row"), BOTH.seal("p", b"plain", "row")
+    assert (read_version(old), read_version(new)) == (1, 2)
+    assert len(old) == 12 + 5 + 16
+    assert BOTH.open("p", old, "row") == BOTH.open("p", new, "row") == b"plain"
+    with pytest.raises(SealBroken):
+        OLD.open("p", new, "row")
+
+
+def test_a_first_versions_value_that_begins_like_a_head_opens() -> None:
+    """Its nonce is random; so it can happen, if never in the lifetime of the world."""
+    nonce = SEAL_MARK + b"\0\2ab"
+    sealed = nonce + _encrypt(OLD, nonce)
+    assert read_version(sealed) == 2
+    assert BOTH.open("p", sealed, "row") == b"plain"
+    assert read_version(BOTH.reseal("p", sealed, "row")) == 2
+
+
+def test_resealing_goes_up_and_leaves_the_value() -> None:
+    sealed = OLD.seal("p", b"plain", "row")
+    resealed = BOTH.reseal("p", sealed, "row")
+    assert (read_version(resealed), BOTH.open("p", resealed, "row")) == (2, b"plain")
+    assert BOTH.reseal("p", resealed, "row") == resealed
+    behind = KeyRing({1: FIRST, 2: SECOND})
+    assert behind.reseal("p", resealed, "row") == resealed
+    assert OLD.reseal("p", sealed, "row") == sealed
+    with pytest.raises(SealBroken):
+        BOTH.reseal("p", sealed, "other row")
+
+
+def test_digests_are_told_under_every_version() -> None:
+    assert BOTH.digests("p", b"x") == (
+        KeyRing({2: SECOND}).digest("p", b"x"),
+        OLD.digest("p", b"x"),
+    )
+    assert BOTH.digest("p", b"x", 1) == OLD.digest("p", b"x")
+    with pytest.raises(KeyError):
+        BOTH.digest("p", b"x", 3)
+
+
+def test_a_fingerprint_is_the_keys_own_whatever_its_number() -> None:
+    assert BOTH.fingerprint(1) == KeyRing({7: FIRST}).fingerprint(7)
+    assert BOTH.fingerprint(2) != BOTH.fingerprint(1)
+    assert BOTH.fingerprint(1) not in (FIRST, FIRST[:16], OLD.digest("fingerprint", b"")[:16])
+
+
+def _encrypt(keys: KeyRing, nonce: bytes) -> bytes:
+    return AESGCM(keys._key("p", 1)).encrypt(nonce, b"plain", b"row")

@@ -1,0 +1,290 @@
+"""The secret key is rotated while claims are under way: nobody is contacted too often, nobody who
+must not be, every link opens, and the ledger verifies over both versions.
+"""
+
+import asyncio
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.files.storage import Storage
+from dunwell.keys.reseal import Resealer
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import read_version
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.messages.letters.reseal_letters import SealedLetters
+from dunwell.messages.links import derive_token, hash_token
+from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.messages.suppression import (
+    lift_suppression,
+    load_suppressed,
+    load_suppressions,
+    suppress,
+)
+from dunwell.messages.verify_ledger import verify_ledger
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.guards import a_guarded_house, contact_days, held_contacts
+from tests.support.house import House, ScriptedChannel
+from tests.support.keys import house_with_versions, with_versions
+from tests.support.ledgers import seal_and_verify, tamper
+
+ERIKA = "erika@example.org"
+# Before a rotation; its new version known everywhere; in use here and there; in use everywhere.
+BEFORE, KNOWN, IN_USE = (1,), (1, 2), (2, 1)
+_LETTER = """
+SELECT document_key, document_key_version FROM communication_contents WHERE merchant_id = $1
+"""
+_UNSEAL = "UPDATE {table} SET seal = NULL, digest = NULL WHERE merchant_id = $1 AND seal = 2"
+_NUMBER = "UPDATE ledger_seals SET key_version = $2 WHERE merchant_id = $1 AND seal = 1"
+_LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [*permutations([BEFORE, KNOWN]), *permutations([KNOWN, IN_USE]),
+                          (BEFORE, IN_USE), (IN_USE, BEFORE)],
+)  # fmt: skip
+async def test_a_day_has_one_contact_whichever_version_each_process_uses(
+    resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    await house_with_versions(house, *first).create("A", email=ERIKA)
+    await house_with_versions(house, *first).run()
+    await house.create("B", email=ERIKA)
+    await house_with_versions(house, *second).run()
+    assert len(house.channels[0].sent) == 1
+    assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
+
+
+async def test_two_processes_that_use_other_versions_at_once_make_one_contact(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    await house.create("A", email=ERIKA)
+    await house.create("B", email=ERIKA)
+    while await Engine(resources).run_once():
+        pass
+    old, new = (house_with_versions(house, *each) for each in (KNOWN, IN_USE))
+    await asyncio.gather(old.run(), new.run())
+    assert len(house.channels[0].sent) == 1
+    assert [len(days) for days in await contact_days(house)] == [1, 1]
+
+
+async def stop(house: House) -> bool:
+    async with house.work() as work:
+        return await suppress(work, house.resources.keys, "EMAIL", ERIKA, "DEBTOR")
+
+
+async def is_suppressed(work: Work, house: House) -> bool:
+    keys = house.resources.keys
+    return bool(await load_suppressed(work.tx, keys, work.merchant_id, [("EMAIL", ERIKA)]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(BEFORE, KNOWN), (BEFORE, IN_USE), (KNOWN, IN_USE), (IN_USE, KNOWN)]
+)
+async def test_who_is_not_to_be_contacted_stays_so(
+    resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    [before, after] = [house_with_versions(house, *each) for each in (first, second)]
+    assert await stop(before)
+    await after.create("A", email=ERIKA)
+    await after.run()
+    assert house.channels[0].sent == []
+    assert not await stop(after)
+    async with after.work() as work:
+        assert len(await load_suppressions(work.tx, work.merchant_id)) == 1
+        assert await is_suppressed(work, after)
+        await lift_suppression(work, after.resources.keys, "EMAIL", ERIKA)
+        assert not await is_suppressed(work, after)
+        assert await load_suppressions(work.tx, work.merchant_id) == []
+
+
+async def test_a_suppression_between_planning_and_sending_holds(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_guarded_house(resources, clock)
+    await house.create("A", email=ERIKA)
+    while await Engine(resources).run_once():
+        pass
+    await stop(house)
+    await house_with_versions(house, *IN_USE).run()
+    assert house.channels[0].sent == []
+
+
+async def test_a_message_taken_up_after_the_rotation_bears_the_link_it_was_marked_with(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await house.create(**REACHABLE)
+    await Engine(resources).run_once()
+    post = Post()
+    worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
+    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    async with asyncio.timeout(20):
+        while not post.calls:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0)
+    sending.cancel()
+    await asyncio.wait([sending])
+    clock.advance(timedelta(minutes=10))
+    channel, rotated = ScriptedChannel(), with_versions(resources, *IN_USE)
+    await MessageDispatcher(rotated, [channel]).run_set(house.merchant.merchant_id)
+    [message] = channel.sent
+    token = derive_token(resources.keys, message.communication_id)
+    assert token in message.body_text
+    assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
+
+
+async def contact(house: House, reference: str, *versions: int) -> None:
+    served = house_with_versions(house, *versions)
+    await served.create(reference, email=f"{reference.lower()}@example.org")
+    await served.run()
+    await seal_ledger(served.resources)
+
+
+async def test_the_ledger_is_sound_over_versions_however_they_came_into_use(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    for number, versions in enumerate([BEFORE, KNOWN, IN_USE, KNOWN, IN_USE, (3, 2, 1)]):
+        await contact(house, f"INV-{number}", *versions)
+    rows = await house.rows("SELECT key_version FROM ledger_seals WHERE merchant_id = $1")
+    assert sorted(row[0] for row in rows) == [1, 1, 2, 2, 2, 3]
+    verdict = await seal_and_verify(house_with_versions(house, 3, 2, 1))
+    assert (verdict.findings, verdict.is_sound) == ((), True)
+
+
+async def faults(house: House, *versions: int) -> set[str]:
+    resources = with_versions(house.resources, *versions)
+    verdict = await verify_ledger(resources, house.merchant.merchant_id)
+    return {str(finding.fault) for finding in verdict.findings}
+
+
+async def test_seals_of_a_version_that_is_not_there_are_told(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await contact(house, "INV-1", *BEFORE)
+    await contact(house, "INV-2", *IN_USE)
+    assert await faults(house, *IN_USE) == set()
+    assert await faults(house, 2) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
+    assert await faults(house, 1) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
+
+
+async def test_who_has_an_old_version_alone_cannot_go_on_with_a_chain(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """With the leaked key and the database: a last seal made anew under the old version."""
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await contact(house, "INV-1", *IN_USE)
+    await contact(house, "INV-2", *IN_USE)
+    for table in ("contact_ledger", "audit_log"):
+        await tamper(house, _UNSEAL.format(table=table))
+    await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2")
+    await tamper(house, "UPDATE ledger_seals SET key_version = 1 WHERE merchant_id = $1")
+    await seal_ledger(with_versions(resources, *BEFORE))
+    await tamper(
+        house, "UPDATE ledger_seals SET key_version = 2 WHERE merchant_id = $1 AND seal = 1"
+    )
+    assert await faults(house, *IN_USE) == {"SEAL_ALTERED"}
+
+
+async def reseal(resources: Resources, *, rounds: int = 100) -> None:
+    storage = Storage.open(resources.settings.files_url)
+    resealer = Resealer(resources, [SealedLetters(storage)])
+    while rounds and await resealer.run_once():
+        rounds -= 1
+
+
+async def open_letter(resources: Resources, key: str) -> tuple[int, bytes]:
+    """The version that seals it, and the PDF."""
+    files = LetterFiles.open(resources)
+    try:
+        return read_version(await files.storage.load(key)), await files.load_letter(key)
+    finally:
+        await files.close()
+
+
+async def letter_of(house: House) -> tuple[str, int]:
+    [row] = await house.rows(_LETTER)
+    return tuple(row)
+
+
+async def a_house_with_a_letter(resources: Resources, clock: MovableClock, **given: Any) -> House:
+    house = await a_house_with_channels(resources, clock, "LETTER", **given)
+    await house.create(**REACHABLE)
+    await house.run()
+    return house
+
+
+async def test_letters_open_before_during_and_after_they_are_sealed_anew(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_a_letter(resources, clock)
+    known, rotated = (with_versions(resources, *each) for each in (KNOWN, IN_USE))
+    key, version = await letter_of(house)
+    before = await open_letter(resources, key)
+    assert (version, before[0]) == (1, 1)
+    await reseal(known)
+    assert await letter_of(house) == (key, 1)
+    await reseal(rotated)
+    assert await letter_of(house) == (key, 2)
+    for each in (known, rotated):
+        assert await open_letter(each, key) == (2, before[1])
+    # Who still uses the old version does not undo it.
+    await reseal(known)
+    assert await letter_of(house) == (key, 2)
+
+
+class DyingStorage(Storage):
+    """The process ends when the letter is written and its row does not say so yet."""
+
+    async def save(self, key: str, content: bytes) -> None:
+        await super().save(key, content)
+        raise KeyboardInterrupt
+
+
+async def test_a_letter_written_by_a_worker_that_died_opens_and_is_gone_on_with(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_a_letter(resources, clock)
+    rotated = with_versions(resources, *IN_USE)
+    key, _ = await letter_of(house)
+    before = await open_letter(resources, key)
+    dying = DyingStorage.open(resources.settings.files_url)
+    with pytest.raises(KeyboardInterrupt):
+        await Resealer(rotated, [SealedLetters(dying)]).run_once()
+    assert await letter_of(house) == (key, 1)
+    assert await open_letter(rotated, key) == (2, before[1])
+    await reseal(rotated)
+    assert await letter_of(house) == (key, 2)
+
+
+class ErasingStorage(Storage):
+    """While the letter is written its claim is erased."""
+
+    house: House
+
+    async def save(self, key: str, content: bytes) -> None:
+        await self.house.rows("DELETE FROM communication_contents WHERE merchant_id = $1")
+        await super().save(key, content)
+
+
+async def test_an_erased_claims_letter_does_not_come_back(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_a_letter(resources, clock)
+    key, _ = await letter_of(house)
+    erasing = ErasingStorage.open(resources.settings.files_url)
+    erasing.house = house
+    await Resealer(with_versions(resources, *IN_USE), [SealedLetters(erasing)]).run_once()
+    path = resources.settings.data_dir / "files" / key
+    assert path.parent.is_dir()
+    assert not path.exists()

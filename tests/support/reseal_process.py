@@ -1,0 +1,31 @@
+"""A worker that seals anew with the second version of the key, until it is killed: run with the
+usual settings. It says when it has done a part.
+"""
+
+import asyncio
+
+from dunwell.config import load_settings
+from dunwell.events.reseal_endpoints import SealedEndpoints
+from dunwell.keys.reseal import Resealer
+from dunwell.kit.clock import SystemClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from tests.support.keys import with_versions
+
+
+async def main() -> None:
+    settings = load_settings()
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url, size=2)
+    keys = KeyRing(settings.secret_key)
+    resources = Resources(settings, database, SystemClock(), RandomIds(), keys)
+    resealer = Resealer(with_versions(resources, 2, 1), [SealedEndpoints()])
+    while await resealer.run_once():
+        print("part", flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

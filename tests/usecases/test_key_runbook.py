@@ -1,0 +1,188 @@
+"""docs/operator/keys.md, followed word for word: its commands are run as they stand there."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dunwell.config import load_settings
+from dunwell.events.reseal_endpoints import SealedEndpoints
+from dunwell.keys.reseal import Resealer
+from dunwell.kit.clock import Clock, MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from tests.support.keys import admit
+from tests.support.webhooks import Outbox, an_outbox
+
+PAGE = Path(__file__).parents[2] / "docs" / "operator" / "keys.md"
+URL = "https://erp.example.com/webhooks"
+_PATIENCE_SECONDS = 240
+_DUNWELL = """\
+#!/bin/sh
+exec "{python}" -m dunwell "$@"
+"""
+# What of psql the page uses: -c STATEMENT at an address.
+_PSQL = """\
+#!{python}
+import asyncio, sys, asyncpg
+async def run(url, _, statement):
+    connection = await asyncpg.connect(url)
+    print(await connection.fetch(statement))
+    await connection.close()
+asyncio.run(run(*sys.argv[1:]))
+"""
+Follow = Callable[[str, int], str]
+
+
+def read_block(section: str, place: int) -> str:
+    """The commands of the section's block at this place."""
+    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    blocks: list[str] = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return blocks[place]
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(text.format(python=sys.executable))
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def resources(
+    postgres: EmbeddedPostgres, database: Database, clock: MovableClock, tmp_path: Path
+) -> Resources:
+    """With a data folder of its own: other tests must not find another key in theirs."""
+    return open_resources(str(tmp_path / "data"), postgres.url, database, clock)
+
+
+def open_resources(data_dir: str, url: str, database: Database, clock: Clock) -> Resources:
+    """Of a process that starts now, with the key file as it is."""
+    settings = load_settings({"DUNWELL_DATA_DIR": data_dir, "DUNWELL_DATABASE_URL": url})
+    return Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
+
+
+@pytest.fixture
+def follow(resources: Resources, tmp_path: Path) -> Follow:
+    """Runs a block of the page where an operator would, and gives what it prints."""
+    programs, desk = tmp_path / "programs", tmp_path / "desk"
+    programs.mkdir()
+    desk.mkdir()
+    write_program(programs / "dunwell", _DUNWELL)
+    write_program(programs / "psql", _PSQL)
+    given = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "DUNWELL_DATA_DIR": str(resources.settings.data_dir),
+        "DUNWELL_DATABASE_URL": str(resources.settings.database_url),
+        "DUNWELL_SECRET_KEY_FILE": str(resources.settings.data_dir / "secret.key"),
+    }
+
+    def run(section: str, place: int) -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", read_block(section, place)],
+            env=given, cwd=desk, capture_output=True, text=True,
+            timeout=_PATIENCE_SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def restarted(resources: Resources) -> Resources:
+    settings = resources.settings
+    url = str(settings.database_url)
+    return open_resources(str(settings.data_dir), url, resources.database, resources.clock)
+
+
+async def an_installation(resources: Resources) -> Outbox:
+    """It has served, and an endpoint's secret is sealed."""
+    await admit(resources)
+    outbox = await an_outbox(resources)
+    await outbox.add_endpoint(URL)
+    return outbox
+
+
+async def reseal(resources: Resources) -> None:
+    resealer = Resealer(resources, [SealedEndpoints()])
+    while await resealer.run_once():
+        pass
+
+
+def is_private(resources: Resources) -> bool:
+    return (resources.settings.data_dir / "secret.key").stat().st_mode & 0o077 == 0
+
+
+async def test_a_rotation_on_one_host(resources: Resources, follow: Follow) -> None:
+    await an_installation(resources)
+    follow("Rotate it", 0)
+    after = restarted(resources)
+    assert after.keys.versions == (2, 1)
+    assert after.keys.fingerprint(1) == resources.keys.fingerprint(1)
+    assert is_private(resources)
+    await admit(after)
+    await reseal(after)
+    told = follow("Rotate it", 3)
+    assert "version 2 is in use, 1 behind it" in told
+    [second, first] = [line.split() for line in told.splitlines() if line[:2] in ("2 ", "1 ")]
+    assert (second[1], second[3]) == ("IN_USE", "1")
+    assert (first[1], first[3]) == ("KEPT", "0")
+
+
+async def test_a_rotation_on_several_hosts(resources: Resources, follow: Follow) -> None:
+    await an_installation(resources)
+    follow("Rotate it", 1)
+    known = restarted(resources)
+    assert known.keys.versions == (1, 2)
+    await admit(known)
+    follow("Rotate it", 2)
+    used = restarted(resources)
+    assert used.keys.versions == (2, 1)
+    assert used.keys.fingerprint(2) == known.keys.fingerprint(2)
+    assert is_private(resources)
+    await admit(used)
+
+
+async def test_a_lost_key(resources: Resources, follow: Follow) -> None:
+    outbox = await an_installation(resources)
+    follow("The key is lost", 0)
+    told = follow("The key is lost", 1)
+    assert "version 2 is in use" in told
+    follow("The key is lost", 2)
+    follow("The key is lost", 3)
+    after = restarted(resources)
+    await admit(after)
+    assert after.keys.versions == (2,)
+    async with resources.database.connection() as connection:
+        assert await connection.fetchval("SELECT key_version FROM suppressions") == 2
+        secret = await connection.fetchval("SELECT secret_sealed FROM webhook_endpoints")
+    assert outbox.merchant.key == "nordwind"
+    assert secret.startswith(b"\xd5dunwell\0\2")
+
+
+async def test_a_leaked_keys_links_are_ended(resources: Resources, follow: Follow) -> None:
+    outbox = await an_installation(resources)
+    async with resources.database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at)"
+            " SELECT merchant_id, 'x', claim_id, now() FROM claims WHERE merchant_id = $1",
+            outbox.merchant.merchant_id,
+        )
+        assert await connection.fetchval("SELECT count(*) FROM debtor_links") == 1
+        follow("The key has leaked", 0)
+        assert await connection.fetchval("SELECT count(*) FROM debtor_links") == 0
+
+
+async def test_an_old_version_that_seals_something_is_not_retired(
+    resources: Resources, follow: Follow
+) -> None:
+    await an_installation(resources)
+    follow("Rotate it", 0)
+    await admit(restarted(resources))
+    with pytest.raises(AssertionError, match="still seals 1 webhook secrets"):
+        follow("Keep the old versions", 0)

@@ -1,0 +1,231 @@
+"""What the database knows of the secret key: wrong ones are refused, old ones are retired late."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from dunwell.errors import InvalidState, NotFound
+from dunwell.events.endpoints import load_endpoints
+from dunwell.events.reseal_endpoints import SealedEndpoints
+from dunwell.events.sealing import open_authorization, open_secret
+from dunwell.files.storage import Storage
+from dunwell.keys.reseal import Resealer
+from dunwell.keys.sealed import SealedValues
+from dunwell.keys.standing import give_up_version, load_standing, retire_version
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
+from dunwell.kit.resources import Resources
+from dunwell.messages.letters.reseal_letters import SealedLetters
+from tests.support.keys import SECOND, THIRD, admit, with_versions
+from tests.support.webhooks import Outbox, an_outbox
+
+FIRST = bytes(range(32))
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+# Long enough ago for the guards.
+_AGE = "UPDATE key_versions SET recorded_at = now() - interval '10 days'"
+
+
+def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[KnownVersion]:
+    return [
+        KnownVersion(number, KeyRing({number: key}).fingerprint(number), NOW,
+                     NOW if number == retired else None)
+        for number, key in versions
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({1: SECOND}, "another key"),
+        ({2: FIRST}, "known here as version 1"),
+        ({2: SECOND}, "Version 1 of the secret key is missing"),
+        ({2: SECOND, 3: THIRD}, "Version 1 of the secret key is missing"),
+    ],
+)
+def test_keys_that_do_not_fit_are_told(keys: dict[int, bytes], words: str) -> None:
+    assert words in (find_misfit(KeyRing(keys), known((1, FIRST))) or "")
+
+
+def test_keys_that_fit_are_in_any_order_and_may_be_more() -> None:
+    before = known((1, FIRST), (3, THIRD))
+    assert find_misfit(KeyRing({1: FIRST, 3: THIRD}), before) is None
+    assert find_misfit(KeyRing({4: SECOND, 3: THIRD, 1: FIRST}), before) is None
+    lower = find_misfit(KeyRing({3: THIRD, 2: SECOND, 1: FIRST}), before)
+    assert lower is not None
+    assert "the number 4" in lower
+
+
+def test_a_retired_version_may_go_and_is_not_used_again() -> None:
+    before = known((1, FIRST), (2, SECOND), retired=1)
+    assert find_misfit(KeyRing({2: SECOND}), before) is None
+    assert find_misfit(KeyRing({2: SECOND, 1: FIRST}), before) is None
+    assert "is retired" in (find_misfit(KeyRing({1: FIRST, 2: SECOND}), before) or "")
+
+
+async def test_a_process_with_another_key_is_refused_before_its_first_statement(
+    resources: Resources,
+) -> None:
+    await admit(resources)
+    url = resources.settings.database_url
+    assert url is not None
+    database = await Database.open(url, greet=greet_with(KeyRing({1: SECOND})))
+    with pytest.raises(KeyRefused, match="another key"):
+        async with database.connection():
+            pass
+    await database.close()
+
+
+async def test_a_new_version_is_recorded_and_its_lack_refused(resources: Resources) -> None:
+    await admit(resources)
+    await admit(with_versions(resources, 1, 2))
+    await admit(with_versions(resources, 2, 1))
+    with pytest.raises(KeyRefused, match="Version 2 of the secret key is missing"):
+        await admit(resources)
+
+
+async def test_of_two_new_keys_of_one_number_the_first_stays(resources: Resources) -> None:
+    await admit(resources)
+    await admit(with_versions(resources, 1, 2))
+    keys = KeyRing({2: THIRD, 1: resources.settings.secret_key[1]})
+    async with resources.database.connection() as connection:
+        greet = greet_with(keys)
+        with pytest.raises(KeyRefused):
+            await greet(connection)
+
+
+async def add_endpoints(outbox: Outbox, count: int) -> None:
+    for number in range(count):
+        await outbox.add_endpoint(f"https://example.org/{number}", authorization="Bearer x")
+
+
+async def opened(outbox: Outbox, resources: Resources) -> set[str]:
+    """The authorizations of all endpoints; their secrets open too."""
+    async with resources.database.connection() as connection:
+        endpoints = await load_endpoints(connection, outbox.merchant.merchant_id)
+    values = set()
+    for each in endpoints:
+        ids = each.merchant_id, each.endpoint_id
+        assert open_secret(resources.keys, *ids, each.secret_sealed).startswith("whsec_")
+        assert each.authorization_sealed is not None
+        values.add(open_authorization(resources.keys, *ids, each.authorization_sealed))
+    return values
+
+
+async def counts(resources: Resources) -> dict[int, int]:
+    async with resources.database.connection() as connection:
+        return dict(await SealedEndpoints().count(connection))
+
+
+async def reseal(resources: Resources) -> None:
+    """One pass of a worker that has just started."""
+    resealer = Resealer(resources, [SealedEndpoints()])
+    while await resealer.run_once():
+        pass
+
+
+async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew(
+    resources: Resources, clock: MovableClock
+) -> None:
+    outbox = await an_outbox(resources)
+    await add_endpoints(outbox, 201)
+    rotated = with_versions(resources, 2, 1)
+    resealer = Resealer(rotated, [SealedEndpoints()])
+    assert await counts(resources) == {1: 402}
+    assert await resealer.run_once() == 1
+    assert await counts(resources) == {1: 2, 2: 400}
+    assert await opened(outbox, rotated) == {"Bearer x"}
+    # As it is after a kill: another worker begins anew.
+    await reseal(rotated)
+    assert await counts(resources) == {2: 402}
+    assert await opened(outbox, rotated) == await opened(outbox, with_versions(resources, 1, 2))
+
+
+async def test_with_one_version_there_is_nothing_to_seal_anew(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    await add_endpoints(outbox, 1)
+    assert await Resealer(resources, [SealedEndpoints()]).run_once() == 0
+
+
+async def test_a_secret_given_meanwhile_is_not_written_over(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    await add_endpoints(outbox, 1)
+    async with resources.database.transaction() as giving:
+        await giving.execute("UPDATE webhook_endpoints SET secret_sealed = 'given'")
+        resealer = Resealer(with_versions(resources, 2, 1), [SealedEndpoints()])
+        resealing = asyncio.create_task(resealer.run_once())
+        await asyncio.sleep(0.2)
+    await resealing
+    async with resources.database.connection() as connection:
+        assert await connection.fetchval("SELECT secret_sealed FROM webhook_endpoints") == b"given"
+
+
+def kinds(resources: Resources) -> list[SealedValues]:
+    return [SealedEndpoints(), SealedLetters(Storage.open(resources.settings.files_url))]
+
+
+async def retire(resources: Resources, version: int) -> None:
+    async with resources.database.transaction() as tx:
+        await retire_version(tx, resources.keys, kinds(resources), version)
+
+
+async def state_of(resources: Resources, version: int) -> str:
+    async with resources.database.connection() as connection:
+        standing = await load_standing(connection, resources.keys, kinds(resources))
+    return next(each.state for each in standing if each.version == version)
+
+
+async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    await add_endpoints(outbox, 1)
+    rotated = with_versions(resources, 2, 1)
+    await admit(resources)
+    await admit(rotated)
+    for version, words in [(2, "is in use"), (1, "still seals 2 webhook secrets")]:
+        with pytest.raises(InvalidState, match=words):
+            await retire(rotated, version)
+    with pytest.raises(NotFound):
+        await retire(rotated, 3)
+    await reseal(rotated)
+    with pytest.raises(InvalidState, match="for 9 days"):
+        await retire(rotated, 1)
+    async with resources.database.connection() as connection:
+        await connection.execute(_AGE)
+    await retire(rotated, 1)
+    await retire(rotated, 1)
+    assert await state_of(rotated, 1) == "RETIRED"
+    await admit(with_versions(resources, 2))
+    with pytest.raises(KeyRefused, match="is retired"):
+        await admit(with_versions(resources, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO suppressions VALUES ($1, 'EMAIL', 'x', 'e***', 'BOUNCE', now(), 'OPERATOR')",
+        "INSERT INTO ledger_seals VALUES ($1, 1, 0, 0, 'x', now())",
+    ],
+)
+async def test_a_version_that_digests_name_must_stay(resources: Resources, statement: str) -> None:
+    outbox = await an_outbox(resources)
+    rotated = with_versions(resources, 2, 1)
+    await admit(resources)
+    await admit(rotated)
+    async with resources.database.connection() as connection:
+        await connection.execute(_AGE)
+        await connection.execute(statement, outbox.merchant.merchant_id)
+    with pytest.raises(InvalidState, match="must stay"):
+        await retire(rotated, 1)
+    assert await state_of(rotated, 1) == "KEPT"
+
+
+async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> None:
+    await admit(resources)
+    both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
+    async with resources.database.transaction() as tx:
+        with pytest.raises(InvalidState, match="is there"):
+            await give_up_version(tx, both.keys, kinds(resources), 1)
+        await give_up_version(tx, second.keys, kinds(resources), 1)
+    await admit(second)
