@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import asyncpg
 import hypothesis
 import pytest
+import structlog
 
 from dunwell.config import Settings, load_settings
 from dunwell.kit.clock import MovableClock
@@ -73,6 +74,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 10)
+
+
+@pytest.fixture(autouse=True)
+def _plain_logging() -> None:
+    """What is logged goes to the test's own output, whatever a test before it configured."""
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,9 @@ def resources(
     postgres: EmbeddedPostgres, database: Database, clock: MovableClock, tmp_path: Path
 ) -> Resources:
     """With a data folder of its own: other tests must not find another key in theirs."""
-    return open_resources(str(tmp_path / "data"), postgres.url, database, clock)
+    data_dir = tmp_path / "data"
+    data_dir.mkdir(mode=0o700)
+    return open_resources(str(data_dir), postgres.url, database, clock)
 
 
 def open_resources(data_dir: str, url: str, database: Database, clock: Clock) -> Resources:
