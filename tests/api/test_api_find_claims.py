@@ -102,5 +102,7 @@ async def test_a_page_takes_as_many_statements_however_many_claims_it_has(api: A
         await api.nordwind.post(f"/claims/{claim_id}/pause")
     async with api.resources.database.connection() as connection:
         connection.add_query_logger(lambda record: sent.append(record.query))
+    # A connection asks once about the types it meets.
+    await find(api.nordwind, limit=4)
     # The token and its merchant, the page, the holds.
     assert (await count(1), await count(4)) == (3, 3)
