@@ -1,63 +1,101 @@
-"""`python -m bench [NAME...] [--quick] [--write]`: the figures, each beside its reference.
+"""`python -m bench [NAME...] [--quick] [--write] [--minutes N]`: the figures beside references.
 
 Every figure and its reference are measured in the same run, in alternating rounds, on the same
-embedded PostgreSQL; what is printed are medians.
+embedded PostgreSQL; what is printed are medians. A part that fails is told of and loses none of the
+others; none is begun when the minutes are over.
 """
 
 import argparse
 import asyncio
+import sys
+import time
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvloop
 
 from bench import (
+    backlogs,
     contacts,
     create_many,
     create_one,
+    create_statement,
     deliveries,
     engine_steps,
     hostile,
+    idle,
     letters,
     lists,
     pages,
     preview,
+    start_up,
+    workers,
 )
 from bench.ground import Ground, open_ground
 from bench.line import Line
 from bench.machine import describe_machine
+from bench.plot import render_plot
 from bench.rounds import FULL, QUICK, Scale
 from bench.table import render_table
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
+_PLOT = _RESULTS.with_suffix(".svg")
+_MINUTES = 15.0
 _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "create-one": create_one.measure,
     "create-500": create_many.measure,
+    "create-statement": create_statement.measure,
     "engine": engine_steps.measure,
     "dispatcher": contacts.measure,
     "deliveries": deliveries.measure,
+    "idle": idle.measure,
+    "start-up": start_up.measure,
     "pages": pages.measure,
-    "letters": letters.measure,
-    "preview": preview.measure,
-    "lists": lists.measure,
     "hostile": hostile.measure,
+    "letters": letters.measure,
+    "lists": lists.measure,
+    "workers": workers.measure,
+    "backlogs": backlogs.measure,
+    "preview": preview.measure,
 }
 
 
-async def _measure(names: Sequence[str], scale: Scale) -> tuple[list[str], list[Line]]:
-    """What it was measured on, and the lines."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What it was measured on, the lines, and what is missing, in words."""
+
+    machine: Sequence[str]
+    lines: Sequence[Line]
+    missing: Sequence[str]
+
+
+async def _measure(names: Sequence[str], scale: Scale, minutes: float) -> _Run:
     lines: list[Line] = []
+    missing = []
+    end = time.monotonic() + minutes * 60
     async with open_ground() as ground:
         machine = await describe_machine(ground)
         for name in names:
+            if time.monotonic() > end:
+                missing.append(f"{name} was not begun: {minutes:g} minutes were over")
+                continue
             print(f"measuring {name} ...", flush=True)
-            measured = await _FIGURES[name](ground, scale)
+            started = time.monotonic()
+            try:
+                measured = await _FIGURES[name](ground, scale)
+            except Exception as error:  # noqa: BLE001 - the others are measured all the same
+                traceback.print_exc()
+                missing.append(f"{name} failed: {type(error).__name__}: {error}")
+                continue
             print(render_table(measured), flush=True)
+            print(f"{name} took {time.monotonic() - started:.0f} s", flush=True)
             lines += measured
-    return machine, lines
+    return _Run(machine, lines, missing)
 
 
-def _write(machine: Sequence[str], lines: Sequence[Line]) -> None:
+def _write(run: _Run) -> None:
     head = [
         "# Figures",
         "",
@@ -65,11 +103,15 @@ def _write(machine: Sequence[str], lines: Sequence[Line]) -> None:
         "median of three rounds that alternate with its reference's, in one run on one machine;",
         "in brackets are the lowest and the highest round.",
         "",
-        *(f"- {line}" for line in machine),
+        *(f"- {line}" for line in run.machine),
+        *(f"- Missing: {each}." for each in run.missing),
+        "",
+        f"![How much of its goal each figure reaches]({_PLOT.name})",
         "",
         "",
     ]
-    _RESULTS.write_text("\n".join(head) + render_table(lines))
+    _RESULTS.write_text("\n".join(head) + render_table(run.lines))
+    _PLOT.write_text(render_plot(run.lines))
 
 
 def _read_arguments() -> argparse.Namespace:
@@ -77,6 +119,9 @@ def _read_arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(_FIGURES))
     parser.add_argument("--quick", action="store_true", help="one short round: to try things out")
     parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
+    parser.add_argument(
+        "--minutes", type=float, default=_MINUTES, help="after which no further part is begun"
+    )
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in _FIGURES]
     if unknown:
@@ -86,14 +131,15 @@ def _read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     given = _read_arguments()
+    names, scale = given.names or list(_FIGURES), QUICK if given.quick else FULL
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        machine, lines = runner.run(
-            _measure(given.names or list(_FIGURES), QUICK if given.quick else FULL)
-        )
-    print("\n".join(machine))
-    print(f"\n{render_table(lines)}")
+        run = runner.run(_measure(names, scale, given.minutes))
+    print("\n".join(run.machine))
+    print(f"\n{render_table(run.lines)}")
+    print("\n".join(f"MISSING: {each}" for each in run.missing))
     if given.write:
-        _write(machine, lines)
+        _write(run)
+    sys.exit(bool(run.missing))
 
 
 if __name__ == "__main__":

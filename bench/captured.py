@@ -5,14 +5,11 @@ is kept here.
 """
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from bench.claims import make_submission
 from bench.merchant import BenchMerchant
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.crypto import sha256
-from dunwell.merchants.lookup import find_access
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +27,7 @@ class _Capturing:
 
     async def fetch(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         self.statements.append(Statement(sql, values))
-        return [{"n": n, "claim_id": n + 1} for n in range(self.count)]
-
-    async def fetchrow(self, sql: str, *values: Any) -> None:
-        self.statements.append(Statement(sql, values))
-
-
-async def capture_access(bench: BenchMerchant, token: str) -> Statement:
-    """The one read that admits a request."""
-    capturing = _Capturing()
-    merchant_id = bench.merchant.merchant_id
-    await find_access(capturing, sha256(token.encode()), merchant_id, datetime.now(UTC))
-    [statement] = capturing.statements
-    return statement
+        return [{"n": n, "claim_id": n + 1, "present_claim_id": None} for n in range(self.count)]
 
 
 async def capture_creation(bench: BenchMerchant, numbers: range) -> Statement:

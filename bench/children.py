@@ -24,7 +24,7 @@ async def web_processes(ground: Ground, count: int) -> AsyncIterator[list[int]]:
     ports = [find_free_port() for _ in range(count)]
     async with AsyncExitStack() as stack:
         for port in ports:
-            await stack.enter_async_context(_child("dunwell", _web_arguments(port), ground))
+            await stack.enter_async_context(child("dunwell", _web_arguments(port), ground))
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not all([await asyncio.to_thread(is_ready, _HOST, port) for port in ports]):
             if time.monotonic() > deadline:
@@ -37,7 +37,7 @@ async def web_processes(ground: Ground, count: int) -> AsyncIterator[list[int]]:
 async def instant_receiver(ground: Ground) -> AsyncIterator[str]:
     """The address of a server that takes everything and answers 204 at once."""
     port = find_free_port()
-    async with _child("bench.instant_receiver", [str(port)], ground) as process:
+    async with child("bench.instant_receiver", [str(port)], ground) as process:
         assert process.stdout is not None
         await process.stdout.readline()
         yield f"http://{_HOST}:{port}/hook"
@@ -68,20 +68,23 @@ def _web_arguments(port: int) -> list[str]:
 
 
 @asynccontextmanager
-async def _child(
+async def child(
     module: str, arguments: Sequence[str], ground: Ground
 ) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process of ours on the ground's database; ended at the end at the latest."""
     environment = {name: value for name, value in os.environ.items() if "DUNWELL_" not in name} | {
         "DUNWELL_DATA_DIR": str(ground.settings.data_dir),
         "DUNWELL_DATABASE_URL": ground.embedded.url,
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, *arguments, env=environment, stdout=asyncio.subprocess.PIPE
-    )
+        sys.executable, "-m", module, *arguments, env=environment,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
     try:
         yield process
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         try:
             await asyncio.wait_for(process.wait(), _PATIENCE_SECONDS)
         except TimeoutError:

@@ -16,14 +16,8 @@ import msgspec
 from bench.captured import Statement, capture_creation
 from bench.ground import Ground
 from bench.merchant import BenchMerchant
+from bench.stored_rows import Row, list_tables
 
-_Row = dict[str, Any]
-_DEBTOR = (
-    "first_name", "last_name", "company_name", "email", "mobile_number", "language",
-    "date_of_birth", "address", "customer_number", "contract_number", "custom_fields",
-    "max_deferral_on",
-)  # fmt: skip
-_ITEM = ("position", "reference", "type", "value_cents", "item_date", "due_date")
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
@@ -39,8 +33,7 @@ async def copy_claims(
 ) -> float:
     """Claims a second over so many connections, each number range one transaction."""
     prepared = [
-        _prepare(bench.merchant.merchant_id, await capture_creation(bench, numbers), numbers.start)
-        for numbers in batches
+        _prepare(await capture_creation(bench, numbers), numbers.start) for numbers in batches
     ]
     left = iter(prepared)
     pool = [await asyncpg.connect(ground.embedded.url) for _ in range(connections)]
@@ -65,31 +58,11 @@ async def _stream(text: bytes) -> AsyncIterator[bytes]:
     yield text
 
 
-def _prepare(merchant_id: int, statement: Statement, first_id: int) -> list[_Table]:
-    """The rows of one creation; its second and third parameters are claims and items."""
-    claims, items = (msgspec.to_builtins(rows) for rows in statement.values[1:3])
-    now = statement.values[4]
-    ids = {claim["n"]: first_id + claim["n"] for claim in claims}
-    return [
-        _table("claims", [_claim_row(merchant_id, ids[c["n"]], c, now) for c in claims]),
-        _table("debtors", [_part_row(merchant_id, ids[c["n"]], c, _DEBTOR) for c in claims]),
-        _table("items", [_part_row(merchant_id, ids[i["n"]], i, _ITEM) for i in items]),
-    ]
+def _prepare(statement: Statement, first_id: int) -> list[_Table]:
+    return [_table(each.name, each.rows) for each in list_tables(statement, first_id)]
 
 
-def _claim_row(merchant_id: int, claim_id: int, claim: _Row, now: Any) -> _Row:
-    taken = ("reference_number", "currency", "workflow_id", "workflow_major", "next_step_id")
-    return {
-        **_part_row(merchant_id, claim_id, claim, (*taken, "due_at")),
-        "run": 1, "created_at": now, "updated_at": now,
-    }  # fmt: skip
-
-
-def _part_row(merchant_id: int, claim_id: int, source: _Row, names: tuple[str, ...]) -> _Row:
-    return {"merchant_id": merchant_id, "claim_id": claim_id} | {n: source.get(n) for n in names}
-
-
-def _table(name: str, rows: Sequence[_Row]) -> _Table:
+def _table(name: str, rows: Sequence[Row]) -> _Table:
     lines = ["\t".join(_render(value) for value in row.values()) for row in rows]
     return _Table(name, tuple(rows[0]), ("\n".join(lines) + "\n").encode())
 

@@ -28,6 +28,7 @@ from dunwell.kit.resources import Resources
 class Ground:
     folder: Path
     embedded: EmbeddedPostgres
+    server_pid: int
     settings: Settings
     database: Database
 
@@ -78,7 +79,7 @@ async def open_ground() -> AsyncIterator[Ground]:
             # What queues log of every job would slow them.
             configure_logging("warning", "bench")
             database = await Database.open(embedded.url)
-            yield Ground(folder, embedded, settings, database)
+            yield Ground(folder, embedded, server.pid, settings, database)
             await database.close()
         finally:
             stop_server(server)

@@ -27,6 +27,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     first_number: int
     requests: int | None = None
     seconds: float = 0
+    # What the requests' Idempotency-Keys begin with; none: they have no keys.
+    keys: str = ""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,10 +144,11 @@ def _endless(job: Job) -> Iterator[bytes]:
     head = (
         f"POST /api/merchants/{job.merchant_id}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: Bearer {job.token}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(sample)}\r\n\r\n"
+        f"Content-Length: {len(sample)}\r\n"
     ).encode()
     while True:
-        yield head + make_body(range(number, number + job.claims))
+        key = f"Idempotency-Key: {job.keys}-{number}\r\n" if job.keys else ""
+        yield head + key.encode() + b"\r\n" + make_body(range(number, number + job.claims))
         number += job.claims
 
 

@@ -12,7 +12,7 @@ import psutil
 from bench.ground import Ground
 
 _PACKAGES = ("starlette", "uvicorn", "uvloop", "msgspec", "asyncpg", "aiohttp")
-_REFERENCES = ("pgqueuer", "procrastinate", "psycopg")
+_REFERENCES = ("pgqueuer", "procrastinate", "celery", "psycopg")
 _SETTINGS = (
     "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "shared_buffers",
     "max_wal_size",

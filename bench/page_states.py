@@ -15,7 +15,7 @@ from dunwell.escalation.attach_file import attach_file
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
-from dunwell.files.upload_file import accept_upload, prepare_upload
+from dunwell.files.upload_file import accept_upload, check_upload
 from dunwell.landing.session.session import Level
 from dunwell.messages.claim_link import give_claim_token
 
@@ -174,11 +174,10 @@ async def _attach_file(bench: BenchMerchant, claim_id: int) -> None:
     upload = NewUpload("Rechnung", "rechnung.pdf", out.getvalue())
     ticket_id: UUID = resources.ids.new(resources.clock.now())
     inspector = Inspector(size=1)
-    prepared = await prepare_upload(
-        SealedFiles.open(resources), inspector, merchant_id, ticket_id, upload
-    )
+    checked = await check_upload(inspector, merchant_id, ticket_id, upload)
+    await SealedFiles.open(resources).save(checked.prepared.storage_key, checked.content)
     await inspector.close()
     async with resources.database.transaction() as tx:
         work = bench.work(tx)
-        await accept_upload(work, prepared)
+        await accept_upload(work, checked.prepared)
         await attach_file(work, claim_id, ticket_id)

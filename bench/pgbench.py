@@ -1,24 +1,23 @@
-"""pgbench running the service's own two statements for a claim, with the same commits.
+"""pgbench storing the rows of a claim by plain INSERTs, one commit a claim.
 
-Values that differ from claim to claim are put in where the service puts them: the reference into
-the JSON, the instant and the audit row's id beside it.
+What differs from claim to claim differs here too: the ids and the reference number.
 """
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
-from bench.captured import Statement
 from bench.ground import Ground
+from bench.stored_rows import Table
 
 _LOG = "pgbench_log"
 _RATE = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
+_NEXT_ID, _SAME_ID = (f"{each}('claims_claim_id_seq')" for each in ("nextval", "currval"))
 _FAILED = re.compile(r"number of failed transactions: (\d+)")
 
 
@@ -31,13 +30,13 @@ class Run:
 
 
 async def run_pgbench(
-    ground: Ground, statements: list[Statement], reference: str, *, clients: int, seconds: float
+    ground: Ground, tables: Sequence[Table], reference: str, *, clients: int, seconds: float
 ) -> Run:
-    """`reference` is the text that each transaction makes its own."""
-    variables: dict[str, str] = {"serial": "0"}
-    script = [r"\set serial :serial + 1"]
-    for number, statement in enumerate(statements):
-        script.append(_render(statement, reference, f"s{number}", variables) + ";")
+    """`tables`: of one claim. `reference`: the text that each claim makes its own."""
+    own = f"lpad(:client_id::text || '-' || :serial::text, {len(reference)}, 'R')"
+    script = [r"\set serial :serial + 1", "BEGIN;"]
+    script += [render_insert(each, reference, own) + ";" for each in tables]
+    script.append("COMMIT;")
     path = ground.folder / "pgbench.sql"
     await asyncio.to_thread(path.write_text, "\n".join(script) + "\n")
     command = [
@@ -45,7 +44,7 @@ async def run_pgbench(
         f"--client={clients}", "--jobs=2", f"--time={max(1, round(seconds))}", f"--file={path}",
         "--log", f"--log-prefix={ground.folder / _LOG}",
         "--host", str(ground.embedded.socket_folder), "--username=postgres",
-        *(f"--define={name}={value}" for name, value in variables.items()), "postgres",
+        "--define=serial=0", "postgres",
     ]  # fmt: skip
     rate = _read_rate(await _run(command))
     return Run(rate, await asyncio.to_thread(_read_p99, ground.folder))
@@ -78,25 +77,24 @@ def _read_p99(folder: Path) -> float:
     return durations[len(durations) * 99 // 100] / 1000
 
 
-def _render(statement: Statement, reference: str, prefix: str, variables: dict[str, str]) -> str:
-    """The statement with its parameters as pgbench's variables and literals."""
-    written = {
-        number: _render_value(value, reference, f"{prefix}v{number}", variables)
-        for number, value in enumerate(statement.values, start=1)
+def render_insert(table: Table, reference: str, own: str) -> str:
+    """`table`: of one claim, whose text `reference` becomes the expression `own`."""
+    [row] = table.rows
+    # The claim comes first, and draws the id that the others have too.
+    claim_id = _NEXT_ID if table.name == "claims" else _SAME_ID
+    values = {
+        name: _render(value, reference, own) for name, value in row.items() if value is not None
     }
-    return re.sub(r"\$(\d+)", lambda found: written[int(found.group(1))], statement.sql)
+    if "claim_id" in values:
+        values["claim_id"] = claim_id
+    if "audit_id" in values:
+        values["audit_id"] = "uuidv7()"
+        values["details"] = f"jsonb_build_object('claimIds', jsonb_build_array({_SAME_ID}))"
+    return f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({', '.join(values.values())})"
 
 
-def _render_value(value: Any, reference: str, name: str, variables: dict[str, str]) -> str:
-    if isinstance(value, list | dict):
-        pieces = msgspec.json.encode(value).decode().split(reference)
-        variables |= {f"{name}_{place}": piece for place, piece in enumerate(pieces)}
-        own = " || lpad(:client_id::text || '-' || :serial::text, 16, 'R') || "
-        return f"({own.join(f':{name}_{place}::text' for place in range(len(pieces)))})"
-    if isinstance(value, bytes):
-        return rf"'\x{value.hex()}'::bytea"
-    if isinstance(value, datetime):
-        return "now()"
-    if isinstance(value, UUID):
-        return "uuidv7()"
-    return str(value) if isinstance(value, int) else f"'{value}'"
+def _render(value: Any, reference: str, own: str) -> str:
+    if value == reference:
+        return own
+    text = msgspec.json.encode(value).decode() if isinstance(value, dict) else str(value)
+    return "'" + text.replace("'", "''") + "'"

@@ -20,7 +20,7 @@ class Scale:
         return max(1000, int(full * self.share) // 1000 * 1000)
 
 
-FULL = Scale(rounds=3, seconds=6, share=1)
+FULL = Scale(rounds=3, seconds=4, share=1)
 QUICK = Scale(rounds=1, seconds=2, share=0.2)
 
 

@@ -22,7 +22,15 @@ from examples.merchant_client import ApiRefused, MerchantClient
 from examples.narrator import tell_news
 from examples.outbox import read_message
 from examples.receiver import Receiver
-from examples.stage import EXAMPLES, Access, Stage, apply_merchant, start_dunwell, stop_dunwell
+from examples.stage import (
+    EXAMPLES,
+    Access,
+    Stage,
+    apply_merchant,
+    find_free_port,
+    start_dunwell,
+    stop_dunwell,
+)
 from examples.story import (
     PAYS_BY_TRANSFER,
     PAYS_ON_PAGE,
@@ -36,7 +44,7 @@ from examples.story import (
     say,
 )
 
-RECEIVER_PORT = 8099
+PORT, RECEIVER_PORT = 8000, 8099
 # The last claim is archived before, whatever the holidays.
 LAST_DAY = 70
 PATIENCE_SECONDS = 20.0
@@ -46,10 +54,12 @@ POLL_SECONDS = 0.02
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("--once", action="store_true", help="end after the story")
-    arguments.add_argument("--port", type=int, default=8000)
+    arguments.add_argument("--port", type=int, default=PORT, help="or the next free one")
     arguments.add_argument("--data-dir", type=Path, default=Path("var/demo"))
     given = arguments.parse_args()
-    stage = Stage(given.data_dir.resolve(), given.port)
+    stage = Stage(
+        given.data_dir.resolve(), find_free_port(given.port), find_free_port(RECEIVER_PORT)
+    )
     # Asked to end, it ends as by Ctrl-C, and Dunwell with it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     server = start_dunwell(stage)
@@ -69,7 +79,7 @@ async def tell(stage: Stage, *, stay: bool) -> None:
     access = await asyncio.to_thread(apply_merchant, stage)
     story = Story()
     receiver = Receiver(
-        access.webhook_secret, port=RECEIVER_PORT, on_event=story.take,
+        access.webhook_secret, port=stage.receiver_port, on_event=story.take,
         on_refusal=story.refused.append,
     )  # fmt: skip
     await receiver.start()

@@ -1,8 +1,10 @@
 """Where the demo plays: a Dunwell of its own, started here, and the merchant applied to it."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from pathlib import Path
 from examples.story import StoryBroken, say
 
 EXAMPLES = Path(__file__).parent
+_PORTS_TRIED = 50
 _SECRETS = ("clientId", "clientSecret", "webhook")
 
 
@@ -18,6 +21,8 @@ _SECRETS = ("clientId", "clientSecret", "webhook")
 class Stage:
     data_dir: Path
     port: int
+    # Where the merchant's receiver listens for webhooks.
+    receiver_port: int = 8099
 
     @property
     def origin(self) -> str:
@@ -65,9 +70,30 @@ def stop_dunwell(server: "subprocess.Popen[str]") -> None:
     server.wait(timeout=60)
 
 
+def find_free_port(wanted: int) -> int:
+    """This one, or the next that nobody listens on; says so when it is another."""
+    last = wanted + _PORTS_TRIED - 1
+    for port in range(wanted, last + 1):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            if port != wanted:
+                say(f"Port {wanted} is in use; {port} is taken instead.")
+            return port
+    raise SystemExit(f"Ports {wanted} to {last} are in use. Choose another: make demo PORT=9000")
+
+
+def _place_merchant(stage: Stage) -> Path:
+    """The merchant's file, with what it names beside it, told where its receiver listens."""
+    folder = stage.data_dir / "merchant"
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in (*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.svg")):
+        content = each.read_text().replace(":8099/", f":{stage.receiver_port}/")
+        (folder / each.name).write_text(content)
+    return folder / "demo-merchant.yaml"
+
+
 def apply_merchant(stage: Stage) -> Access:
     """Apply the merchant's file; secrets are shown once, so they are kept for the next demo."""
-    command = stage.dunwell("apply", str(EXAMPLES / "demo-merchant.yaml"), "--publish", "--json")
+    command = stage.dunwell("apply", str(_place_merchant(stage)), "--publish", "--json")
     done = subprocess.run(
         command, env=stage.environment, capture_output=True, text=True, check=False
     )
@@ -84,5 +110,6 @@ def apply_merchant(stage: Stage) -> Access:
         raise StoryBroken(f"{path} is gone, and with it the secrets; delete {stage.data_dir}")
     path.touch(mode=0o600)
     path.write_text(json.dumps(kept))
-    say(f"Merchant {report['key']} applied: {len(report['changes'])} changes")
+    count = len(report["changes"])
+    say(f"Merchant {report['key']} applied: {count} change{'' if count == 1 else 's'}")
     return Access(report["merchantId"], *(kept[name] for name in _SECRETS))

@@ -22,6 +22,7 @@ from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
 from dunwell.kit.resources import Resources
 from tests.support.children import end_children
+from tests.support.pooler import PooledPostgres, a_pooler
 from tests.support.web_processes import Web, two_webs
 
 # The first merchant id of each test.
@@ -29,7 +30,8 @@ _FIRST_MERCHANT_IDS = itertools.count(100, 100)
 
 _TABLES = """
 SELECT relname FROM pg_class
-WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'alembic_version'
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+    AND relname NOT IN ('alembic_version', 'epochs')
 """
 # All that a test begins with nothing of, in one statement that PostgreSQL keeps planned. Few rows
 # are deleted in a twentieth of the time that new files for all tables take; tables that many rows
@@ -68,6 +70,10 @@ for _name, _examples in {"usual": 40, "full": 150}.items():
 hypothesis.settings.load_profile(os.environ.get("PROPERTIES", "usual"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pooler", action="store_true", help="behind a pgBouncer in transaction mode")
+
+
 def pytest_collection_finish() -> None:
     """What is there now stays: to look through it for what is not needed takes a third of a test.
     What tests leave behind is looked for less often."""
@@ -83,7 +89,10 @@ def _plain_logging() -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+def postgres(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[EmbeddedPostgres]:
+    """The server; asked for, behind a pooler of its own."""
     folder = tmp_path_factory.mktemp("postgres")
     for parent in (folder, *folder.parents):  # as root, the server's user must reach its folder
         if parent.owner() != "root" or parent.stat().st_mode & 0o001:
@@ -93,7 +102,11 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostg
     server = embedded.start()
     asyncio.run(_spare_the_disk(embedded.url))
     migrate(embedded.url)
-    yield embedded
+    if pytestconfig.getoption("pooler"):
+        with a_pooler(embedded, folder) as pooler:
+            yield PooledPostgres(folder, embedded.binaries, pooled_url=pooler.url)
+    else:
+        yield embedded
     server.send_signal(3)  # SIGQUIT: nothing here is worth a checkpoint
     server.wait(timeout=10)
 

@@ -16,8 +16,9 @@ from dunwell.adapters.installed import choose_channels, choose_providers
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
-from dunwell.api.app import build_app
+from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
+from dunwell.api.figures import Figures
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
@@ -30,9 +31,12 @@ from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
+from dunwell.kit.spool import UPLOADS
 from dunwell.landing.application import build_landing_routes
 from dunwell.landing.arranging.tell_answers import ANSWER_SECONDS, tell_answers
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.landing.objecting.tell_answers import ANSWER_SECONDS as DISPUTE_ANSWER_SECONDS
+from dunwell.landing.objecting.tell_answers import tell_answers as tell_dispute_answers
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.writer import NoticeWriter
@@ -52,6 +56,21 @@ class Web:
 
     app: Starlette
     bounds: Bounds
+    operators: "Operators"
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """What a process shows operators at an address of its own, and what bounds its connections."""
+
+    app: Starlette
+    bounds: Bounds
+
+
+def choose_operators(resources: Resources, figures: Figures | None = None) -> Operators:
+    """figures: of the API, where this process serves it."""
+    app = build_operators_app(resources, figures or Figures())
+    return Operators(app, Bounds(build_outside_answer(resources), lambda _host: False))
 
 
 @asynccontextmanager
@@ -60,6 +79,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, press = Inspector(), LetterPrinter(1)
+    UPLOADS.keep_in(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
@@ -70,10 +90,13 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *sandbox_provider_routes(resources),
             *build_landing_routes(resources, providers, inspector=inspector, printer=press),
         ]
+        figures = Figures()
         app = build_app(
-            resources, channels, inspector, routes, find_visitor=installation.find_visitor
-        )
-        yield Web(app, Bounds(build_outside_answer(resources), installation.is_proxy))
+            resources, channels, inspector, routes,
+            find_visitor=installation.find_visitor, figures=figures,
+        )  # fmt: skip
+        bounds = Bounds(build_outside_answer(resources), installation.is_proxy)
+        yield Web(app, bounds, choose_operators(resources, figures))
 
 
 @asynccontextmanager
@@ -99,12 +122,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
-            Loop("answers", lambda: tell_answers(resources, writer), idle_seconds=ANSWER_SECONDS),
-            Loop(
-                "asked links",
-                lambda: send_asked_links(resources, writer),
-                idle_seconds=ASKED_SECONDS,
-            ),
+            *_list_telling_loops(resources, writer),
             Loop(
                 "payments",
                 lambda: sweep_requests(resources, providers),
@@ -121,6 +139,23 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
             Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
         ]
+
+
+def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
+    """What tells debtors how they were answered, and sends the links they asked for."""
+    return [
+        Loop("answers", lambda: tell_answers(resources, writer), idle_seconds=ANSWER_SECONDS),
+        Loop(
+            "dispute answers",
+            lambda: tell_dispute_answers(resources, writer),
+            idle_seconds=DISPUTE_ANSWER_SECONDS,
+        ),
+        Loop(
+            "asked links",
+            lambda: send_asked_links(resources, writer),
+            idle_seconds=ASKED_SECONDS,
+        ),
+    ]
 
 
 def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.errors import Unavailable
 from dunwell.kit.multipart import FormLimits, FormReader
-from dunwell.kit.spool import Spool
+from dunwell.kit.spool import UPLOADS, Spool
 
 _MEGABYTE = 1024 * 1024
 _HEAD = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.pdf"\r\n\r\n'
@@ -59,6 +59,30 @@ def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
     assert spool.held_bytes == 0
 
 
+def test_what_is_on_its_way_lies_in_a_folder_of_its_owners(tmp_path: Path) -> None:
+    spool, place = Spool(_MEGABYTE), tmp_path / "data" / "incoming"
+    spool.keep_in(place)
+    content = spool.open()
+    content.write(b"x" * 100_000)
+    [link] = _find_open_under(place)
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert link.stat().st_mode & 0o777 == 0o600
+    assert list(place.iterdir()) == []
+    content.close()
+
+
+def _find_open_under(place: Path) -> list[Path]:
+    """Files of this process, whether they have a name or not."""
+    links = Path("/proc/self/fd").iterdir()
+    return [each for each in links if each.is_symlink() and str(place) in str(each.readlink())]
+
+
+def test_a_process_holds_a_gibibyte_at_most() -> None:
+    UPLOADS.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes)
+    with pytest.raises(Unavailable):
+        UPLOADS.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes + 1)
+
+
 def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
     spool = Spool(2 * _MEGABYTE)
     held = _held(spool, 1)
@@ -69,3 +93,13 @@ def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
         _held(spool, 2)
     del held, refusal
     spool.check_room(2 * _MEGABYTE)
+
+
+def test_a_folder_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+    spool, folder = Spool(10 * _MEGABYTE), tmp_path / "incoming"
+    spool.keep_in(folder)
+    folder.rmdir()
+    content = spool.open()
+    content.write(bytes(4 * _MEGABYTE))
+    assert (len(content.read()), folder.is_dir()) == (4 * _MEGABYTE, True)
+    content.close()

@@ -2,8 +2,7 @@
 
 import asyncio
 import itertools
-import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,48 +13,33 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Database
 from dunwell.kit.ids import RandomIds
 from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.kit.pool import Limits
 from dunwell.kit.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.claims import a_claim
+from tests.support.servers import OwnServer, an_own_server
 
 _FIRST_MERCHANT_IDS = itertools.count(1_000_000, 100)
 
 
-class Server:
-    """A PostgreSQL of this test's own, to be stopped and started."""
-
-    def __init__(self, folder: Path) -> None:
-        self.postgres = EmbeddedPostgres(folder, find_binaries(None))
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self._process = self.postgres.start()
-
-    def stop(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(2)
-        self._process.wait(timeout=10)
+# Short ones; the product's are told in docs/operator/outages.md.
+_LIMITS = Limits(patience_seconds=1, answer_seconds=1, mending_seconds=1)
+_BOUND_SECONDS = 10
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it
-        if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
-            parent.chmod(0o755)
-    server = Server(tmp_path / "postgres")
-    server.start()
-    yield server
-    server.stop()
+def server(tmp_path: Path) -> Iterator[OwnServer]:
+    with an_own_server(tmp_path / "postgres") as server:
+        yield server
 
 
 @pytest.fixture
-async def own(server: Server, tmp_path: Path, clock: MovableClock) -> AsyncIterator[Api]:
+async def own(server: OwnServer, tmp_path: Path, clock: MovableClock) -> AsyncIterator[Api]:
     """The application over that server."""
-    url = server.postgres.url
+    url = server.url
     settings = load_settings({"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": url})
     await asyncio.to_thread(migrate, url)
-    database = await Database.open(url, size=4)
+    database = await Database.open(url, size=4, limits=_LIMITS)
     async with database.connection() as connection:
         # As in every test: no merchant id twice in a process.
         await connection.execute(
@@ -67,7 +51,9 @@ async def own(server: Server, tmp_path: Path, clock: MovableClock) -> AsyncItera
     await database.close()
 
 
-async def test_it_says_when_to_try_again_and_recovers_by_itself(own: Api, server: Server) -> None:
+async def test_it_says_when_to_try_again_and_recovers_by_itself(
+    own: Api, server: OwnServer
+) -> None:
     [claim_id] = await own.nordwind.create()
     server.stop()
 
@@ -86,7 +72,7 @@ async def test_it_says_when_to_try_again_and_recovers_by_itself(own: Api, server
     assert again.json()["result"][0]["error"] is None
 
 
-async def test_the_token_endpoint_says_so_in_its_own_words(own: Api, server: Server) -> None:
+async def test_the_token_endpoint_says_so_in_its_own_words(own: Api, server: OwnServer) -> None:
     server.stop()
     form = {"grant_type": "client_credentials", "client_id": "x", "client_secret": "y"}
 
@@ -95,3 +81,28 @@ async def test_the_token_endpoint_says_so_in_its_own_words(own: Api, server: Ser
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
     assert answer.json()["error"] == "temporarily_unavailable"
     server.start()
+
+
+async def test_frozen_it_holds_each_request_for_a_while_and_then_goes_on(
+    own: Api, server: OwnServer
+) -> None:
+    [claim_id] = await own.nordwind.create()
+    server.freeze()
+    try:
+        async with asyncio.timeout(_BOUND_SECONDS):
+            answers = await asyncio.gather(
+                *(own.nordwind.get(f"/claims/{claim_id}") for _ in range(8)),
+                *(
+                    own.nordwind.post("/claims", [a_claim(f"F-{n}")], key=f"f-{n}")
+                    for n in range(4)
+                ),
+            )
+    finally:
+        server.thaw()
+    assert {(each.status_code, each.headers["Retry-After"]) for each in answers} == {(503, "2")}
+    # Repeated under their keys they are made once, whatever became of them the first time.
+    for n in range(4):
+        for _ in range(2):
+            again = await own.nordwind.post("/claims", [a_claim(f"F-{n}")], key=f"f-{n}")
+            assert again.json()["result"][0]["error"] is None
+    assert await own.count("claims") == 5

@@ -100,8 +100,9 @@ async def test_a_claim_may_live_on_after_an_accepted_dispute(api: Api) -> None:
 
     assert answer.json()["result"]["claimEnded"] is False
     claim = await read(api, claim_id)
-    assert (claim["status"], claim["holds"]) == ("CREATED", [])
-    assert claim["nextStepAt"] == "2026-03-02T09:00:00.000Z"
+    # It rests until the debtor was told, and some days more.
+    [hold] = claim["holds"]
+    assert (claim["status"], hold["kind"], hold["until"]) == ("CREATED", "DISPUTE", None)
 
 
 @pytest.mark.parametrize("key", [None, "key-1"])

@@ -67,7 +67,10 @@ def test_it_is_said_of_every_position_what_it_holds(operation: Operation) -> Non
     for position in positions_of(operation.operation_id):
         last = position.name.removesuffix("/*").rpartition("/")[2]
         is_plain = last in PLAIN.get(position.place, ())
-        assert ((position.place, position.name) in IDS) != is_plain, position
+        is_id = (position.place, position.name) in IDS
+        assert is_id != is_plain, (
+            f"say in tests.support.isolation what {position} names: ID or PLAIN"
+        )
 
 
 @pytest.mark.parametrize("is_switched", [True, False], ids=["workflows", "scenarios"])

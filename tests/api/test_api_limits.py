@@ -145,6 +145,16 @@ async def test_a_file_of_a_byte_more_is_refused(api: Api) -> None:
     assert await api.count("uploads") == 0
 
 
+async def test_more_objects_than_any_request_needs_are_not_described(api: Api) -> None:
+    content = b'{"types":[' + b"{}," * 6_000 + b"{}]}"
+
+    answer = await api.nordwind.post("/events/replay", content=content, headers=JSON)
+
+    [(path, code, message)] = refusal_of(answer)[2]
+    assert (answer.status_code, path, code) == (422, "", "TOO_MANY")
+    assert message.startswith("The body holds more than 3000 objects and lists")
+
+
 @pytest.mark.parametrize("operation", LISTS, ids=lambda each: each.operation_id)
 async def test_a_page_has_one_to_two_hundred_entries(api: Api, operation: Any) -> None:
     [claim_id] = await api.nordwind.create()

@@ -73,9 +73,12 @@ async def test_a_crash_tells_the_request_id_and_nothing_else(
 
 async def test_a_crash_of_an_operation_is_told_alike(api: Api) -> None:
     async with api.resources.database.connection() as connection:
-        await connection.execute("ALTER TABLE events RENAME TO events_elsewhere")
+        await connection.execute(
+            "ALTER TABLE events RENAME TO events_elsewhere; "
+            "CREATE VIEW events AS SELECT * FROM events_elsewhere WHERE 1 / 0 = 1"
+        )
         answer = await api.nordwind.get("/events")
-        await connection.execute("ALTER TABLE events_elsewhere RENAME TO events")
+        await connection.execute("DROP VIEW events; ALTER TABLE events_elsewhere RENAME TO events")
 
     error = answer.json()["error"]
     assert (answer.status_code, error["type"]) == (500, "InternalError")

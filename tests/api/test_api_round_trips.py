@@ -29,7 +29,7 @@ async def test_creating_a_claim_takes_two_statements(counted: tuple[Api, Stateme
 
     assert answer.json()["result"][0]["error"] is None
     assert len(sent) == 2, sent
-    assert sent[0].lstrip().startswith("SELECT token.merchant_id")
+    assert sent[0].lstrip().startswith("SELECT asked.n, token.merchant_id")
     assert "INSERT INTO claims" in sent[1]
 
 

@@ -21,6 +21,7 @@ SHOWN_AT: Mapping[str, str] = {
         "absent timed-out ending-soon claim claim-paid-in-part claim-overpaid claim-held "
         "claim-disputed claim-archived claim-withdrawn claim-by-link claim-plan-requested "
         "claim-deferment-requested claim-plan-active claim-plan-by-link claim-deferred "
+        "claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents"
     ),
     "/claim/pay": "pay-amount",

@@ -6,7 +6,7 @@ from typing import Any
 from dunwell.disputes.end_dispute import Outcome
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
-from tests.support.disputes import ACCEPTED, REJECTED, dispute, give_evidence, resolve
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, give_evidence, resolve
 from tests.support.files import a_pdf, an_image
 
 Reach = Callable[[Visit], Awaitable[None]]
@@ -95,6 +95,15 @@ async def _answer(visit: Visit, outcome: Outcome, *, ends: bool | None) -> None:
     await visit.go(f"/claim/disputes/{opened.dispute_id}")
 
 
+async def _come_back(visit: Visit, outcome: Outcome) -> None:
+    """To the claim's page, after the answer was told."""
+    house = visit.site.till.house
+    opened = await dispute(house, visit.site.claim_id)
+    await answer(house, opened, outcome, message="Wir haben den Gutschein abgezogen.")
+    await visit.enter()
+    await visit.go("/claim")
+
+
 async def _refuse_more(visit: Visit) -> None:
     await _send(visit)
     await _choose(visit, ("brief.docx", b"PK\x03\x04"))
@@ -121,5 +130,7 @@ DISPUTE_STATES: dict[str, Reach] = {
     "dispute-withdrawn": lambda visit: _withdraw(visit, is_done=True),
     "dispute-accepted": lambda visit: _answer(visit, ACCEPTED, ends=None),
     "dispute-accepted-open": lambda visit: _answer(visit, ACCEPTED, ends=False),
+    "claim-objection-accepted": lambda visit: _come_back(visit, ACCEPTED),
+    "claim-objection-rejected": lambda visit: _come_back(visit, REJECTED),
     "dispute-rejected": lambda visit: _answer(visit, REJECTED, ends=None),
 }

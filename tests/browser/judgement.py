@@ -38,8 +38,9 @@ IN_FORCED_COLOURS = {
 }  # fmt: skip
 # They tell, or offer several ways on, of which none is the main one.
 WITHOUT_ACTION = {
-    "absent", "claim-archived", "claim-overpaid", "claim-paid-with-documents", "claim-withdrawn",
-    "code-locked", "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
+    "absent", "claim-archived", "claim-objection-accepted", "claim-overpaid",
+    "claim-paid-with-documents", "claim-withdrawn", "code-locked",
+    "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
     "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
     "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
     "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
@@ -117,8 +118,10 @@ async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
 
 async def _list_faults_of_action(page: Page, name: str) -> list[str]:
     bottom = await find_first_action(page)
-    if (bottom is None) != (name in WITHOUT_ACTION):
-        return [f"action: {bottom}"]
+    if bottom is None and name not in WITHOUT_ACTION:
+        return ["action: none; if the page only tells, name its state in WITHOUT_ACTION"]
+    if bottom is not None and name in WITHOUT_ACTION:
+        return ["action: there is one, though WITHOUT_ACTION names the state"]
     seen = await find_summary(page) if name in LONG else bottom
     return [f"action: {seen}"] if (seen or 0) > HEIGHT else []
 

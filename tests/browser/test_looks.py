@@ -7,7 +7,9 @@ import msgspec
 import pytest
 from playwright.async_api import Browser
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
+from dunwell.api.edge import Edge
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
@@ -104,7 +106,8 @@ async def test_right_to_left_does_not_break(
     both = msgspec.structs.replace(BY_TRANSFER, landing_page=LandingPage(("he", "en")))
     till = await a_till(resources, clock, configuration=both, definition=None)
     routes = build_landing_routes(resources, till.providers, catalogues=tmp_path)
-    app = Starlette(routes=routes)
+    edge = Middleware(Edge, resources, lambda peer, _forwarded: peer)
+    app = Starlette(routes=routes, middleware=[edge])
     doorstep: Any = Doorstep(till, app, None)  # type: ignore[arg-type]
     async with a_server(app) as origin:
         page = await chromium.new_page(viewport={"width": 390, "height": 844})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.config import SettingsFaulty, load_settings, render_settings
+from dunwell.config.database_address import read_address
 
 KEY = base64.b64encode(secrets.token_bytes(32)).decode()
 PRODUCTION = {
@@ -38,6 +39,21 @@ def test_a_flag_wins_over_the_environment(tmp_path: Path) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PORT": "8001"}
     assert load_settings(environment, port="9000").port == 9000
     assert load_settings(environment, port=None).port == 8001
+
+
+@pytest.mark.parametrize("given", ["9100", "a b:1", "127.0.0.1:0", "127.0.0.1:65536", "::1:9100"])
+def test_where_operators_listen_is_a_host_and_a_port(tmp_path: Path, given: str) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_OPERATOR_BIND": given}
+    assert find_faults(environment) == ["DUNWELL_OPERATOR_BIND"]
+    for bind in ("127.0.0.1:9100", "[::1]:9100", "localhost:9100"):
+        environment["DUNWELL_OPERATOR_BIND"] = bind
+        assert str(load_settings(environment).operator_bind) == bind
+
+
+def test_operators_have_a_port_of_their_own_and_in_development_loopback(tmp_path: Path) -> None:
+    for bind in ("127.0.0.1:8000", "0.0.0.0:9100"):
+        environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_OPERATOR_BIND": bind}
+        assert find_faults(environment) == ["DUNWELL_OPERATOR_BIND"]
 
 
 def test_the_generated_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
@@ -120,6 +136,28 @@ def test_production_tells_all_that_is_unsafe_at_once() -> None:
 def test_development_takes_a_database_of_this_machine(tmp_path: Path, address: str) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": address}
     assert load_settings(environment).database_url == address
+
+
+@pytest.mark.parametrize(
+    ("address", "drivers"),
+    [
+        ("postgresql://d:x@h/d?sslmode=require", "postgresql://d:x@h/d?sslmode=require"),
+        ("postgresql://d@h:6432/d?pooler=transaction", "postgresql://d@h:6432/d"),
+        (
+            "postgresql:///d?host=%2Frun%2Fa%20b&pooler=transaction",
+            "postgresql:///d?host=%2Frun%2Fa%20b",
+        ),
+    ],
+)
+def test_a_pooler_is_named_in_the_address_and_told_to_no_driver(address: str, drivers: str) -> None:
+    read = read_address(address)
+    assert (read.url, read.is_pooled) == (drivers, "pooler" in address)
+
+
+@pytest.mark.parametrize("pooler", ["session", "", "transactions"])
+def test_there_is_one_pooler_to_name(pooler: str) -> None:
+    address = f"{PRODUCTION['DUNWELL_DATABASE_URL']}&pooler={pooler}"
+    assert find_faults({**PRODUCTION, "DUNWELL_DATABASE_URL": address}) == ["DUNWELL_DATABASE_URL"]
 
 
 def test_an_address_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What is asked of a reason, the case number, and by when it is answered."""
 
 from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,6 +13,7 @@ from dunwell.disputes.dispute import find_answer_day, render_case_number
 from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
 from dunwell.disputes.questions import (
     LONGEST_LINE,
+    MESSAGE,
     Kind,
     find_answer_faults,
     list_questions,
@@ -18,6 +21,8 @@ from dunwell.disputes.questions import (
 )
 from dunwell.disputes.reasons import DisputeType, Reason
 from dunwell.errors import ValidationError
+from dunwell.landing.render.environment import load_environment
+from dunwell.landing.render.wording import CATALOGUES, load_languages
 
 TODAY = date(2026, 3, 2)
 OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)
@@ -120,3 +125,22 @@ def test_a_dispute_takes_so_many_files_and_no_more() -> None:
     check_evidence_space(MOST_OF_DISPUTE - 1, 1)
     with pytest.raises(ValidationError):
         check_evidence_space(MOST_OF_DISPUTE - 1, 2)
+
+
+@pytest.mark.parametrize("language", load_languages(CATALOGUES))
+def test_each_reason_has_words_for_itself_and_for_all_it_asks(language: str) -> None:
+    environment = load_environment(load_languages(CATALOGUES)[language])
+    template: Any = environment.get_template("_reason_words.html").module
+    for dispute_type in DisputeType:
+        words, reason = template.WORDS[dispute_type], a_reason(dispute_type)
+        asked = {each.name for each in list_questions(reason)}
+        # Where a text must be written, the question says what it is about.
+        needed = {MESSAGE} if needs_message(reason) else set()
+        assert words.keys() - {MESSAGE} == {"label", *asked}, dispute_type
+        assert needed <= words.keys(), dispute_type
+
+
+def test_the_merchants_guide_has_each_reason_and_each_question() -> None:
+    guide = Path("docs/merchant/disputes.md").read_text()
+    asked = {each.name for every in DisputeType for each in list_questions(a_reason(every))}
+    assert {name for name in (*DisputeType, *asked) if f"`{name}`" not in guide} == set()

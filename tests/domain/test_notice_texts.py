@@ -12,6 +12,7 @@ from dunwell.landing.telling.facts import (
     ChangeNoticeFacts,
     CodeFacts,
     DefermentFacts,
+    DisputeAnswerFacts,
     Facts,
     LinkFacts,
     PlanFacts,
@@ -31,10 +32,15 @@ APRIL, MAY = date(2026, 4, 1), date(2026, 5, 1)
 RECEIPT = ReceiptFacts("INV-1001", "EUR", 5000, AT, "tx_1_2", "Sandbox", 5240)
 PLAN = PlanFacts("INV-1001", "EUR", ((APRIL, 5120), (MAY, 5620)), 500, is_approved=True)
 DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=True)
+ANSWER = DisputeAnswerFacts(
+    "INV-1001", "7K3M-9QXA", is_accepted=False, is_closed=False, reason="Zu spät.", quiet_days=7
+)
 CHANGE = ChangeNoticeFacts("EMAIL", AT, "e***@example.org")
 ALL: list[Facts] = [
     CodeFacts(), LinkFacts(), RECEIPT, PLAN, DEFERMENT, ChangeCodeFacts(), CHANGE,
     ChangeNoticeFacts("SMS", AT, None),
+    ANSWER, replace(ANSWER, is_accepted=True, reason=None, quiet_days=1),
+    replace(ANSWER, is_accepted=True, is_closed=True), replace(ANSWER, is_closed=True),
     RejectionFacts("INV-1001", is_plan=True, reason="Zu wenig."),
     RejectionFacts("INV-1001", is_plan=False, reason=None),
     PlanFacts("INV-1001", "EUR", ((APRIL, 5120),), 0, is_approved=False),
@@ -42,10 +48,12 @@ ALL: list[Facts] = [
 ]  # fmt: skip
 BY_SMS: list[Facts] = [
     CodeFacts(), LinkFacts(), ChangeCodeFacts(), CHANGE, ChangeNoticeFacts("SMS", AT, None),
+    ANSWER, replace(ANSWER, is_accepted=True),
 ]  # fmt: skip
 HOSTILE = (
     'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
 )
+LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
 WRITER = NoticeWriter(load_languages(), "https://pay.nordwind.example")
 
 
@@ -152,14 +160,13 @@ def test_only_the_kinds_that_bear_a_secret_have_its_mask() -> None:
     for facts in ALL:
         text = write(facts).body_text
         assert (NOTICE_CODE_MASK in text) == isinstance(facts, CodeFacts | ChangeCodeFacts)
-        assert (TOKEN_MASK in text) == isinstance(facts, LinkFacts)
+        assert (TOKEN_MASK in text) == isinstance(facts, LinkFacts | DisputeAnswerFacts)
 
 
 def test_a_link_is_one_in_html_and_nothing_else_is() -> None:
-    address = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
     for facts in ALL:
         links = re.findall('href="([^"]*)"', str(write(facts).body_html))
-        assert links == ([address] if isinstance(facts, LinkFacts) else [])
+        assert links == ([LINK] if isinstance(facts, LinkFacts | DisputeAnswerFacts) else [])
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
@@ -170,13 +177,14 @@ def test_no_value_marks_up_or_injects_anything(language: str) -> None:
         DefermentFacts(HOSTILE, "EUR", 1, APRIL, is_approved=True),
         ChangeNoticeFacts("EMAIL", AT, HOSTILE),
         RejectionFacts(HOSTILE, is_plan=True, reason=HOSTILE),
+        replace(ANSWER, reference_number=HOSTILE, reason=HOSTILE),
         CodeFacts(),
     ]
     for facts in hostile:
         notice = write(facts, language, name=HOSTILE)
         assert notice.subject is not None
         assert notice.subject.isprintable()
-        html = str(notice.body_html)
+        html = str(notice.body_html).replace(f'<a href="{LINK}"', "")
         assert not re.search(r"<img|<a |<strong>b|<em>", html)
         if not isinstance(facts, CodeFacts):
             assert "**b** [l](https://e.example) {{ 0 }} {% x %}" in body(notice)

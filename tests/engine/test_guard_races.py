@@ -12,6 +12,7 @@ import pytest
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import prepare_contacts
 from dunwell.kit.clock import MovableClock
+from dunwell.kit.pool import OpenConnection, connect
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from dunwell.merchants.store import load_merchant
@@ -81,7 +82,7 @@ async def test_a_guard_that_somebody_else_began_meanwhile_is_waited_for_and_mind
     await house.rows("DELETE FROM contact_guards WHERE merchant_id = $1")
     await house.create("B", email=ERIKA)
     await plan(house)
-    other = await asyncpg.connect(resources.settings.database_url)
+    other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         # Begun and not committed: nobody sees it, and nobody can begin it again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
@@ -101,7 +102,7 @@ async def test_a_guard_under_lock_is_read_as_its_holder_leaves_it(
     await house.run()
     await house.create("B", email=ERIKA)
     await plan(house)
-    other = await asyncpg.connect(resources.settings.database_url)
+    other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         await other.execute(
             "UPDATE contact_guards SET contacted_on = contacted_on || $2::date"
@@ -128,7 +129,7 @@ async def test_guards_are_taken_in_the_order_of_their_digests(
         for email in emails:
             await house.create(f"{email}-{round_number}", email=email)
     await plan(house)
-    other = await asyncpg.connect(resources.settings.database_url)
+    other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         await other.execute(_RAISE, merchant_id, digests[0])
         waiting = asyncio.create_task(dispatch(house, limit=15))

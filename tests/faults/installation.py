@@ -42,6 +42,8 @@ class Installation:
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.port = find_free_port()
+        # DUNWELL_ variables beside the folder and the port.
+        self.environment: dict[str, str] = {}
         self._log = data_dir.with_suffix(".log")
         self._ups: list[subprocess.Popen[str]] = []
 
@@ -51,7 +53,8 @@ class Installation:
         with self._log.open("a") as log:
             up = subprocess.Popen(
                 [*command, "--port", str(self.port), *arguments],
-                stdout=subprocess.PIPE, stderr=log, text=True, env=plain_environment(),
+                stdout=subprocess.PIPE, stderr=log, text=True,
+                env=plain_environment() | self.environment,
             )  # fmt: skip
         self._ups.append(up)
         return up
@@ -66,6 +69,12 @@ class Installation:
 
     def read_log(self) -> str:
         return self._log.read_text()
+
+    def read_rest(self) -> str:
+        """What the latest `up`, which has ended, and its children printed behind its line."""
+        output = self._ups[-1].stdout
+        assert output is not None
+        return output.read()
 
     def is_ready(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)

@@ -7,31 +7,37 @@ import signal
 import socket
 import subprocess
 
+import httpx
 import psutil
 import pytest
 
-from tests.faults.installation import PATIENCE_SECONDS, Installation, wait_until
+from tests.faults.installation import (
+    PATIENCE_SECONDS,
+    Installation,
+    find_free_port,
+    wait_until,
+)
 
 pytestmark = pytest.mark.faults
 
 
 def test_up_says_ready_once_ends_cleanly_and_goes_on_with_what_was_kept(
-    installation: Installation,
+    bare_installation: Installation,
 ) -> None:
     keys = set()
     for number in (signal.SIGTERM, signal.SIGINT):
-        up = installation.start("--workers", "2")
+        up = bare_installation.start("--workers", "2")
         assert up.stdout is not None
-        assert up.stdout.readline() == f"ready http://127.0.0.1:{installation.port}\n"
+        assert up.stdout.readline() == f"ready http://127.0.0.1:{bare_installation.port}\n"
         words = [word for child in psutil.Process(up.pid).children() for word in child.cmdline()]
         assert (words.count("web"), words.count("worker")) == (2, 1)
-        keys.add((installation.data_dir / "secret.key").read_text())
+        keys.add((bare_installation.data_dir / "secret.key").read_text())
         up.send_signal(number)
         rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
         assert up.returncode == 0
         assert rest == ""
-        assert '"exit_code": -9' not in installation.read_log()
-        assert installation.find_processes() == []
+        assert '"exit_code": -9' not in bare_installation.read_log()
+        assert bare_installation.find_processes() == []
     assert len(keys) == 1
 
 
@@ -113,3 +119,24 @@ def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
     assert "dunwell: Version 1 of the secret key is another key" in log
     assert "Traceback" not in log
     assert installation.find_processes() == []
+
+
+def test_operators_are_told_of_all_processes_at_one_address(installation: Installation) -> None:
+    bind = f"127.0.0.1:{find_free_port()}"
+    installation.environment["DUNWELL_OPERATOR_BIND"] = bind
+    installation.start_ready("--workers", "2")
+    for _ in range(3):
+        httpx.post(f"http://127.0.0.1:{installation.port}/api/token")
+
+    wait_until(
+        lambda: "dunwell_worker_rounds_failed_total{" in _read_figures(bind), "the worker's figures"
+    )
+
+    counted = 'dunwell_api_requests_total{operation="obtainToken",status="401"} 3.0'
+    assert all(counted in _read_figures(bind) for _ in range(10))
+    assert installation.stop() == 0
+    assert _is_refused(int(bind.rpartition(":")[2]))
+
+
+def _read_figures(bind: str) -> str:
+    return httpx.get(f"http://{bind}/metrics", timeout=30).text

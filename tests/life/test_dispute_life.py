@@ -6,7 +6,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.life.test_life import STEPS, Life
 from tests.support.definitions import a_definition
-from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve, withdraw
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.house import ERP, a_house
 
 REMINDED = ["FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
@@ -29,15 +29,18 @@ async def test_two_disputes_and_what_came_due_meanwhile(
     phoned = await dispute(house, claim_id, "OTHER", "It is broken, she says.", actor=ERP)
     told = ["ESCALATED", "DISPUTED", "DISPUTED"]
     assert await life.at_day(10) == told
-    await resolve(house, amount, REJECTED)
+    await answer(house, amount, REJECTED)
     assert await life.at_day(17) == told
     assert await life.outstanding() == 10240
-    await resolve(house, phoned, ACCEPTED, end_claim=False)
+    await answer(house, phoned, ACCEPTED, end_claim=False)
+    # A week of quiet after the answer.
+    assert await life.at_day(23) == told
+    assert (await life.outstanding(), await life.sent()) == (10240, 3)
     # The fee of day 7, the checkpoint and the second reminder, in order.
-    assert await life.at_day(17) == [*told, *REMINDED]
-    assert (await life.outstanding(), await life.sent()) == (10490, 2)
-    assert await life.at_day(30) == [*told, *REMINDED]
-    assert await life.at_day(31) == [*told, *REMINDED, "ARCHIVED"]
+    assert await life.at_day(24) == [*told, *REMINDED]
+    assert (await life.outstanding(), await life.sent()) == (10490, 4)
+    assert await life.at_day(37) == [*told, *REMINDED]
+    assert await life.at_day(38) == [*told, *REMINDED, "ARCHIVED"]
 
 
 async def test_a_dispute_that_is_right_ends_the_claim_for_good(

@@ -11,7 +11,7 @@ import pytest
 from dunwell.kit.db import Connection, DatabaseAway
 from tests.support.database import PID, PRESENT, Opener, Own
 
-_WRITE = "INSERT INTO code_attempts (visitor_digest, window_start, failures) VALUES ('x', now(), 1)"
+_WRITE = "INSERT INTO code_attempts (visitor_digest, window_start) VALUES ('x', now())"
 _COUNT = "SELECT count(*) FROM code_attempts"
 
 

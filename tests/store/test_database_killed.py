@@ -30,6 +30,7 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
 async def test_a_killed_server_is_away_and_then_there_again(server: EmbeddedPostgres) -> None:
     process = await asyncio.to_thread(server.start)
     database = await Database.open(server.url, size=3)
+    await asyncio.gather(*(_ask(database) for _ in range(3)))
     using = [asyncio.create_task(_ask(database, "SELECT 1 FROM pg_sleep(60)")) for _ in range(2)]
     assert await _ask(database) == 1
 

@@ -2,6 +2,7 @@
 
 import re
 
+from dunwell.claims.fields import FIELDS
 from dunwell.kit.db import Database
 
 _PRIMARY_KEYS = """
@@ -9,6 +10,11 @@ SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
 JOIN pg_namespace n ON n.oid = t.relnamespace
 WHERE c.contype = 'p' AND n.nspname = 'public' AND t.relname <> 'alembic_version'
+"""
+
+_DEBTORS_COLUMNS = """
+SELECT column_name::text FROM information_schema.columns
+WHERE table_schema = 'public' AND table_name = 'debtors'
 """
 
 
@@ -21,6 +27,13 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
     # nobody's.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
         "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
-        "key_versions",
+        "key_versions", "epochs", "restores",
         "seen_forwarders",
     }  # fmt: skip
+
+
+async def test_each_field_of_a_claims_debtor_has_its_column(database: Database) -> None:
+    async with database.connection() as connection:
+        columns = {row["column_name"] for row in await connection.fetch(_DEBTORS_COLUMNS)}
+    missing = {each.name for each in FIELDS} - columns
+    assert missing == set(), f"write a migration that adds these to debtors: {missing}"

@@ -12,7 +12,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.drafts import discard_draft
+from dunwell.workflows.drafts import discard_draft, new_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import (
@@ -62,9 +62,10 @@ async def test_versions_are_numbered_by_what_changed(resources: Resources) -> No
 async def test_a_draft_that_changes_nothing_is_refused(resources: Resources) -> None:
     async with resources.database.transaction() as tx:
         work = await begin(tx, resources)
-        await publish(work, FIRST)
+        [version] = await publish(work, FIRST)
+        await new_draft(work, version.workflow_id)
         with pytest.raises(InvalidState) as refusal:
-            await publish(work, FIRST)
+            await publish_draft(work, version.workflow_id)
         assert refusal.value.details == {"state": "DRAFT"}
         assert [w.major for w in await load_workflows(tx, work.merchant_id)] == [1]
 

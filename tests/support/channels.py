@@ -8,7 +8,7 @@ import msgspec
 
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
-from dunwell.files.upload_file import accept_upload, prepare_upload
+from dunwell.files.upload_file import accept_upload
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel, ChannelSetup
@@ -16,6 +16,7 @@ from tests.support.children import INSPECTOR
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION
+from tests.support.uploads import prepare_upload
 
 CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}

@@ -7,10 +7,10 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import save_upload
 from dunwell.files.store_attachments import save_attachment
 from dunwell.files.upload import NewUpload
-from dunwell.files.upload_file import prepare_upload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import House
+from tests.support.uploads import prepare_upload
 
 
 async def attach(

@@ -104,13 +104,16 @@ async def _ask_without_table(api: Api) -> httpx.Response:
 async def _without(
     api: Api, table: str, ask: Callable[[], Awaitable[httpx.Response]]
 ) -> httpx.Response:
-    """A crash: the table bears another name meanwhile."""
+    """A crash: what bears the table's name meanwhile cannot be read or written."""
     async with api.resources.database.connection() as connection:
-        await connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+        await connection.execute(
+            f"ALTER TABLE {table} RENAME TO elsewhere; "
+            f"CREATE VIEW {table} AS SELECT * FROM elsewhere WHERE 1 / 0 = 1 LIMIT 1"
+        )
         try:
             return await ask()
         finally:
-            await connection.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
+            await connection.execute(f"DROP VIEW {table}; ALTER TABLE elsewhere RENAME TO {table}")
 
 
 async def _ask_for_token(api: Api, **changes: str) -> httpx.Response:

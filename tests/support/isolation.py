@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
+from dunwell.claims.fields import FIELDS
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -63,14 +64,15 @@ IDS = {
 FREE = {"transaction_id", "reference_number", "customer_number", "key"}
 # What names nothing: facts, choices, instants, texts.
 _PLAIN_FIELDS = """
-address addressLine2 city country postalCode street advanceTo amount caseNumber companyName
-contractNumber currency customFields dateOfBirth debtorLastName debtorName dueDate email
-endClaim fileName friendlyName itemDate language maxDeferralDate message mobileNumber
-outcome paidAt providerName reason reference salutation since sourceType type types until value
+addressLine2 advanceTo amount caseNumber city country currency debtorName dueDate endClaim fileName
+friendlyName itemDate message outcome paidAt postalCode providerName reason reference since
+sourceType street type types until value
 """
+# How a debtor is reached and addressed; whose the numbers are is tried by themselves.
+_DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "referenceNumber"}
 PLAIN = {
     "query": frozenset(("limit", "since", "status", "type", "until", "updatedSince")),
-    "body": frozenset(_PLAIN_FIELDS.split()),
+    "body": frozenset(_PLAIN_FIELDS.split()) | _DEBTOR_FIELDS,
 }
 ABSENT: Things = {
     "merchant_id": 2_000_000,

@@ -54,7 +54,7 @@ async def main(ahead_seconds: float, letter_box: str | None) -> None:
     database = await Database.open(settings.database_url, size=4)
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
-    channel: ChannelAdapter = OutboxEmail(settings.data_dir)
+    channel: ChannelAdapter = OutboxEmail(settings.data_dir, is_development=True)
     if letter_box is not None:
         channel = LetterBox(Path(letter_box))
     engine, dispatcher = Engine(resources), MessageDispatcher(resources, [channel])

@@ -66,16 +66,35 @@ def test_config_reads_settings_and_no_database() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["communications", "credential", "explain", "migrate", "rules", "suppression", "switch",
+    ["communications", "credential", "migrate", "rules", "suppression", "switch",
      "verify-ledger"],
 )  # fmt: skip
 def test_a_word_about_claims_reads_no_web_application(word: str) -> None:
     assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
 
 
-def test_applying_a_file_reads_no_web_application_and_no_migrations() -> None:
+@pytest.mark.parametrize("word", ["apply", "explain"])
+def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: str) -> None:
+    read = _read_by(word, "--help")
+    assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
+    folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
+    assert folders == {"dunwell.cli", "dunwell.config", "dunwell.kit"}
+
+
+@pytest.mark.parametrize(
+    ("doing", "read_too"),
     # Jinja and the field's lists of codes check what a file says.
-    assert _libraries(_read_by("apply", "--help")).isdisjoint(_HEAVY - {"jinja2"})
+    [("dunwell.cli.applying", {"jinja2"}), ("dunwell.cli.explaining", set())],
+)
+def test_what_a_word_does_reads_no_web_application_and_no_migrations(
+    doing: str, read_too: set[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {doing}, sys; print(*sys.modules)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert doing in done.stdout.split()
+    assert _libraries(set(done.stdout.split())).isdisjoint(_HEAVY - read_too)
 
 
 def _list_groups(group: Words) -> list[Words]:

@@ -10,7 +10,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.credentials import create_credential, revoke_credential, rotate_credential
-from dunwell.merchants.lookup import find_access
+from dunwell.merchants.lookup import Presented, find_accesses
 from dunwell.merchants.secrets import NewCredential, hash_secret
 from dunwell.merchants.store import load_credentials
 from dunwell.merchants.sweep import sweep_outdated
@@ -44,9 +44,9 @@ async def rotate(house: House, credential: NewCredential, seed: int) -> NewCrede
 
 async def find(house: House, token: str) -> Access | None:
     async with house.resources.database.connection() as connection:
-        return await find_access(
-            connection, hash_secret(token), house.merchant.merchant_id, house.clock.now()
-        )
+        presented = Presented(hash_secret(token), house.merchant.merchant_id)
+        [access] = await find_accesses(connection, [presented], house.clock.now())
+        return access
 
 
 async def test_a_token_opens_the_credentials_own_merchant(house: House) -> None:

@@ -21,6 +21,7 @@ from tests.support.disputes import (
     ACCEPTED,
     DEBTOR,
     REJECTED,
+    answer,
     dispute,
     read_disputes,
     resolve,
@@ -106,14 +107,19 @@ async def test_an_accepted_dispute_cancels_what_was_planned(house: House) -> Non
 
 
 @pytest.mark.parametrize(("outcome", "end_claim"), [(ACCEPTED, False), (REJECTED, None)])
-async def test_else_the_hold_falls_and_the_process_goes_on(
+async def test_else_the_process_goes_on_when_the_quiet_days_are_over(
     house: House, outcome: Outcome, end_claim: bool | None
 ) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
-    await resolve(house, opened, outcome, end_claim=end_claim)
+    await answer(house, opened, outcome, end_claim=end_claim)
+    [told] = house.channels[0].sent
+    assert await holds(house, claim_id) == [HoldKind.DISPUTE]
+    await house.run_until(house.clock.now() + 7 * DAY - timedelta(hours=1))
+    assert house.channels[0].sent == [told]
+    await house.run_until(house.clock.now() + timedelta(hours=1))
     assert await holds(house, claim_id) == []
-    assert await sent(house) == 1
+    assert len(house.channels[0].sent) == 2
     assert await status(house, claim_id) is Status.IN_PROCESS
 
 
@@ -132,11 +138,12 @@ async def test_each_dispute_has_a_hold_of_its_own(house: House) -> None:
     second = await dispute(house, claim_id, "DEFECTIVE", actor=ERP)
     async with house.work() as work:
         await open_hold(work, claim_id, HoldKind.PAUSE)
-    await resolve(house, first, REJECTED)
+    await withdraw(house, first)
     assert await holds(house, claim_id) == [HoldKind.DISPUTE, HoldKind.PAUSE]
-    await resolve(house, second, REJECTED)
+    await answer(house, second, REJECTED)
+    await house.run_until(house.clock.now() + 7 * DAY)
     assert await holds(house, claim_id) == [HoldKind.PAUSE]
-    assert await sent(house) == 0
+    assert len(house.channels[0].sent) == 1
 
 
 async def test_the_same_outcome_again_changes_nothing(house: House) -> None:
@@ -200,8 +207,11 @@ async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> N
     async with house.work() as work:
         await reverse_payment(work, claim_id, paid.payment.payment_id)
     assert await sent(house) == 0
-    await resolve(house, opened, REJECTED)
-    assert await sent(house) == 1
+    await answer(house, opened, REJECTED)
+    await house.run_until(house.clock.now() + 7 * DAY)
+    assert [each.subject for each in house.channels[0].sent] == [
+        "Die Antwort von Nordwind auf Ihren Einwand", "Erinnerung INV-1001",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("ended", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
@@ -238,11 +248,11 @@ async def test_another_claims_dispute_is_absent(house: House) -> None:
 async def test_what_a_debtor_wrote_is_in_no_audit_row(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id, "OTHER", SECRET)
-    await resolve(house, opened, REJECTED, message=SECRET)
+    await answer(house, opened, REJECTED, message=SECRET)
     rows = await house.rows("SELECT action, details::text, subject, actor_kind FROM audit_log"
                             " WHERE merchant_id = $1 ORDER BY audit_id")  # fmt: skip
     told = {row["action"] for row in rows}
-    assert {"dispute.open", "dispute.resolve", "hold.open", "hold.lift"} <= told
+    assert {"dispute.open", "dispute.resolve", "hold.open", "dispute.tell"} <= told
     assert not [row for row in rows if "Kunigunde" in str(row)]
     [opening] = [row for row in rows if row["action"] == "dispute.open"]
     assert opening["actor_kind"] == DEBTOR.kind

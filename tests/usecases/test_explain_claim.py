@@ -11,6 +11,7 @@ from dunwell.assignment.rules import Rule, RuleSet
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.errors import NotFound
+from dunwell.escalation.engine import Engine
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import ClaimExplanation, ExplainedNextContact
 from dunwell.kit.clock import MovableClock
@@ -100,6 +101,36 @@ async def test_a_hold_is_named_and_nothing_is_foreseen_without_its_end(house: Ho
     assert told.next_step is not None
     assert told.next_step.at is None
     assert told.next_contacts == ()
+
+
+@pytest.mark.parametrize("kind", [HoldKind.DISPUTE, HoldKind.PAYMENT_PENDING, HoldKind.PAUSE])
+async def test_a_contact_of_a_held_claim_is_not_about_to_be_sent(
+    house: House, kind: HoldKind
+) -> None:
+    [claim_id] = await house.create()
+    await Engine(house.resources).run_once()
+    before = await explain(house, claim_id)
+    async with house.work() as work:
+        await open_hold(work, claim_id, kind, until=work.now + timedelta(days=3))
+    told = await explain(house, claim_id)
+    assert before.contact is not None
+    assert before.contact.reason == "it is about to be sent"
+    assert told.contact is not None
+    assert (told.contact.state, told.contact.until) == ("PLANNED", None)
+    assert told.contact.reason == (
+        "it is not sent while a hold stands; it goes on when the last falls"
+    )
+    assert told.next_step is not None
+    assert (told.next_step.at, told.next_step.reason) == (None, told.contact.reason)
+    assert "about to be sent" not in str(told)
+
+
+async def test_a_contact_of_an_ended_claim_is_not_sent_any_more(house: House) -> None:
+    [claim_id] = await house.create()
+    await Engine(house.resources).run_once()
+    await house.pay(claim_id, 10240)
+    told = await explain(house, claim_id)
+    assert "about to be sent" not in str(told)
 
 
 async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:

@@ -16,13 +16,14 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing, upload_key
 from dunwell.files.store import load_usable_tickets
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
-from dunwell.files.upload_file import accept_upload, prepare_upload
+from dunwell.files.upload_file import accept_upload
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from tests.support.files import a_pdf, an_image
 from tests.support.merchants import a_merchant
+from tests.support.uploads import prepare_upload
 
 _TICKET = UUID("01900000-0000-7000-8000-000000000001")
 _PDF = clean_file(a_pdf()).content

@@ -21,12 +21,8 @@ JSON = "application/json"
 # How much of a refused body is taken in, and for how long, so that its sender can read why.
 _DRAIN_SECONDS = 2.0
 _DRAIN_BYTES = 64 * 1024 * 1024
-_FILE_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    # Were it shown after all, it would be without scripts, forms, origin and network.
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+# Were a file shown after all, it would be without scripts, forms, origin and network.
+_FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _encoder = msgspec.json.Encoder()
 _log = structlog.get_logger("dunwell.api")
 
@@ -68,7 +64,7 @@ async def answer_file(storage: SealedFiles, key: str, name: str, content_type: s
     content = await storage.load(key)
     return Response(
         content,
-        headers={"Content-Disposition": disposition, **_FILE_HEADERS},
+        headers={"Content-Disposition": disposition, "Content-Security-Policy": _FILE_POLICY},
         media_type=content_type,
     )
 

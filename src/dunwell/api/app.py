@@ -3,7 +3,8 @@
 It opens nothing; what it needs is given, and other faces' routes are mounted beside its own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,13 +13,14 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.types import ExceptionHandler
 
 from dunwell.api.answer import answer_refusal
 from dunwell.api.call import Tools
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.edge import Edge
 from dunwell.api.figures import Figures
-from dunwell.api.operating import build_operating_routes
+from dunwell.api.operating import HEALTH_PATHS, build_figures_route, build_health_routes
 from dunwell.api.operation import Endpoint
 from dunwell.api.reference.routes import answer_document, build_reference_routes
 from dunwell.api.routes.token import OBTAIN_TOKEN
@@ -27,10 +29,15 @@ from dunwell.api.token import answer_oauth_refusal, serve_token
 from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.intake.create_together import ClaimIntake
 from dunwell.kit.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 
 _BASE_PATH = "/api"
+
+
+def _find_peer(peer: str, _forwarded: list[str]) -> str:
+    return peer
 
 
 def build_app(
@@ -38,23 +45,38 @@ def build_app(
     channels: Sequence[ChannelAdapter],
     inspector: Inspector,
     routes: Iterable[BaseRoute] = (),
-    find_visitor: Callable[[str, list[str]], str] = lambda peer, _forwarded: peer,
+    find_visitor: Callable[[str, list[str]], str] = _find_peer,
+    figures: Figures | None = None,
 ) -> Starlette:
     """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
-    other faces'; `find_visitor` as `Edge` asks for it."""
-    settings, figures = resources.settings, Figures()
-    tools = Tools(resources, channels, SealedFiles.open(resources), inspector)
+    other faces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
+    settings, figures = resources.settings, figures or Figures()
+    tools = Tools(
+        resources, channels, SealedFiles.open(resources), inspector, ClaimIntake(resources)
+    )
     app = Starlette(
         routes=[
             Mount(_BASE_PATH, _build_api(tools, figures)),
-            *build_operating_routes(resources, figures),
+            *build_health_routes(resources),
+            *([build_figures_route(figures)] if settings.is_development else []),
             *build_reference_routes(settings.public_url),
             *routes,
         ],
-        middleware=[Middleware(Edge, resources, find_visitor)],
-        exception_handlers={HTTPException: _answer_mismatch, Refusal: _answer_refusal},
+        middleware=[Middleware(Edge, resources, find_visitor, free_paths=HEALTH_PATHS)],
+        exception_handlers=_HANDLERS,
     )
     # The edge has taken the slashes away.
+    app.router.redirect_slashes = False
+    return app
+
+
+def build_operators_app(resources: Resources, figures: Figures) -> Starlette:
+    """What a process, web or worker, tells operators at an address of its own."""
+    app = Starlette(
+        routes=[*build_health_routes(resources), build_figures_route(figures)],
+        middleware=[Middleware(Edge, resources, _find_peer)],
+        exception_handlers=_HANDLERS,
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -114,3 +136,9 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
 async def _answer_refusal(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return answer_refusal(error)
+
+
+_HANDLERS: Mapping[Any, ExceptionHandler] = {
+    HTTPException: _answer_mismatch,
+    Refusal: _answer_refusal,
+}

@@ -7,6 +7,7 @@ from typing import Any
 from dunwell.api.query import Query
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.intake.create_together import ClaimIntake
 from dunwell.kit.db import Connection
 from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
@@ -25,6 +26,7 @@ class Tools:
     channels: Sequence[ChannelAdapter]
     storage: SealedFiles
     inspector: Inspector
+    intake: ClaimIntake
 
 
 @dataclass(slots=True)

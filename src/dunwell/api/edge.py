@@ -3,12 +3,14 @@ application it is for. Headers that all answers bear belong here; what is bounde
 is one, in `kit.http_server`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dunwell.api.answer import answer_crash, answer_refusal
+from dunwell.config import Settings
 from dunwell.errors import InvalidRequest, Refusal
 from dunwell.kit.http_server import Words
 from dunwell.kit.requests import request_id_of
@@ -16,31 +18,76 @@ from dunwell.kit.resources import Resources
 
 # The characters of RFC 3986, 3.2.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
+RawHeaders = Sequence[tuple[bytes, bytes]]
+# Where an answer says nothing else of its own, it may do and load nothing, and is kept nowhere.
+_EVERYWHERE: RawHeaders = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+)
+# A year. Only of this host: what else its domain holds is not ours.
+_ONLY_TLS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
+
+
+def list_headers(settings: Settings) -> RawHeaders:
+    """What every answer bears, whoever makes it."""
+    return _EVERYWHERE if settings.is_development else (*_EVERYWHERE, *_ONLY_TLS)
+
+
+def _complete(own: RawHeaders, everywhere: RawHeaders, request_id: str) -> RawHeaders:
+    names = {name.lower() for name, _ in own}
+    further = [each for each in everywhere if each[0] not in names]
+    return [*own, *further, (b"x-request-id", request_id.encode())]
 
 
 def build_outside_answer(resources: Resources) -> Callable[[Refusal], Words]:
-    """What the server itself refuses, in the envelope and marked as every answer is."""
+    """What the server itself refuses, in the envelope and with the headers of every answer."""
+    everywhere = list_headers(resources.settings)
 
     def answer(refusal: Refusal) -> Words:
         response = answer_refusal(refusal)
-        headers = [each for each in response.raw_headers if each[0] != b"content-length"]
+        own = [each for each in response.raw_headers if each[0] != b"content-length"]
         request_id = str(resources.ids.new(resources.clock.now()))
-        marks = [(b"cache-control", b"no-store"), (b"x-request-id", request_id.encode())]
-        return response.status_code, [*headers, *marks], bytes(response.body)
+        headers = _complete(own, everywhere, request_id)
+        return response.status_code, [*headers], bytes(response.body)
 
     return answer
 
 
+def name_hosts(public_url: str) -> frozenset[str]:
+    """What a request may call the host of this address, in small letters."""
+    address = urlsplit(public_url)
+    usual = {"http": 80, "https": 443}[address.scheme]
+    named = address.netloc.lower()
+    if address.port is None:
+        return frozenset((named, f"{named}:{usual}"))
+    return frozenset((named, named.removesuffix(f":{usual}")))
+
+
 class Edge:
-    """Marks every answer with its request's id, and answers what nothing further in does."""
+    """Gives every answer its headers, and answers what nothing further in does."""
 
     def __init__(
-        self, app: ASGIApp, resources: Resources, find_visitor: Callable[[str, list[str]], str]
-    ) -> None:
-        """find_visitor: whose request it is, from who called and the X-Forwarded-For headers."""
+        self, app: ASGIApp, resources: Resources, find_visitor: Callable[[str, list[str]], str],
+        *, free_paths: frozenset[str] | None = None,
+    ) -> None:  # fmt: skip
+        """find_visitor: whose request it is, from who called and the X-Forwarded-For headers.
+        free_paths: what is asked for under any host, as machines ask that know a process by its
+        number; none: all of it."""
         self._app = app
+        self._public_url = resources.settings.public_url
+        # In development people come by whichever name leads here.
+        is_checked = free_paths is not None and not resources.settings.is_development
+        self._hosts = name_hosts(self._public_url) if is_checked else None
+        self._free_paths = free_paths or frozenset()
         self._resources = resources
         self._find_visitor = find_visitor
+        self._headers = list_headers(resources.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,9 +103,8 @@ class Edge:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("Cache-Control", "no-store")
-                headers["X-Request-Id"] = request_id
+                own = message.get("headers", ())
+                message["headers"] = _complete(own, self._headers, request_id)
             await send(message)
 
         try:
@@ -77,8 +123,17 @@ class Edge:
             scope["client"] = (self._find_visitor(peer, forwarded), port)
 
     def _find_application(self, scope: Scope) -> ASGIApp:
-        if _HOST.fullmatch(Headers(scope=scope).get("host", "")) is None:
+        host = Headers(scope=scope).get("host", "")
+        if _HOST.fullmatch(host) is None:
             return answer_refusal(
                 InvalidRequest("The request cannot be read. Check its head and its address.")
+            )
+        is_named = self._hosts is None or host.lower() in self._hosts
+        if not is_named and scope["path"] not in self._free_paths:
+            return answer_refusal(
+                InvalidRequest(
+                    f"This is served at {self._public_url}, under no other name. A proxy in front "
+                    "passes the Host header on as it came."
+                )
             )
         return self._app

@@ -48,12 +48,12 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.MethodNotAllowed: FailureKind(
         "MethodNotAllowed", 405, "The address exists, but not with this method.",
-        "Use one of details.allowed.", details=shapes.Allowed,
+        "Use one of details.allowed.", details=shapes.AllowedChoices,
     ),
     errors.MerchantNotConfigured: FailureKind(
         "MerchantNotConfigured", 409,
         "The operator has not finished setting the merchant up.",
-        "Ask the operator for what details.missing names.", details=shapes.Missing,
+        "Ask the operator for what details.missing names.", details=shapes.MissingParts,
     ),
     errors.DuplicateReferenceNumber: FailureKind(
         "DuplicateReferenceNumber", 409,
@@ -92,7 +92,7 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "UnsupportedMediaType", 415,
         "The body's media type is not taken here, or a file's content is of a type that is not "
         "allowed or is not what it claims.",
-        "Send one of details.allowed.", details=shapes.Allowed,
+        "Send one of details.allowed.", details=shapes.AllowedChoices,
     ),
     errors.ValidationError: FailureKind(
         "ValidationError", 422, "The request can be read, but something in it is wrong.",

@@ -84,6 +84,8 @@ class Span(Enum):
     CONNECTION = auto()
     # Nothing: the use case opens transactions of its own.
     OWN = auto()
+    # Nothing: the use case shares its statement with those of other requests.
+    SHARED = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class Server:
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
         await _prepare(endpoint, call)
-        if endpoint.span is Span.OWN:
+        if endpoint.span in {Span.OWN, Span.SHARED}:
             return await _run(endpoint, call)
         if endpoint.span is Span.CONNECTION:
             async with self._database.connection() as call.tx:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from dunwell.claims.store import find_ended_holds, lift_ended_holds
+from dunwell.claims.store_holds import find_ended_holds, lift_ended_holds
 from dunwell.errors import Unavailable
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work

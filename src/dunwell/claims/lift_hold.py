@@ -4,7 +4,7 @@ from uuid import UUID
 
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.store import lift_standing_holds
+from dunwell.claims.store_holds import lift_standing_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 

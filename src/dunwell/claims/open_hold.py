@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.claims.states import ACTIVE
-from dunwell.claims.store import load_holds, save_hold
+from dunwell.claims.store_holds import load_holds, save_hold
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit

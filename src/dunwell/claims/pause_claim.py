@@ -10,7 +10,7 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.open_hold import open_hold
-from dunwell.claims.store import lift_standing_holds, load_holds
+from dunwell.claims.store_holds import lift_standing_holds, load_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 

@@ -12,10 +12,10 @@ from dunwell.claims.states import Status
 from dunwell.claims.store import (
     ClaimRecord,
     load_claim,
-    load_holds,
     load_items,
     load_paid_cents,
 )
+from dunwell.claims.store_holds import load_holds
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work

@@ -9,8 +9,9 @@ import msgspec
 from dunwell.claims.balance import Balance
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import Status
-from dunwell.claims.store import read_hold
+from dunwell.claims.store_holds import read_hold
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import Conditions, compose
 
 # The page rides on claims_list, with a status on claims_by_status, with a reference on
@@ -55,7 +56,7 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
 ORDER BY claim_id, since, hold_id
 """
 _JOIN_CUSTOMER = "JOIN debtors o ON o.merchant_id = $1 AND o.claim_id = c.claim_id"
-_HELD_BACK = "c.written_by < pg_snapshot_xmin(pg_current_snapshot())"
+_HELD_BACK = f"c.written_by < {SETTLED_BEFORE}"
 _BEHIND = "(c.written_by, c.claim_id) < ({}::text::xid8, {})"
 
 

@@ -1,29 +1,11 @@
-"""`dunwell apply FILE`: create or update one merchant from its file (CONTRACT 11), or apply the
-installation's (CONTRACT 15)."""
+"""`dunwell apply FILE`: a merchant's file, or the installation's. Its work is read when done."""
 
-import asyncio
-import sys
 from pathlib import Path
 
 import click
-import msgspec
 
-from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.cli.database import reach_database
-from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.cli.output import show_progress
-from dunwell.config import Settings
-from dunwell.installation.apply_installation import (
-    AppliedInstallation,
-    apply_installation,
-    plan_installation,
-)
-from dunwell.installation.document import Installation, check_installation, is_installation
-from dunwell.kit.resources import open_resources
-from dunwell.onboarding.apply import apply_file
-from dunwell.onboarding.plan import plan_file
-from dunwell.onboarding.reading import read_document
-from dunwell.onboarding.report import ApplyReport
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.words import load
 
 
 @click.command("apply")
@@ -36,50 +18,5 @@ def command(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json
     """Create or update a merchant, or the installation, from FILE and say what changed.
 
     Secrets are shown once."""
-    settings = read_settings("apply", data_dir=data_dir)
-    if sys.stderr.isatty():  # a person may be in another folder than the service
-        click.echo(f"data folder: {settings.data_dir}", err=True)
-    document = read_document(file)
-    with reach_database(settings, "apply"):
-        if is_installation(document):
-            installation = check_installation(document)
-            applied = asyncio.run(_apply_installation(settings, installation, plan=plan))
-            _tell_installation(applied, is_json=is_json)
-            return
-        report = asyncio.run(_apply(settings, file, plan=plan, publish=publish))
-    if is_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report.as_json())))
-    else:
-        click.echo(report.as_text())
-
-
-async def _apply_installation(
-    settings: Settings, installation: Installation, *, plan: bool
-) -> AppliedInstallation:
-    async with open_resources(settings, "apply") as resources:
-        run = plan_installation if plan else apply_installation
-        return await run(resources, installation)
-
-
-def _tell_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
-    if is_json:
-        answer = {"revision": applied.revision, "changes": applied.changes}
-        click.echo(msgspec.json.format(msgspec.json.encode(answer)))
-        return
-    lines = [f"  {change}" for change in applied.changes] or ["  nothing to change"]
-    click.echo("\n".join([f"Installation (revision {applied.revision})", *lines]))
-
-
-async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -> ApplyReport:
-    adapters, providers = list_adapters(settings), list_providers(settings)
-    async with open_resources(settings, "apply") as resources:
-        if not plan:
-            return await apply_file(
-                resources, file, publish=publish,
-                available_adapters=adapters, available_providers=providers,
-            )  # fmt: skip
-        with show_progress() as progress:
-            return await plan_file(
-                resources, file, publish=publish, progress=progress,
-                available_adapters=adapters, available_providers=providers,
-            )  # fmt: skip
+    apply = load("dunwell.cli.applying:apply")
+    apply(data_dir, file, plan=plan, publish=publish, is_json=is_json)

@@ -13,8 +13,9 @@ from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.words import load
 from dunwell.config import Settings
 from dunwell.kit.folder_lock import FolderLock, FolderTaken
-from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, find_embedded, stop_server
-from dunwell.kit.revisions import load_revisions
+from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, stop_server
+from dunwell.migrations.revisions import load_revisions
+from dunwell.recovery.archive import open_embedded
 
 _PATIENCE_SECONDS = 30.0
 # Read when a database is to be migrated: what it needs takes longer than most commands do.
@@ -42,7 +43,7 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
     if settings.database_url is not None:
         yield settings.database_url
         return
-    embedded = find_embedded(settings)
+    embedded = open_embedded(settings)
     lock = _try_own(settings, command)
     if lock is None:
         _wait_until_current(embedded)

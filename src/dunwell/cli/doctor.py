@@ -13,6 +13,8 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
+from dunwell.config.checks import find_ssl_mode
+from dunwell.config.database_address import read_address
 from dunwell.config.private_folder import find_open
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
@@ -21,8 +23,11 @@ from dunwell.kit.confinement import Confinement, find_confinement
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.key_versions import KnownVersion, find_misfit, load_versions
+from dunwell.kit.pool import OpenConnection, connect
 from dunwell.kit.postgres import PostgresFailed
-from dunwell.kit.revisions import load_revisions
+from dunwell.migrations.revisions import load_revisions
+from dunwell.recovery.archive_health import look_at_archive
+from dunwell.recovery.hold import Restored, load_hold
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
 _MOST_SKEW_SECONDS = 2.0
@@ -33,11 +38,23 @@ _PROBE = b"written by dunwell doctor, and removed again"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at; `remedy` is none when all is well."""
+    """What was looked at; `remedy` is none when all is well. A note is what somebody may have
+    decided, and should know."""
 
     subject: str
     words: str
     remedy: str | None = None
+    is_note: bool = False
+
+    @property
+    def is_fault(self) -> bool:
+        return self.remedy is not None and not self.is_note
+
+    @property
+    def mark(self) -> str:
+        if self.remedy is None:
+            return "ok"
+        return "note" if self.is_note else "FAULT"
 
 
 @click.command("doctor")
@@ -46,15 +63,14 @@ def command(data_dir: str | None) -> None:
     """Check settings, database, keys, migrations, clock, storage, disk; exit 1 on a fault."""
     settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
     findings = [Finding("settings", f"usable, {settings.profile} profile")]
-    findings += _check_database(settings)
+    findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
     findings.append(describe_confinement(find_confinement()))
     for finding in findings:
-        mark = "ok   " if finding.remedy is None else "FAULT"
-        click.echo(f"{mark} {finding.subject:<11} {finding.words}")
+        click.echo(f"{finding.mark:<5} {finding.subject:<12} {finding.words}")
         if finding.remedy:
-            click.echo(f"      {'':<11} {finding.remedy}")
-    if any(finding.remedy for finding in findings):
+            click.echo(f"      {'':<12} {finding.remedy}")
+    if any(finding.is_fault for finding in findings):
         raise SystemExit(1)
 
 
@@ -62,6 +78,9 @@ def _check_database(settings: Settings) -> list[Finding]:
     try:
         with reach_database(settings, "doctor") as url:
             version, skew, forwarders, known = asyncio.run(_ask_database(url))
+            restored = asyncio.run(_ask_restored(url))
+            archive = asyncio.run(look_at_archive(settings.archive_dir, url))
+            pooler = asyncio.run(_look_for_pooler(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -70,17 +89,20 @@ def _check_database(settings: Settings) -> list[Finding]:
         return [Finding("database", f"does not answer: {error}", remedy)]
     return [
         check_version(version),
+        pooler,
         check_clocks(skew),
         check_revision(revision, newest),
         check_forwarders(forwarders),
         check_keys(KeyRing(settings.secret_key), known),
+        check_restored(restored),
+        *([] if archive is None else [Finding("archive", *archive)]),
     ]
 
 
 async def _ask_database(url: str) -> tuple[int, float, Sequence[str], Sequence[KnownVersion]]:
     """The server's version number, by how many seconds its clock is ahead of this one, which
     untrusted proxies forwarded requests of late, and what is known of the secret key."""
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await _connect(url)
     try:
         before = datetime.now(UTC)
         there = await connection.fetchval("SELECT clock_timestamp()")
@@ -94,6 +116,97 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[str], Sequence[K
         return version, (there - middle).total_seconds(), forwarders, known
     finally:
         await connection.close()
+
+
+def check_tls(settings: Settings) -> Finding:
+    """What the connection proves of the server that it leads to."""
+    mode, words = find_ssl_mode(settings.database_url), "encrypts, and proves no server:"
+    match mode:
+        case None:
+            return Finding("database TLS", "not asked for; the database is on this machine")
+        case "verify-full":
+            return Finding("database TLS", "verify-full: the server proves its name")
+        case "verify-ca":
+            words = "proves who signed the server's certificate, not that it is this server:"
+    return Finding(
+        "database TLS",
+        f"sslmode={mode} {words} whoever stands between can be it",
+        "Use sslmode=verify-full&sslrootcert=FILE in DUNWELL_DATABASE_URL.",
+        is_note=True,
+    )
+
+
+def check_figures(settings: Settings) -> Finding:
+    if settings.operator_bind is not None:
+        words = f"/metrics is at http://{settings.operator_bind}, for whoever reaches it"
+        return Finding("figures", words)
+    if settings.is_development:
+        return Finding("figures", "the web process's are at /metrics, the worker's nowhere")
+    remedy = "Set DUNWELL_OPERATOR_BIND for web and worker, such as 127.0.0.1:9100."
+    return Finding("figures", "/metrics is nowhere", remedy, is_note=True)
+
+
+async def _ask_restored(url: str) -> Restored | None:
+    connection = await _connect(url)
+    try:
+        with contextlib.suppress(asyncpg.UndefinedTableError):
+            return await load_hold(connection)
+        return None
+    finally:
+        await connection.close()
+
+
+def check_restored(restored: Restored | None) -> Finding:
+    """After a restore the worker does nothing until a person says how much was lost."""
+    if restored is None:
+        return Finding("restore", "none waits to be resumed")
+    words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC is held: nothing is sent"
+    return Finding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
+
+
+async def _connect(url: str) -> OpenConnection:
+    """As behind a pooler, whether the address names one or not: so that it can be told of."""
+    return await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
+
+
+async def _look_for_pooler(url: str) -> Finding:
+    """Who connects is told a process's number; a pooler's is not the one that answers."""
+    connection = await _connect(url)
+    try:
+        number = await connection.fetchval("SELECT pg_backend_pid()")
+        if number == connection.get_server_pid():
+            return _describe_none(url)
+        if not read_address(url).is_pooled:
+            return await _describe_unnamed(url)
+        words = "in transaction mode, as the address says"
+        if not await connection.fetchval("SELECT pg_jit_available()"):
+            return Finding("pooler", words)
+        remedy = "ALTER ROLE ... SET jit = off, for Dunwell's role: jit costs more than it saves."
+        return Finding("pooler", f"{words}; the database has jit on", remedy, is_note=True)
+    finally:
+        await connection.close()
+
+
+def _describe_none(url: str) -> Finding:
+    words = "none stands before the database"
+    if not read_address(url).is_pooled:
+        return Finding("pooler", words)
+    remedy = "Take pooler=transaction out of DUNWELL_DATABASE_URL: it costs time."
+    return Finding("pooler", f"{words}, but the address names one", remedy, is_note=True)
+
+
+async def _describe_unnamed(url: str) -> Finding:
+    """One that refuses what the service asks for at a session's start lets nothing of it work."""
+    words = "one stands before the database, and the address does not say so"
+    remedy = (
+        "In transaction mode add pooler=transaction to DUNWELL_DATABASE_URL."
+        " See docs/operator/running.md."
+    )
+    try:
+        await (await connect(url, OpenConnection, {"jit": "off"}, timeout=10)).close()
+    except asyncpg.ProtocolViolationError:
+        return Finding("pooler", words, remedy)
+    return Finding("pooler", words, remedy, is_note=True)
 
 
 def check_version(version: int) -> Finding:

@@ -10,6 +10,7 @@ import click
 
 from dunwell.config import SettingsFaulty
 from dunwell.errors import Refusal, ValidationError
+from dunwell.kit.db import NotMigrated
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.postgres import PostgresFailed
 
@@ -31,7 +32,7 @@ def _describe_fault(error: Exception) -> list[str]:
     if isinstance(error, Refusal | PostgresFailed | FolderTaken | OSError | SubprocessError):
         return [str(error)]
     if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedColumnError):
-        return ["the database has not the tables of this version; run: dunwell migrate"]
+        return [NotMigrated().message]
     if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
         return [f"the database refuses: {error}"]
     return []

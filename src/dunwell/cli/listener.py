@@ -6,8 +6,9 @@ import socket
 _BACKLOG = 2048
 
 
-def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, or say in one line why not. Raises OSError."""
+def open_listener(host: str, port: int, setting: str = "--port") -> socket.socket:
+    """Listen on the address, or say in one line why not, and by what another is chosen. Raises
+    OSError."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -16,7 +17,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         raise OSError(
-            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port."
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with {setting}."
         ) from error
     return listener
 

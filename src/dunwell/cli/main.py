@@ -28,12 +28,16 @@ _WORDS = {
     "communications": Word(
         "dunwell.cli.communications:command", "Look at contacts; settle those of unknown outcome."
     ),
+    "outbox": Word("dunwell.cli.outbox:command", "Read messages written into the outbox."),
     "verify-ledger": Word(
         "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
     ),
     "key": Word(
         "dunwell.cli.key:command", "Draw a new version of the secret key, retire old ones."
     ),
+    "backup": Word("dunwell.cli.recovery:backup", "Write database and files into a folder."),
+    "restore": Word("dunwell.cli.recovery:restore", "Restore a backup or a moment; let it go on."),
+    "archive": Word("dunwell.cli.archive:command", "Keep the archive; up runs it."),
     "doctor": Word("dunwell.cli.doctor:command", "Check what this installation stands on."),
     "config": Word("dunwell.cli.options:command", "Show the effective settings, without secrets."),
 }

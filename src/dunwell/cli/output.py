@@ -10,6 +10,8 @@ from typing import Any
 import click
 import msgspec
 
+from dunwell.kit.texts import say_count
+
 _CLEAR_LINE = "\r\x1b[K"
 
 
@@ -52,7 +54,7 @@ def show_progress() -> Iterator[Callable[[int, int], None] | None]:
         return
 
     def tell(done: int, total: int) -> None:
-        click.echo(f"\r{done:,} of {total:,} claims", err=True, nl=False)
+        click.echo(f"\r{done:,} of {say_count(total, 'claim')}", err=True, nl=False)
 
     try:
         yield tell

@@ -7,6 +7,7 @@ what dies. 8. On a signal stop the programs, and the database last.
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -14,11 +15,13 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import asyncpg
 import click
 
 from dunwell.cli.listener import is_ready, open_listener, render_address
+from dunwell.cli.operators import find_operators_listener
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
@@ -26,10 +29,12 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderLock
 from dunwell.kit.key_versions import admit_at
 from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import PostgresFailed, find_database_url, find_embedded
+from dunwell.kit.postgres import PostgresFailed, find_database_url
 from dunwell.kit.programs import Lifeline, Process, Program, stop_programs
+from dunwell.recovery.archive import open_embedded
 
 _WATCH_SECONDS = 0.1
+_ARCHIVE = "archive"
 # More than a web process or a worker gives itself to end.
 _PROGRAM_PATIENCE_SECONDS = 25.0
 _DATABASE_PATIENCE_SECONDS = 30.0
@@ -49,13 +54,19 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
         lock = FolderLock.acquire(settings.data_dir, "up")
         closing.callback(lock.release)
         listener = closing.enter_context(open_listener(settings.host, settings.port))
+        operators = find_operators_listener(settings, None)
+        if operators is not None:
+            closing.enter_context(operators)
         database = [] if settings.database_url else [_plan_database(settings, stopping)]
         closing.callback(stop_programs, database, _DATABASE_PATIENCE_SECONDS)
         if not _prepare_database(settings, database, stopping):
             return
-        programs = _plan_programs(settings, lock, listener, workers)
+        programs = _plan_programs(settings, lock, _Listeners(listener, operators), workers)
         stopping.programs = programs
+        # The archive's after all others: what those did last is to be in it.
         closing.callback(stop_programs, programs, _PROGRAM_PATIENCE_SECONDS)
+        others = [each for each in programs if each.name != _ARCHIVE]
+        closing.callback(stop_programs, others, _PROGRAM_PATIENCE_SECONDS)
         closing.callback(listener.close)
         _watch([*database, *programs], settings, stopping)
 
@@ -83,7 +94,7 @@ class _Stopping:
 
 
 def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
-    embedded = find_embedded(settings)
+    embedded = open_embedded(settings)
     return Program(
         "database",
         lambda: embedded.start(is_wanted=lambda: not stopping.is_asked()),
@@ -125,26 +136,48 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Listeners:
+    """What all children share: `web` is for web processes, `operators` for the worker too."""
+
+    web: socket.socket
+    operators: socket.socket | None
+
+
 def _plan_programs(
-    settings: Settings, lock: FolderLock, listener: socket.socket, workers: int
+    settings: Settings, lock: FolderLock, listeners: _Listeners, workers: int
 ) -> list[Program]:
     lifeline = Lifeline()
     environment = _child_environment(settings)
+    if listeners.operators is not None:
+        environment = {**_share_figures(settings), **environment}
 
-    def plan(name: str, word: str, *inherited: int) -> Program:
+    def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
+        sockets = {**inherited, "--operators-listener": listeners.operators}
+        given = {option: each.fileno() for option, each in sockets.items() if each is not None}
         arguments = [word, "--parent", str(lifeline.descriptor)]
-        if inherited:
-            arguments += ["--listener", str(inherited[0])]
+        for option, descriptor in given.items():
+            arguments += [option, str(descriptor)]
         command = [sys.executable, "-P", "-m", "dunwell", *arguments]
-        descriptors = (lock.descriptor, *inherited)
+        descriptors = (lock.descriptor, *given.values())
 
         def start() -> Process:
             return lifeline.spawn(command, environment, descriptors)
 
         return Program(name, start)
 
-    web = [plan(f"web {number}", "web", listener.fileno()) for number in range(1, workers + 1)]
-    return [*web, plan("worker", "worker")]
+    listener = {"--listener": listeners.web}
+    web = [plan(f"web {number}", "web", **listener) for number in range(1, workers + 1)]
+    archive = [] if settings.archive_dir is None else [plan(_ARCHIVE, "archive")]
+    return [*web, plan("worker", "worker"), *archive]
+
+
+def _share_figures(settings: Settings) -> dict[str, str]:
+    """Any child may be asked for the figures: it answers for all of them."""
+    folder = settings.data_dir / "figures"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
 
 
 def _child_environment(settings: Settings) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_reading
 from dunwell.kit.resources import Resources
+from dunwell.kit.texts import say_count
 from dunwell.messages.ledger_store import Head
 from dunwell.messages.verify_ledger import Verdict, list_merchant_ids, verify_ledger
 
@@ -72,7 +73,7 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
 def _show(verdict: Verdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
     click.echo(
-        f"{verdict.merchant_key}  {what}  {verdict.sealed_rows:,} rows sealed, "
+        f"{verdict.merchant_key}  {what}  {say_count(verdict.sealed_rows, 'row')} sealed, "
         f"{verdict.unsealed_rows:,} not yet"
     )
     click.echo(f"  head  {_render_head(verdict.head) or 'none'}")

@@ -3,13 +3,16 @@
 import asyncio
 import signal
 import socket
+from contextlib import nullcontext
 
 import click
 import uvicorn
 import uvloop
 
-from dunwell.cli.listener import open_listener
+from dunwell.cli.listener import open_listener, render_address
+from dunwell.cli.operators import find_operators_listener, operators_option, serve_operators
 from dunwell.cli.options import address_options, data_dir_option, read_settings
+from dunwell.cli.ready import announced
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
 from dunwell.kit.http_server import build_server
@@ -22,10 +25,11 @@ from dunwell.wiring import open_web
 @data_dir_option
 @address_options
 @click.option("--listener", type=int, hidden=True, help="An inherited listening socket.")
+@operators_option
 @click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
 def command(
     data_dir: str | None, host: str | None, port: str | None,
-    listener: int | None, parent: int | None,
+    listener: int | None, operators_listener: int | None, parent: int | None,
 ) -> None:  # fmt: skip
     """Serve the API from this process alone."""
     if parent is not None:
@@ -37,16 +41,29 @@ def command(
         listening = open_listener(settings.host, settings.port)
     else:
         listening = socket.socket(fileno=listener)
+    operators = find_operators_listener(settings, operators_listener)
     relax_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, listening))
+        runner.run(_serve(settings, listening, operators, is_alone=parent is None))
 
 
-async def _serve(settings: Settings, listening: socket.socket) -> None:
-    async with open_resources(settings, "web") as resources, open_web(resources) as web:
+async def _serve(
+    settings: Settings, listening: socket.socket, operators: socket.socket | None, *,
+    is_alone: bool,
+) -> None:  # fmt: skip
+    """is_alone: nobody else tells when it is ready."""
+    async with (
+        open_resources(settings, "web") as resources,
+        open_web(resources) as web,
+        serve_operators(web.operators, operators),
+    ):
         server = build_server(web.app, web.bounds)
         _end_on_signals(server)
-        await server.serve(sockets=[listening])
+        line = f"ready {render_address(*listening.getsockname()[:2])}"
+        async with (
+            announced(resources, line, lambda: server.started) if is_alone else nullcontext()
+        ):
+            await server.serve(sockets=[listening])
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:

@@ -17,6 +17,7 @@ from dunwell.events.send_test import find_endpoint, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.store_deliveries import Reply
 from dunwell.kit.resources import Resources
+from dunwell.kit.texts import say_count
 from dunwell.merchants.account import Work
 
 _INSTANT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
@@ -122,7 +123,7 @@ def replay(
         return await replay_events(work, wanted)
 
     count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
-    click.echo(f"{count} deliveries are due again")
+    click.echo(f"{say_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
 
 
 def _as_row(endpoint: Endpoint) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """`dunwell workflow check|schema`: a definition's faults, its JSON Schema; without a database."""
 
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -11,7 +11,7 @@ from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.workflows.checking import definition_schema, find_definition_faults
-from dunwell.workflows.definition import Definition
+from dunwell.workflows.definition import Definition, ProcessSettings, Template
 
 
 @click.command("check")
@@ -42,8 +42,42 @@ def schema() -> None:
 
 def _find_all(document: object) -> list[Fault]:
     faults = find_definition_faults(document)
-    definition = read_if_fits(document, Definition)
-    if definition is not None:
-        faults += find_template_faults(definition)
-        faults += find_forbidden_words(definition, {})
+    texts = _read_texts(document)
+    faults += find_template_faults(texts)
+    faults += find_forbidden_words(texts, {})
     return list(dict.fromkeys(faults))
+
+
+def _read_texts(document: object) -> Definition:
+    """Its texts as far as they can be read, whatever else does not fit: who mends a field hears of
+    the texts at the same time."""
+    given = _read_object(document)
+    return Definition(
+        settings=ProcessSettings(languages=["en"]),
+        steps=[],
+        templates={
+            name: _read_template(each)
+            for name, each in _read_object(given.get("templates")).items()
+        },
+        snippets={
+            name: {
+                language: text
+                for language, text in _read_object(each).items()
+                if isinstance(text, str)
+            }
+            for name, each in _read_object(given.get("snippets")).items()
+        },
+    )
+
+
+def _read_template(document: object) -> Template:
+    """With those of its channels that can be read."""
+    channels = _read_object(document).items()
+    fitting = {name: each for name, each in channels if read_if_fits({name: each}, Template)}
+    return read_if_fits(fitting, Template) or Template()
+
+
+def _read_object(document: object) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        return {}
+    return {name: each for name, each in document.items() if isinstance(name, str)}

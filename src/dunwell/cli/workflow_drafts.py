@@ -52,11 +52,14 @@ def draft(
         raise click.exceptions.Exit(1) from refusal
     expected_id = expect or given.version_id
 
-    async def change(work: Work, _: Resources) -> PublicationPlan:
+    async def change(work: Work, _: Resources) -> PublicationPlan | None:
         saved = await save_draft(work, name, definition, expected_id=expected_id)
-        return await plan_publication(work, saved.workflow_id)
+        return await plan_publication(work, saved.workflow_id) if saved.is_draft else None
 
     plan = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if plan is None:
+        click.echo(f'"{name}" is published just so: there is no draft, and nothing to publish')
+        return
     click.echo(f'draft of "{name}" saved ({plan.draft_id})')
     click.echo("\n".join(_describe_plan(plan)))
     _tell_faults(given, plan)

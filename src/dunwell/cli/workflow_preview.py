@@ -12,6 +12,7 @@ from dunwell.cli.output import echo_json, show_progress
 from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.kit.resources import Resources
+from dunwell.kit.texts import say_count
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
 from dunwell.rollout.next_contacts import ClaimPreview, NextContact
 from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
@@ -61,7 +62,7 @@ def command(
     else:
         click.echo(render_preview(name, preview))
     if list_to is not None:
-        click.echo(f"{preview.effects.claims:,} claims written to {list_to}", err=True)
+        click.echo(f"{say_count(preview.effects.claims, 'claim')} written to {list_to}", err=True)
 
 
 @contextmanager

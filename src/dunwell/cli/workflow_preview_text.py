@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
 from dunwell.cli.workflow_reading import render_differences
+from dunwell.kit.texts import say_count
 from dunwell.messages.formatting import render_money
 from dunwell.messages.guards import HeldBy
 from dunwell.rollout.effects import Effects
@@ -148,22 +149,19 @@ def _render_sums(outlook: Outlook, currency: str) -> Iterator[str]:
 def _render_fees(outlook: Outlook, currency: str) -> Iterator[str]:
     total = sum(cents * debtors for cents, debtors in outlook.fee_sums.items())
     debtors = sum(outlook.fee_sums.values())
-    yield f"Fees: {outlook.fees:,} for {_debtors(debtors)}, {_money(total, currency)} together"
+    told = say_count(debtors, "debtor")
+    yield f"Fees: {outlook.fees:,} for {told}, {_money(total, currency)} together"
     sums = sorted(outlook.fee_sums.items())
     for cents, count in sums[:_MOST_SUMS_SHOWN]:
-        yield f"  {_money(cents, currency)} for {_debtors(count)}"
+        yield f"  {_money(cents, currency)} for {say_count(count, 'debtor')}"
     if len(sums) > _MOST_SUMS_SHOWN:
         rest = sum(count for _, count in sums[_MOST_SUMS_SHOWN:])
-        yield f"  more than that for {_debtors(rest)}"
+        yield f"  more than that for {say_count(rest, 'debtor')}"
     for highest in sorted(outlook.highest_fees, reverse=True)[:1]:
         yield (
-            f"  the most: {_money(highest.cents, currency)}, {highest.fees:,} fees on "
+            f"  the most: {_money(highest.cents, currency)}, {say_count(highest.fees, 'fee')} on "
             f"{describe_count(highest.claims)} (one is {highest.reference_number})"
         )
-
-
-def _debtors(count: int) -> str:
-    return "1 debtor" if count == 1 else f"{count:,} debtors"
 
 
 def _money(cents: int, currency: str) -> str:

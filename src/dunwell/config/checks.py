@@ -4,6 +4,7 @@ their profile. Pure."""
 import ipaddress
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from dunwell.config.database_address import TRANSACTION, read_address
 from dunwell.config.settings import Settings
 
 
@@ -13,6 +14,7 @@ def find_faults(settings: Settings) -> list[str]:
         *_find_unusable_addresses(settings),
         *_find_unsafe(settings),
         *_find_disordered_dates(settings),
+        *_find_useless_archive(settings),
     ]
 
 
@@ -41,6 +43,10 @@ def _find_unsafe_for_development(settings: Settings) -> list[str]:
             "DUNWELL_HOST: the development profile serves loopback only; "
             "set DUNWELL_PROFILE=production, or use 127.0.0.1."
         )
+    if settings.operator_bind is not None and not _is_loopback(settings.operator_bind.host):
+        faults.append(
+            "DUNWELL_OPERATOR_BIND: the development profile serves loopback only; use 127.0.0.1."
+        )
     if settings.database_url is not None and not _names_local_server(settings.database_url):
         faults.append(
             "DUNWELL_DATABASE_URL: the development profile uses the embedded database or one "
@@ -51,9 +57,19 @@ def _find_unsafe_for_development(settings: Settings) -> list[str]:
 
 def _find_unusable_addresses(settings: Settings) -> list[str]:
     faults = []
+    operators = settings.operator_bind
+    if operators is not None and (operators.host, operators.port) == (settings.host, settings.port):
+        faults.append(
+            "DUNWELL_OPERATOR_BIND: the API and the debtors' pages are there; use another port."
+        )
     database = _split(settings.database_url or "postgresql:")
     if database.scheme not in ("postgresql", "postgres"):
         faults.append("DUNWELL_DATABASE_URL: needs postgresql://user:password@host:port/database.")
+    elif set(read_address(settings.database_url or "").poolers) - {TRANSACTION}:
+        faults.append(
+            "DUNWELL_DATABASE_URL: pooler=transaction is the only pooler there is to name; for "
+            "one that keeps a session together name none."
+        )
     public = _split(settings.public_url)
     is_origin = public.scheme in ("http", "https") and public.hostname
     if not is_origin or public.path or public.query or public.fragment or public.username:
@@ -77,6 +93,16 @@ def _find_disordered_dates(settings: Settings) -> list[str]:
     return [message]
 
 
+def _find_useless_archive(settings: Settings) -> list[str]:
+    if settings.archive_dir is None:
+        return []
+    if settings.database_url is not None:
+        return ["DUNWELL_ARCHIVE_DIR: is for the embedded database; yours archives by itself."]
+    if settings.archive_dir.is_relative_to(settings.data_dir):
+        return ["DUNWELL_ARCHIVE_DIR: would be lost with the data folder; use another disk."]
+    return []
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -92,9 +118,17 @@ def _names_local_server(url: str) -> bool:
     return _is_loopback(host)
 
 
+def find_ssl_mode(url: str | None) -> str | None:
+    """What the database's address says of TLS; none for a server on this machine that is asked for
+    none."""
+    modes = parse_qs(_split(url or "").query).get("sslmode", [])
+    if modes:
+        return modes[-1]
+    return None if url is None or _names_local_server(url) else "prefer"
+
+
 def _asks_for_tls(url: str) -> bool:
-    modes = parse_qs(_split(url).query).get("sslmode", [])
-    return bool(modes) and modes[-1] in ("require", "verify-ca", "verify-full")
+    return find_ssl_mode(url) in ("require", "verify-ca", "verify-full")
 
 
 def _split(url: str) -> SplitResult:

@@ -17,8 +17,9 @@ import phonenumbers
 
 from dunwell.config.checks import find_faults
 from dunwell.config.secret_key import FILE_NAME, KeyFaulty, load_or_make, read_secret_key
-from dunwell.config.settings import PREFIX, Settings, SettingsFaulty
+from dunwell.config.settings import PREFIX, Bind, Settings, SettingsFaulty
 
+_BIND = re.compile(r"([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", re.ASCII)
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
@@ -43,6 +44,8 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         scenarios_deprecated_on=reader.day("SCENARIOS_DEPRECATED_ON"),
         scenarios_retired_on=reader.day("SCENARIOS_RETIRED_ON"),
         contact_phone=reader.phone("CONTACT_PHONE"),
+        operator_bind=reader.bind("OPERATOR_BIND"),
+        archive_dir=reader.folder("ARCHIVE_DIR"),
     )
     faults = [
         *reader.faults,
@@ -111,6 +114,18 @@ class _Reader:
             return default
         return int(value)
 
+    def bind(self, name: str) -> Bind | None:
+        value = self.optional(name)
+        if value is None:
+            return None
+        match = _BIND.fullmatch(value)
+        if match and 0 < int(match[2]) < 65536:
+            return Bind(match[1].strip("[]"), int(match[2]))
+        self.faults.append(
+            f"{PREFIX}{name}: {value!r} is no address to listen on; write it like 127.0.0.1:9100."
+        )
+        return None
+
     def day(self, name: str) -> date | None:
         value = self.optional(name)
         if value is None:
@@ -121,6 +136,10 @@ class _Reader:
                 return day
         self.faults.append(f"{PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
         return None
+
+    def folder(self, name: str) -> Path | None:
+        value = self.optional(name)
+        return None if value is None else Path(value).expanduser().resolve()
 
     def phone(self, name: str) -> str | None:
         value = self.optional(name)

@@ -17,6 +17,18 @@ class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
 
 
 @dataclass(frozen=True, slots=True)
+class Bind:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     data_dir: Path
     profile: str
@@ -39,6 +51,10 @@ class Settings:
     scenarios_retired_on: date | None = None
     # Who reads a debtor's page that knows of no creditor can call there. None: nobody is named.
     contact_phone: str | None = None
+    # Where this process shows its figures and its health to operators. None: no such address.
+    operator_bind: Bind | None = None
+    # Where the embedded database is archived to, so that it can go back to any moment.
+    archive_dir: Path | None = None
 
     @property
     def is_development(self) -> bool:

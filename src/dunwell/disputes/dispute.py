@@ -82,6 +82,8 @@ class Dispute(msgspec.Struct, frozen=True, gc=False):
     ended_claim: bool | None = None
     # Who opened it: a debtor's session, a client id.
     actor_id: str | None = None
+    # Since when a channel has the message that tells the debtor how it was answered.
+    told_at: datetime | None = None
 
     @property
     def event_message(self) -> str | None:
@@ -171,6 +173,12 @@ def render_case_number(dispute_id: UUID) -> str:
     signs = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
     number = signs.translate(_SIGNS)
     return f"{number[:4]}-{number[4:]}"
+
+
+def decide_rest(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
+    """Until when a claim that an answer leaves open rests: so many days after a channel has taken
+    the answer, else (nobody can be reached, or it may not have left) after the answer itself."""
+    return (told_at or answered_at) + timedelta(days=quiet_days)
 
 
 def find_answer_day(opened_at: datetime, business_days: int, timezone: str) -> date:

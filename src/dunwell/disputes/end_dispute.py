@@ -1,9 +1,11 @@
-"""The merchant answers a dispute, or the debtor takes it back: the process goes on, unless
-something else holds it.
+"""The merchant answers a dispute, or the debtor takes it back.
 
 The claim is locked first, so that of two who end a dispute at once the second finds it ended.
-Accepting withdraws the claim, unless that is declined; of a claim that has been paid or has ended
-meanwhile the answer is recorded, and nothing else.
+Accepting withdraws the claim, unless that is declined. An answer that leaves the claim open keeps
+it held: until the debtor was told of it and some quiet days have passed (`landing.objecting`
+tells, and then lets the hold end). What the debtor takes back lets the process go on at once,
+unless something else holds it. Of a claim that has been paid or has ended meanwhile the answer is
+recorded and told, and nothing else.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import ACTIVE, Happening
 from dunwell.claims.store import LockedClaim
-from dunwell.disputes.dispute import Dispute, DisputeState, check_move
+from dunwell.claims.store_holds import end_hold_at
+from dunwell.disputes.dispute import Dispute, DisputeState, check_move, decide_rest
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.end_claim import end_claim
@@ -58,7 +61,11 @@ async def resolve_dispute(
         resolution=resolution.message,
         ended_claim=_ends_claim(claim, resolution) if is_accepted else None,
     )
-    await _end(work, resolved)
+    await save_dispute_end(work.tx, work.merchant_id, resolved)
+    if claim.status in ACTIVE and not resolved.ended_claim:
+        await _let_rest(work, resolved)
+    else:
+        await _let_go(work, resolved)
     if resolved.ended_claim:
         await end_claim(work, claim, Happening.WITHDRAWN_BY_MERCHANT)
     await save_audit(
@@ -74,7 +81,8 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispu
     if not check_move(dispute, DisputeState.WITHDRAWN):
         return dispute
     withdrawn = replace(dispute, state=DisputeState.WITHDRAWN, resolved_at=work.now)
-    await _end(work, withdrawn)
+    await save_dispute_end(work.tx, work.merchant_id, withdrawn)
+    await _let_go(work, withdrawn)
     await save_audit(work, "dispute.withdraw", f"claim:{claim_id}", disputeId=str(dispute_id))
     return withdrawn
 
@@ -88,9 +96,16 @@ async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[Loc
     return claim, dispute
 
 
-async def _end(work: Work, ended: Dispute) -> None:
-    """Store how it ended, and let go of its claim, which must be locked."""
-    await save_dispute_end(work.tx, work.merchant_id, ended)
+async def _let_rest(work: Work, answered: Dispute) -> None:
+    """The hold gets its end when the answer was told. A sandbox's clock stands meanwhile: there it
+    is told at the instant it was given."""
+    if work.merchant.is_sandbox:
+        quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
+        until = decide_rest(work.now, None, quiet_days)
+        await end_hold_at(work.tx, work.merchant_id, answered.claim_id, answered.hold_id, until)
+
+
+async def _let_go(work: Work, ended: Dispute) -> None:
     await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
 
 

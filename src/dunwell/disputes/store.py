@@ -12,7 +12,7 @@ from dunwell.merchants.actor import ActorKind
 
 _COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
-    " state, resolved_at, resolution, ended_claim, actor_id"
+    " state, resolved_at, resolution, ended_claim, actor_id, told_at"
 )
 # By primary key; a debtor's page nests it, with its files.
 LOAD_DISPUTE = compose(
@@ -53,7 +53,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 _SAVE_END = """
 UPDATE disputes
-SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6
+SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6,
+    -- Who takes a dispute back needs no answer.
+    is_untold = $3 <> 'WITHDRAWN'
 WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
 """
 

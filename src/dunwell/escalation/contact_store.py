@@ -14,6 +14,7 @@ from dunwell.claims.fields import DebtorName
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.messages.contact import Contact, Content, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
@@ -21,24 +22,27 @@ from dunwell.sending.lease import Lease
 
 _LEASE = load_statement(__file__, "lease_contacts.sql", debtor=list_columns(DebtorName, "d"))
 
-# Merchants behind the given one first. Rides on communications_planned and _handed_over.
-_FIND_MERCHANTS = """
-SELECT m.merchant_id
-FROM merchants m
-WHERE m.merchant_id <> ALL($3::integer[]) AND (
-    EXISTS (
-        SELECT FROM communications o
-        JOIN claims c ON c.merchant_id = o.merchant_id AND c.claim_id = o.claim_id
-        WHERE o.merchant_id = m.merchant_id AND o.state IN ('PLANNED', 'ATTACHMENT_MISSING')
-          AND o.not_before <= coalesce(m.sandbox_now, $1)
-          AND (o.lease_until IS NULL OR o.lease_until <= $1)
-          AND NOT c.held)
-    OR EXISTS (
-        SELECT FROM communications o
-        WHERE o.merchant_id = m.merchant_id AND o.state = 'HANDED_OVER' AND o.lease_until <= $1))
-ORDER BY m.merchant_id <= $2, m.merchant_id
+# Merchants behind the given one first. Rides on communications_planned and _handed_over, once
+# those of all merchants together say that anything is due.
+_FIND_MERCHANTS = compose(
+    """
+SELECT merchant_id
+FROM {due} due
+WHERE merchant_id <> ALL($3::integer[])
+ORDER BY merchant_id <= $2, merchant_id
 LIMIT $4
-"""
+""",
+    due=list_due_merchants(
+        Due(
+            "communications",
+            """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
+              AND (d.lease_until IS NULL OR d.lease_until <= $1)
+              AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
+                            AND c.claim_id = d.claim_id AND NOT c.held)""",
+        ),
+        Due("communications", "d.state = 'HANDED_OVER' AND d.lease_until <= $1"),
+    ),
+)
 # By primary key.
 _RELEASE = """
 UPDATE communications m

@@ -11,25 +11,25 @@ from dunwell.escalation.schedule import Position, Tried
 from dunwell.escalation.usable_channels import Addresses, load_usable_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import load_statement
+from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.merchants.merchant import Merchant
 
 _WRITE = load_statement(__file__, "engine_outcomes.sql")
 _LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
-# Merchants behind the given one first, so that each gets its turn. Rides on claims_due.
-_FIND_MERCHANTS = """
-SELECT m.merchant_id
-FROM merchants m
-WHERE EXISTS (
-    SELECT FROM claims c
-    WHERE c.merchant_id = m.merchant_id
-      AND c.due_at <= coalesce(m.sandbox_now, $1)
-      AND NOT c.held)
-ORDER BY m.merchant_id <= $2, m.merchant_id
+# Merchants behind the given one first, so that each gets its turn. Rides on claims_due_anywhere,
+# then on claims_due.
+_FIND_MERCHANTS = compose(
+    """
+SELECT merchant_id
+FROM {due} due
+ORDER BY merchant_id <= $2, merchant_id
 LIMIT $3
-"""
+""",
+    due=list_due_merchants(Due("claims", "d.due_at <= {now} AND NOT d.held")),
+)
 
 # What another engine has locked is left to it. Rides on claims_due.
 _LOCK_SET = """

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 
 import structlog
 
+from dunwell.errors import Unavailable
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import find_process
@@ -25,6 +26,8 @@ from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
 
 _AFTER_FAULT = timedelta(hours=1)
+# A storage that is away or full comes back.
+_AFTER_ABSENCE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
@@ -136,4 +139,5 @@ def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
         error=type(error).__name__,
         exc_info=error,
     )
-    return KeptBack(now + _AFTER_FAULT)
+    pause = _AFTER_ABSENCE if isinstance(error, Unavailable | OSError) else _AFTER_FAULT
+    return KeptBack(now + pause)

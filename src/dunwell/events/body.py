@@ -1,5 +1,5 @@
 """What the body of an event says, field by field, in the order it is written in (spec, Events;
-CONTRACT 9), and an example. Pure.
+CONTRACT 9): a shape for each type, told apart by `type`. And an example. Pure.
 """
 
 from typing import Annotated, Any, Literal
@@ -59,23 +59,32 @@ class EventPayment(Wire, frozen=True, gc=False):
     amount: Annotated[int, Meta(description="Minor units, an integer.")]
     currency: str
     payment_request_id: Annotated[Uuid, Meta(description="The payment flow; the same in both.")]
-    reference: Annotated[
-        str | UnsetType, Meta(description="PAYMENT_IN_PROGRESS: the payment reference.")
-    ] = UNSET
-    transaction_id: Annotated[
-        str | UnsetType, Meta(description="PAYMENT_COMPLETED: the provider's id of it.")
-    ] = UNSET
 
 
-class EventDetails(Wire, frozen=True, gc=False):
-    """Of CHECKPOINT_REACHED: offset and message. Of DETAILS_ACCESSED: the rest."""
+class BegunPayment(EventPayment, frozen=True, gc=False):
+    """The debtor was handed off to the provider."""
 
-    offset: int | UnsetType = UNSET
-    message: str | UnsetType = UNSET
-    channel: Literal["LANDING_PAGE"] | UnsetType = UNSET
-    session_id: Annotated[
-        Uuid | UnsetType, Meta(description="The landing page session; it lasts an hour.")
-    ] = UNSET
+    reference: Annotated[str, Meta(description="The payment reference.")]
+
+
+class CompletedPayment(EventPayment, frozen=True, gc=False):
+    """The provider has the debtor's payment."""
+
+    transaction_id: Annotated[str, Meta(description="The provider's id of it.")]
+
+
+class CheckpointDetails(Wire, frozen=True, gc=False):
+    """What the marker step is configured to say."""
+
+    offset: int
+    message: str
+
+
+class AccessDetails(Wire, frozen=True, gc=False):
+    """How the debtor came to see the claim."""
+
+    channel: Literal["LANDING_PAGE"]
+    session_id: Annotated[Uuid, Meta(description="The landing page session; it lasts an hour.")]
     communication_type: Annotated[
         Channel | UnsetType,
         Meta(description="The channel the debtor came from, when it can be traced."),
@@ -99,7 +108,7 @@ class EventPaymentModality(Wire, frozen=True, gc=False):
 
 
 class EventClaim(Wire, frozen=True, gc=False):
-    """The claim the event is about. Further fields depend on the event type."""
+    """The claim the event is about."""
 
     id: int
     merchant_id: int
@@ -107,33 +116,151 @@ class EventClaim(Wire, frozen=True, gc=False):
     action: Annotated[str, Meta(description="Deprecated: repeats the event type.")]
     executed_at: Annotated[_EventInstant, Meta(description="Deprecated: use date.")]
     customer_number: str | UnsetType = UNSET
-    communication: EventCommunication | UnsetType = UNSET
-    fee: EventFee | UnsetType = UNSET
-    payment: EventPayment | UnsetType = UNSET
-    details: EventDetails | UnsetType = UNSET
-    payment_modality: EventPaymentModality | UnsetType = UNSET
-    dispute_reason: EventDisputeReason | UnsetType = UNSET
 
 
-class Event(Wire, frozen=True, gc=False):
-    """An event, exactly as its webhook carries it."""
+class EscalatedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and what its debtor was sent."""
 
-    type: EventType
+    communication: EventCommunication
+
+
+class FeeAddedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the fee that was added."""
+
+    fee: EventFee
+
+
+class CheckpointClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and what its marker step says."""
+
+    details: CheckpointDetails
+
+
+class PaymentInProgressClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the payment that was begun."""
+
+    payment: BegunPayment
+
+
+class PaymentCompletedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the payment that was made."""
+
+    payment: CompletedPayment
+
+
+class AccessedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and how its debtor came to see it."""
+
+    details: AccessDetails
+
+
+class PaymentModalityClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the modality that was requested or answered."""
+
+    payment_modality: EventPaymentModality
+
+
+class DisputedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and why it is disputed."""
+
+    dispute_reason: EventDisputeReason
+
+
+class _EventFrame(Wire, frozen=True, gc=False, kw_only=True, tag_field="type"):
+    """What every event says first."""
+
     event_id: Uuid
     date: _EventInstant
     source: Annotated[
         str | None, Meta(description="ESCALATION when it comes from the escalation process.")
     ]
+
+
+class EscalatedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="ESCALATED"):
+    """The debtor was contacted."""
+
+    claim: EscalatedClaim
+    action_step: EventActionStep
+
+
+class FeeAddedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="FEE_ADDED"):
+    """The escalation process added a fee."""
+
+    claim: FeeAddedClaim
+    action_step: EventActionStep
+
+
+class CheckpointReachedEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="CHECKPOINT_REACHED"
+):
+    """The claim reached a marker step."""
+
+    claim: CheckpointClaim
+    action_step: EventActionStep
+
+
+class ArchivedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="ARCHIVED"):
+    """All steps are processed and nothing was collected."""
+
     claim: EventClaim
-    action_step: EventActionStep | UnsetType = UNSET
 
 
-EXAMPLE = Event(
-    type="ESCALATED",
+class PaymentInProgressEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="PAYMENT_IN_PROGRESS"
+):
+    """The debtor was handed off to a payment provider."""
+
+    claim: PaymentInProgressClaim
+
+
+class PaymentCompletedEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="PAYMENT_COMPLETED"
+):
+    """The debtor has paid by a provider."""
+
+    claim: PaymentCompletedClaim
+
+
+class DetailsAccessedEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="DETAILS_ACCESSED"
+):
+    """The debtor opened the claim."""
+
+    claim: AccessedClaim
+
+
+class PaymentModalityStateChangeEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="PAYMENT_MODALITY_STATE_CHANGE"
+):
+    """A payment modality was requested or answered."""
+
+    claim: PaymentModalityClaim
+
+
+class DisputedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="DISPUTED"):
+    """The debtor or the merchant disputes the claim."""
+
+    claim: DisputedClaim
+
+
+# An event, exactly as its webhook carries it.
+Event = (
+    EscalatedEvent
+    | FeeAddedEvent
+    | CheckpointReachedEvent
+    | ArchivedEvent
+    | PaymentInProgressEvent
+    | PaymentCompletedEvent
+    | DetailsAccessedEvent
+    | PaymentModalityStateChangeEvent
+    | DisputedEvent
+)
+
+EXAMPLE = EscalatedEvent(
     event_id="0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
     date="2026-03-02T09:00:01Z",
     source="ESCALATION",
-    claim=EventClaim(
+    claim=EscalatedClaim(
         id=4711,
         merchant_id=1,
         reference_number="INV-2026-0815",

@@ -9,13 +9,17 @@ from datetime import datetime
 
 from dunwell.events.payloads import Event
 from dunwell.kit.db import Connection
+from dunwell.kit.epochs import WRITTEN_BY
+from dunwell.kit.sql import compose
 
 # Endpoints by their primary key's merchant; foreign keys are checked when the statement ends.
 # A switched-off endpoint keeps collecting: its deliveries wait for the probe that succeeds.
-_SAVE = """
+_SAVE = compose(
+    """
 WITH written AS (
-    INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
-    SELECT $1, *
+    INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body,
+        written_by)
+    SELECT $1, *, {written_by}
     FROM UNNEST($2::uuid[], $3::bigint[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[])
     RETURNING event_id, type
 )
@@ -26,7 +30,9 @@ JOIN webhook_endpoints endpoint
     ON endpoint.merchant_id = $1
     AND endpoint.removed_at IS NULL
     AND endpoint.types && ARRAY[written.type, '*']
-"""
+""",
+    written_by=WRITTEN_BY,
+)
 
 
 async def save_events(

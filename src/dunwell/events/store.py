@@ -14,6 +14,7 @@ from uuid import UUID
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.events.store_spans import find_stretch
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import Conditions, compose
 
 # events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
@@ -23,7 +24,7 @@ SELECT event_id, written_by::text AS written_by, body
 FROM events
 WHERE merchant_id = $1
     AND (written_by, event_id) > ($2::text::xid8, $3)
-    AND written_by < pg_snapshot_xmin(pg_current_snapshot())
+    AND written_by < {settled_before}
     {filters}
 ORDER BY events.written_by, events.event_id
 LIMIT $4
@@ -46,7 +47,7 @@ FROM (
      FROM events
      WHERE merchant_id = $1
         AND (written_by, event_id) > ($7::text::xid8, $8)
-        AND written_by < pg_snapshot_xmin(pg_current_snapshot())
+        AND written_by < {settled_before}
         {filters}
      ORDER BY events.written_by, events.event_id
      LIMIT $4)
@@ -120,5 +121,6 @@ async def _load_rows(
         if value is not None:
             conditions.add(test, value)
     filters = conditions.render()
-    rows: Sequence[Row] = await tx.fetch(compose(statement, filters=filters), *conditions.values)
+    statement = compose(statement, filters=filters, settled_before=SETTLED_BEFORE)
+    rows: Sequence[Row] = await tx.fetch(statement, *conditions.values)
     return rows

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from dunwell.events.cursor import Position
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import compose
 
 _SPAN_EVENTS = 1000
@@ -42,7 +43,7 @@ WITH behind AS (
         FROM events
         WHERE events.merchant_id = behind.merchant_id
             AND (events.written_by, events.event_id) > (behind.written_by, behind.event_id)
-            AND events.written_by < pg_snapshot_xmin(pg_current_snapshot())
+            AND events.written_by < {settled_before}
         ORDER BY events.written_by, events.event_id
         LIMIT $1::integer * {spans_at_once}
     ) event
@@ -67,6 +68,7 @@ ON CONFLICT DO NOTHING
 """,
     no_event=str(UUID(int=0)),
     spans_at_once=str(_SPANS_AT_ONCE),
+    settled_before=SETTLED_BEFORE,
 )
 # By primary key: each of the three reads a stretch of a merchant's spans, a thousandth of its
 # events.

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from dunwell.claims.conditions import find_unmet
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import load_holds
+from dunwell.claims.store_holds import load_holds
 from dunwell.errors import NotFound
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import load_claims
@@ -231,8 +231,9 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
         unmet = tuple(find_unmet(step.when, case.facts.condition))
     at = None if standing.held else standing.due_at
     if case.contact:
-        reason = say_contact(case.contact, case.zone)
-        at = case.contact.not_before if case.contact.state == "PLANNED" else None
+        reason = say_contact(case.contact, standing, case.zone)
+        waits = case.contact.state == "PLANNED" and not standing.held
+        at = case.contact.not_before if waits else None
     elif standing.held:
         reason = "The process stands still under a hold; it goes on when the last falls."
     else:
@@ -253,12 +254,13 @@ def _describe_contact(case: _Case) -> ExplainedContact | None:
     contact = case.contact
     if contact is None:
         return None
-    waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"}
+    is_kept = case.standing.held or Status(case.standing.status) not in ACTIVE
+    waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"} and not is_kept
     return ExplainedContact(
         reference=str(contact.communication_id),
         channel=contact.channel,
         state=contact.state,
         held_by=contact.held_by,
         until=write_instant(contact.not_before) if waits else None,
-        reason=say_contact(contact, case.zone),
+        reason=say_contact(contact, case.standing, case.zone),
     )

@@ -55,22 +55,26 @@ def say_hold(hold: Hold, zone: str) -> str:
     return f"{_HOLDS[hold.kind]}, since {say_instant(hold.since, zone)}{until}"
 
 
-def say_contact(contact: OpenContact, zone: str) -> str:
+def say_contact(contact: OpenContact, standing: Standing, zone: str) -> str:
     """What a contact that is under way waits for."""
-    match contact.state:
-        case "UNKNOWN":
-            return "it may have left the house: a person has to say whether it was sent"
-        case "HANDED_OVER":
-            return "it is being sent"
-        case "ATTACHMENT_MISSING":
-            until = say_instant(contact.not_before, zone)
-            return f"it waits for an attachment, until {until}"
+    if contact.state == "UNKNOWN":
+        return "it may have left the house: a person has to say whether it was sent"
+    if contact.state == "HANDED_OVER":
+        return "it is being sent"
+    return _say_waiting(contact, standing, zone)
+
+
+def _say_waiting(contact: OpenContact, standing: Standing, zone: str) -> str:
+    """Of one that was not handed over yet. It is looked at once more before, so that a
+    hold that came meanwhile keeps it."""
+    until = say_instant(contact.not_before, zone)
+    if standing.held:
+        return "it is not sent while a hold stands; it goes on when the last falls"
+    if contact.state == "ATTACHMENT_MISSING":
+        return f"it waits for an attachment, until {until}"
     if contact.held_by is None:
         return "it is about to be sent"
-    return (
-        f"held back until {say_instant(contact.not_before, zone)}: "
-        + (_HELD_BY[HeldBy(contact.held_by)])
-    )
+    return f"held back until {until}: {_HELD_BY[HeldBy(contact.held_by)]}"
 
 
 def say_why_none(standing: Standing) -> str:

@@ -2,12 +2,16 @@
 
 Keys begin with the merchant's id and are made of ids alone; no text from outside becomes a part of
 one. Contents never change: a key is written once. Calls run in threads: obstore's own coroutines
-call back into an interpreter that may be ending, which aborts the process.
+call back into an interpreter that may be ending, which aborts the process. The threads are the
+storage's own, so that one that hangs holds up nothing else, and nobody waits for one for long.
 """
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -17,37 +21,49 @@ from obstore.store import LocalStore, ObjectStore, from_url
 
 from dunwell.errors import Unavailable
 
+# For whoever waits. A thread waits longer: an object store's attempts end after 30 s each.
+PATIENCE_SECONDS = 20.0
+_THREADS = 16
+# What is refused is tried again within the patience, what hung is not. Nothing else is said here:
+# it would take the place of what the usual variables say of the object store.
+_RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+
+Answer = TypeVar("Answer")
+
 
 class ContentMissing(Exception):  # noqa: N818 - reads as what happened
     """Nothing is kept under the key."""
 
 
 class Storage:
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._store = store
+        self._patience_seconds = patience_seconds
+        self._threads = ThreadPoolExecutor(_THREADS, "storage")
 
     @classmethod
-    def open(cls, url: str) -> Self:
+    def open(cls, url: str, patience_seconds: float = PATIENCE_SECONDS) -> Self:
         """The storage at a file:// or s3:// address; a local folder is made when it is missing.
 
         An object store's access comes from its usual environment variables.
         """
         parts = urlsplit(url)
         if parts.scheme == "file":
-            return cls(LocalStore(Path(unquote(parts.path)), mkdir=True))
-        return cls(from_url(url))
+            return cls(LocalStore(Path(unquote(parts.path)), mkdir=True), patience_seconds)
+        store = from_url(url, retry_config=_RETRY)
+        return cls(store, patience_seconds)
 
     async def save(self, key: str, content: bytes) -> None:
         """Raises Unavailable."""
         try:
-            await asyncio.to_thread(obstore.put, self._store, key, content)
+            await self._call(obstore.put, self._store, key, content)
         except (BaseError, OSError) as error:
             raise _away() from error
 
     async def load(self, key: str) -> bytes:
         """Raises ContentMissing, Unavailable."""
         try:
-            return await asyncio.to_thread(self._load, key)
+            return await self._call(self._load, key)
         except (NotFoundError, FileNotFoundError) as error:
             raise ContentMissing(key) from error
         except (BaseError, OSError) as error:
@@ -56,11 +72,17 @@ class Storage:
     async def remove(self, key: str) -> None:
         """What is gone already counts as removed. Raises Unavailable."""
         try:
-            await asyncio.to_thread(obstore.delete, self._store, key)
+            await self._call(obstore.delete, self._store, key)
         except (NotFoundError, FileNotFoundError):
             return
         except (BaseError, OSError) as error:
             raise _away() from error
+
+    async def _call(self, function: Callable[..., Answer], *given: Any) -> Answer:
+        """Raises TimeoutError, which is an OSError; what hangs goes on in its thread."""
+        waiting = asyncio.get_running_loop().run_in_executor(self._threads, function, *given)
+        async with asyncio.timeout(self._patience_seconds):
+            return await waiting
 
     def _load(self, key: str) -> bytes:
         return bytes(obstore.get(self._store, key).bytes())

@@ -14,6 +14,7 @@ INSERT INTO uploads
     (merchant_id, ticket_id, friendly_name, file_name, content_type, size_bytes, sha256,
      storage_key, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (merchant_id, ticket_id) DO UPDATE SET expires_at = excluded.expires_at
 """
 
 # Hot: every claim with attachments. Rides on the primary key, then on attachments_ticket.
@@ -64,6 +65,7 @@ class UnusedUpload(msgspec.Struct, frozen=True, gc=False):
 async def save_upload(
     tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime
 ) -> None:
+    """One that was put away before lives until another instant from now on."""
     await tx.execute(
         _INSERT, prepared.merchant_id, prepared.ticket_id, prepared.friendly_name,
         prepared.file_name, prepared.content_type, prepared.size_bytes, prepared.sha256,

@@ -1,7 +1,7 @@
-"""An upload in two halves: checked and kept, written anew, before any transaction, as both call out
-of the process; accepted within one. From then on its ticket can be used in claims.
+"""An upload in two halves: checked, written anew and put away, before any transaction, as both call
+out of the process; accepted within one. From then on its ticket can be used in claims.
 
-Content without a row is harmless: no ticket leads to it.
+What is put away and never accepted runs out at once, and is removed with its content.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from dunwell.errors import Fault, PayloadTooLarge, ValidationError
 from dunwell.files.content_types import check_claimed_type
 from dunwell.files.inspection import Inspector
 from dunwell.files.names import find_name_faults
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import upload_key
 from dunwell.files.store import save_upload
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
@@ -33,22 +32,11 @@ class CheckedUpload:
     content: bytes
 
 
-async def prepare_upload(
-    storage: SealedFiles, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
-) -> PreparedUpload:
-    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, Unavailable.
-
-    `ticket_id` is a fresh id, the ticket that `accept_upload` gives out.
-    """
-    checked = await check_upload(inspector, merchant_id, ticket_id, upload)
-    await storage.save(checked.prepared.storage_key, checked.content)
-    return checked.prepared
-
-
 async def check_upload(
     inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
 ) -> CheckedUpload:
-    """The same without keeping anything; `put_away` does."""
+    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType. Nothing is kept yet:
+    `put_away` does that. `ticket_id` is a fresh id, the ticket that `accept_upload` gives out."""
     _check_form(upload)
     cleaned = await inspector.clean(upload.content)
     check_claimed_type(upload.file_name, cleaned.content_type)

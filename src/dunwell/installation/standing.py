@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import asyncpg
 import structlog
 
 from dunwell.errors import Unavailable
@@ -55,7 +54,7 @@ class StandingInstallation:
                     noted = sorted(self._to_note)
                     await note_forwarders(connection, noted, self._resources.clock.now())
                     self._to_note.clear()
-        except (Unavailable, asyncpg.UndefinedTableError):
+        except Unavailable:
             return
         if revision.number != self._revision:
             self._revision = revision.number

@@ -1,9 +1,11 @@
 """Creates claims: what was checked is stored with its assignment and first due time.
 
 Each claim stands for itself; a rejected one, a reference used before and an unknown ticket fail
-alone. The whole set is one statement, hence one transaction, whatever its size.
+alone. The claims of all requests given are one statement, hence one transaction, whatever their
+number.
 """
 
+import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +16,15 @@ from dunwell.claims.fields import DebtorFields
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
-from dunwell.intake.rows import ItemRow, make_claim_row, make_item_rows
-from dunwell.intake.starts import Start, decide_starts
+from dunwell.intake.claim_ids import draw_claim_ids
+from dunwell.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
+from dunwell.intake.starts import Start, Submitted, decide_starts
 from dunwell.intake.submission import ClaimSubmission
+from dunwell.kit.epochs import WRITTEN_BY
 from dunwell.kit.process import Turns
 from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import find_missing
 
 _CREATE = load_statement(
@@ -27,6 +32,7 @@ _CREATE = load_statement(
     "create_claims.sql",
     columns=list_columns(DebtorFields),
     record=define_record(DebtorFields),
+    written_by=WRITTEN_BY,
 )
 # Rides on claims_reference.
 _FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
@@ -50,6 +56,17 @@ class CreationResult:
     remarks: tuple[Remark, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
+class CreationRequest:
+    """The claims that somebody hands over at once."""
+
+    actor: Actor
+    submissions: Sequence[ClaimSubmission | Rejected]
+    # Drawn beforehand, one a submission, or none at all. A request that is sent again, as what
+    # became of it is not known, has created what it finds under them.
+    claim_ids: Sequence[int] = ()
+
+
 NO_CONTACT = Remark(
     "NO_CONTACT",
     "The claim has no e-mail, mobile number or postal address; nobody can be contacted.",
@@ -63,24 +80,52 @@ async def create_claims(
 
     Raises MerchantNotConfigured. `work.tx` need not be in a transaction: one statement writes all.
     """
+    [results] = await create_requests(work, [CreationRequest(work.actor, submissions)])
+    return results
+
+
+async def create_requests(
+    work: Work, requests: Sequence[CreationRequest]
+) -> list[list[CreationResult]]:
+    """The same for requests of several actors, each of which is audited for itself."""
     missing = find_missing(work.merchant.configuration)
     if missing:
         raise MerchantNotConfigured(
             "The operator has not finished setting this merchant up; see details.missing.",
             missing=missing,
         )
+    submissions = [claim for request in requests for claim in request.submissions]
     results = await _refuse_unusable(work, submissions)
-    chosen = {
-        n: claim
-        for n, claim in enumerate(submissions)
-        if isinstance(claim, ClaimSubmission) and n not in results
-    }
+    chosen = {n: each for n, each in _number(requests) if n not in results}
     if chosen:
         rulebook = await load_rulebook(work.tx, work.merchant)
+        if rulebook.is_split:
+            chosen = await _give_ids(work, chosen)
         starts = await decide_starts(work, rulebook, chosen)
-        results |= await _store(work, chosen, starts, rulebook.version)
+        written = await _write(work, requests, chosen, starts, rulebook.version)
+        results |= {n: _show(submitted, starts[n], *written[n]) for n, submitted in chosen.items()}
     _point_to_first_use(results)
-    return [results[n] for n in range(len(submissions))]
+    ordered = iter(range(len(submissions)))
+    return [[results[next(ordered)] for _ in request.submissions] for request in requests]
+
+
+def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitted]]:
+    """All claims that can be read, by their places among all that were handed over."""
+    places = itertools.count()
+    for number, request in enumerate(requests):
+        ids = request.claim_ids or itertools.repeat(None, len(request.submissions))
+        for claim, claim_id in zip(request.submissions, ids, strict=True):
+            place = next(places)
+            if isinstance(claim, ClaimSubmission):
+                yield place, Submitted(number, claim, claim_id)
+
+
+async def _give_ids(work: Work, chosen: Mapping[int, Submitted]) -> dict[int, Submitted]:
+    """Splits ask for the id."""
+    without = [n for n, each in chosen.items() if each.claim_id is None]
+    drawn = await draw_claim_ids(work.tx, len(without)) if without else []
+    given = dict(zip(without, drawn, strict=True))
+    return {n: each._replace(claim_id=given.get(n, each.claim_id)) for n, each in chosen.items()}
 
 
 async def _refuse_unusable(
@@ -113,35 +158,48 @@ async def _refuse_unusable(
     return refused
 
 
-async def _store(
-    work: Work, chosen: dict[int, ClaimSubmission], starts: Mapping[int, Start],
-    rules_version: int | None,
-) -> dict[int, CreationResult]:  # fmt: skip
+async def _write(
+    work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, Submitted],
+    starts: Mapping[int, Start], rules_version: int | None,
+) -> Mapping[int, tuple[int | None, int | None]]:  # fmt: skip
+    """By the claim's number the id it was created with, or else that of whichever claim has its
+    reference."""
     rows: list[object] = []
     items: list[ItemRow] = []
     turns = Turns()
-    for n, claim in chosen.items():
-        rows.append(make_claim_row(n, claim, starts[n].row, starts[n].claim_id))
+    for n, (request, claim, claim_id) in chosen.items():
+        rows.append(make_claim_row(n, claim, starts[n].row, request=request, claim_id=claim_id))
         items += make_item_rows(n, claim)
         await turns.give_way()
+    audits = [
+        RequestRow(n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id)
+        for n, each in enumerate(requests)
+    ]
     stored = await work.tx.fetch(
-        _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen),
-        work.now, work.ids.new(work.now), work.actor.kind, work.actor.actor_id, rules_version,
+        _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen), audits, work.now,
+        rules_version,
     )  # fmt: skip
-    results = {}
+    written = {}
     for row in stored:
-        n, claim_id = row["n"], row["claim_id"]
-        claim = chosen[n]
-        if claim_id is not None:
-            remarks = tuple(_find_remarks(claim, starts[n]))
-            results[n] = CreationResult(claim_id, claim.reference_number, None, remarks)
-            continue
-        # A claim that another request created while this statement ran is not in its snapshot.
-        present = row["present_claim_id"] or await work.tx.fetchval(
-            _FIND_PRESENT, work.merchant_id, claim.reference_number
-        )
-        results[n] = CreationResult(None, claim.reference_number, _duplicate(present))
-    return results
+        present = row["present_claim_id"]
+        if row["claim_id"] is None and present is None:
+            # Another request created it while this statement ran: it is not in its snapshot.
+            reference_number = chosen[row["n"]].claim.reference_number
+            present = await work.tx.fetchval(_FIND_PRESENT, work.merchant_id, reference_number)
+        written[row["n"]] = (row["claim_id"], present)
+    return written
+
+
+def _show(
+    submitted: Submitted, start: Start, claim_id: int | None, present: int | None
+) -> CreationResult:
+    """A claim that is there already under the id drawn for it was created by this very request,
+    which did not hear of it."""
+    if claim_id is None and (present is None or present != submitted.claim_id):
+        return CreationResult(None, submitted.claim.reference_number, _duplicate(present))
+    remarks = tuple(_find_remarks(submitted.claim, start))
+    reference_number = submitted.claim.reference_number
+    return CreationResult(claim_id or present, reference_number, None, remarks)
 
 
 def _find_remarks(claim: ClaimSubmission, start: Start) -> Iterator[Remark]:
@@ -155,7 +213,7 @@ def _find_remarks(claim: ClaimSubmission, start: Start) -> Iterator[Remark]:
         )
 
 
-def _attachment_rows(work: Work, chosen: dict[int, ClaimSubmission]) -> list[dict[str, Any]]:
+def _attachment_rows(work: Work, chosen: Mapping[int, Submitted]) -> list[dict[str, Any]]:
     return [
         {
             "n": n,
@@ -163,8 +221,8 @@ def _attachment_rows(work: Work, chosen: dict[int, ClaimSubmission]) -> list[dic
             "attachment_id": work.ids.new(work.now),
             "ticket_id": attachment.ticket_id,
         }
-        for n, claim in chosen.items()
-        for position, attachment in enumerate(claim.attachments)
+        for n, submitted in chosen.items()
+        for position, attachment in enumerate(submitted.claim.attachments)
     ]
 
 

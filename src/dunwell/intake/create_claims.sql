@@ -1,14 +1,15 @@
--- Stores a set of claims with debtors, items, attachments and the audit row: all or nothing, in one
--- statement. $1 merchant, $2 claims, $3 items, $4 attachments (JSON arrays, `n` numbers the claim),
--- $5 now, $6 audit id, $7 actor kind, $8 actor id, $9 version of the rules. A claim whose id was not
--- drawn beforehand gets the next one. One whose workflow was deleted since the rules were read stays
--- unassigned; a deletion under way is waited for (primary key of workflows). A reference the merchant
--- already used creates nothing for that claim (index claims_reference) and answers the id of the
--- claim that has it. The lists of the debtor's columns are put in (claims.debtor_rows).
+-- Stores the claims of a set of requests with debtors, items, attachments and an audit row for each
+-- request: all or nothing, in one statement. $1 merchant, $2 claims, $3 items, $4 attachments,
+-- $5 requests (JSON arrays; `n` numbers the claim, `request` the request), $6 now, $7 version of the
+-- rules. A claim whose id was not drawn beforehand gets the next one. One whose workflow was deleted
+-- since the rules were read stays unassigned; a deletion under way is waited for (primary key of
+-- workflows). A reference the merchant already used creates nothing for that claim (index
+-- claims_reference) and answers the id of the claim that has it. The lists of the debtor's columns
+-- are put in (claims.debtor_rows).
 WITH submitted AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($2::json) AS s (
-        n integer, reference_number text, currency text,
+        n integer, request integer, reference_number text, currency text,
         workflow_id uuid, workflow_major integer, next_step_id integer, due_at timestamptz,
         claim_id bigint, {record})
 ), held AS MATERIALIZED (
@@ -21,13 +22,14 @@ WITH submitted AS MATERIALIZED (
 ), created AS (
     INSERT INTO claims (merchant_id, claim_id, reference_number, currency, workflow_id,
                         workflow_major, run, next_step_id, due_at, rules_version, created_at,
-                        updated_at)
+                        updated_at, written_by)
     SELECT $1, coalesce(claim_id, nextval('claims_claim_id_seq')), reference_number, currency,
            h.workflow_id, CASE WHEN h.workflow_id IS NOT NULL THEN workflow_major END,
            CASE WHEN h.workflow_id IS NULL THEN 0 ELSE 1 END,
            CASE WHEN h.workflow_id IS NOT NULL THEN next_step_id END,
            CASE WHEN h.workflow_id IS NOT NULL THEN due_at END,
-           CASE WHEN h.workflow_id IS NOT NULL THEN $9::integer END, $5, $5
+           CASE WHEN h.workflow_id IS NOT NULL THEN $7::integer END, $6, $6,
+           {written_by}
     FROM submitted s
     LEFT JOIN held h ON h.workflow_id = s.workflow_id
     -- One order for all: two requests with the same references wait for each other, never both.
@@ -35,7 +37,7 @@ WITH submitted AS MATERIALIZED (
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
     RETURNING claim_id, reference_number
 ), placed AS MATERIALIZED (
-    SELECT s.n, c.claim_id, {columns}
+    SELECT s.n, s.request, c.claim_id, {columns}
     FROM submitted s
     JOIN created c USING (reference_number)
 ), stored_debtors AS (
@@ -50,19 +52,20 @@ WITH submitted AS MATERIALIZED (
         n integer, position integer, reference text, type text, value_cents bigint, item_date date,
         due_date date)
     JOIN placed p USING (n)
-    ORDER BY p.claim_id, i.position
 ), stored_attachments AS (
     INSERT INTO attachments (merchant_id, claim_id, attachment_id, ticket_id, position, created_at)
-    SELECT $1, p.claim_id, a.attachment_id, a.ticket_id, a.position, $5
+    SELECT $1, p.claim_id, a.attachment_id, a.ticket_id, a.position, $6
     FROM json_to_recordset($4::json) AS a (
         n integer, position integer, attachment_id uuid, ticket_id uuid)
     JOIN placed p USING (n)
 ), audited AS (
     INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details)
-    SELECT $1, $6, $5, $7, $8, 'claims.create', 'merchant:' || $1,
-           jsonb_build_object('claimIds', jsonb_agg(claim_id ORDER BY claim_id))
-    FROM created
-    HAVING count(*) > 0
+    SELECT $1, r.audit_id, $6, r.actor_kind, r.actor_id, 'claims.create', 'merchant:' || $1,
+           jsonb_build_object('claimIds', jsonb_agg(p.claim_id ORDER BY p.claim_id))
+    FROM json_to_recordset($5::json) AS r (
+        request integer, audit_id uuid, actor_kind text, actor_id text)
+    JOIN placed p USING (request)
+    GROUP BY r.audit_id, r.actor_kind, r.actor_id
 )
 SELECT s.n, p.claim_id,
        CASE WHEN p.claim_id IS NULL THEN (

@@ -31,8 +31,18 @@ class StartRow(_Row, frozen=True):
     due_at: datetime | None = None
 
 
+class RequestRow(_Row, frozen=True):
+    """A request that creates claims, as its audit row needs it."""
+
+    request: int
+    audit_id: UUID
+    actor_kind: str
+    actor_id: str | None = None
+
+
 class _ClaimHead(_Row, frozen=True, kw_only=True):
     n: int
+    request: int
     reference_number: str
     currency: str
     # Drawn beforehand; none: the statement draws one.
@@ -64,11 +74,12 @@ UNASSIGNED = StartRow()
 
 
 def make_claim_row(
-    n: int, claim: ClaimSubmission, start: StartRow, claim_id: int | None = None
+    n: int, claim: ClaimSubmission, start: StartRow, *, request: int, claim_id: int | None = None
 ) -> object:
     row: object = _ClaimRow(
         *_take_columns(claim),
         n=n,
+        request=request,
         reference_number=claim.reference_number,
         currency=claim.currency,
         claim_id=claim_id,

@@ -1,11 +1,12 @@
 """Where each submitted claim starts: the workflow that the rules give it, its first step, and when.
 
-Pure but for the ids, which are drawn beforehand when splits ask for them.
-"""
+Nothing is asked of the database: the rulebook holds what deciding needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from dunwell.assignment.matching import choose_workflow, match_default, match_rules
@@ -17,79 +18,85 @@ from dunwell.intake.submitted_facts import SubmittedFacts
 from dunwell.kit.process import Turns
 from dunwell.merchants.account import Work
 
-# Rides on nothing: a sequence.
-_DRAW_IDS = """
-SELECT nextval('claims_claim_id_seq') AS claim_id
-FROM generate_series(1, $1)
-"""
 # No split asks for it.
 _NO_ID = 0
 
 
+class Submitted(NamedTuple):
+    """One claim of one of several requests, by the request's number."""
+
+    request: int
+    claim: ClaimSubmission
+    # None: not drawn beforehand.
+    claim_id: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a claim gets. The id is set if it was drawn beforehand."""
+    """What a claim gets."""
 
     row: StartRow
-    claim_id: int | None = None
     # Unassigned, as the workflow it would have got takes another currency.
     is_other_currency: bool = False
 
 
 async def decide_starts(
-    work: Work, rulebook: Rulebook, claims: Mapping[int, ClaimSubmission]
+    work: Work, rulebook: Rulebook, claims: Mapping[int, Submitted]
 ) -> dict[int, Start]:
-    """Match each claim, by its number. One statement if the rules have a split, else none."""
-    ids: Sequence[int | None] = [None] * len(claims)
-    if rulebook.is_split:
-        ids = [row["claim_id"] for row in await work.tx.fetch(_DRAW_IDS, len(claims))]
-    today = find_today(work)
+    """By the claims' numbers. Claims have their ids beforehand where the rules have a split."""
+    deciding = _Deciding(work, rulebook)
     starts, turns = {}, Turns()
-    for (n, claim), claim_id in zip(claims.items(), ids, strict=True):
-        starts[n] = _decide(work, rulebook, claim, claim_id, today)
+    for n, submitted in claims.items():
+        starts[n] = deciding.decide(submitted)
         await turns.give_way()
     return starts
 
 
-def _decide(
-    work: Work, rulebook: Rulebook, claim: ClaimSubmission, claim_id: int | None, today: date
-) -> Start:
-    workflow_id = _choose(rulebook, claim, claim_id, today)
-    if workflow_id is None:
-        is_other = _is_other_currency(rulebook, claim, claim_id, today)
-        return Start(UNASSIGNED, claim_id, is_other)
-    version = rulebook.versions[workflow_id]
-    timezone = work.merchant.configuration.timezone
-    row = StartRow(
-        workflow_id=version.workflow_id,
-        workflow_major=version.major,
-        next_step_id=version.definition.steps[0].id,
-        due_at=first_due(version.definition, timezone, claim.first_primary_due_on, work.now),
-    )
-    return Start(row, claim_id)
+class _Deciding:
+    """What is the same for many claims of a set is decided once: by currency where no rule asks
+    for more, and when a workflow starts by the claim's due date."""
 
+    def __init__(self, work: Work, rulebook: Rulebook) -> None:
+        self._work = work
+        self._rulebook = rulebook
+        self._today = find_today(work)
+        self._start_in = cache(self._start_in_currency)
+        self._start_of = cache(self._start_of_workflow)
 
-def _choose(
-    rulebook: Rulebook, claim: ClaimSubmission, claim_id: int | None, today: date
-) -> UUID | None:
-    if rulebook.prepared:
-        chosen = choose_workflow(
-            rulebook.prepared, SubmittedFacts(claim, today), claim.currency, rulebook.targets,
-            _NO_ID if claim_id is None else claim_id,
-        )  # fmt: skip
+    def decide(self, submitted: Submitted) -> Start:
+        claim = submitted.claim
+        if not self._rulebook.prepared:
+            return self._start_in(claim.currency, claim.first_primary_due_on)
+        facts = SubmittedFacts(claim, self._today)
+        asked = (facts, claim.currency, self._rulebook.targets, submitted.claim_id or _NO_ID)
+        chosen = choose_workflow(self._rulebook.prepared, *asked)
         if chosen is not None:
-            return chosen
-    return match_default(rulebook.rules, claim.currency, rulebook.targets).workflow_id
+            return self._start_of(chosen, claim.first_primary_due_on)
+        start = self._start_in(claim.currency, claim.first_primary_due_on)
+        if start.row is not UNASSIGNED or not self._has_other_currencies(claim.currency):
+            return start
+        match = match_rules(self._rulebook.rules, *asked)
+        return Start(UNASSIGNED, match.is_other_currency)
 
+    def _start_in_currency(self, currency: str, due_on: date | None) -> Start:
+        """Without rules, or where none of them chooses."""
+        rules, targets = self._rulebook.rules, self._rulebook.targets
+        match = match_default(rules, currency, targets)
+        if match.workflow_id is not None:
+            return self._start_of(match.workflow_id, due_on)
+        is_other = self._has_other_currencies(currency) and match.is_other_currency
+        return Start(UNASSIGNED, is_other)
 
-def _is_other_currency(
-    rulebook: Rulebook, claim: ClaimSubmission, claim_id: int | None, today: date
-) -> bool:
-    """Whether the currency is why a claim stays unassigned."""
-    if not any(target.currency != claim.currency for target in rulebook.targets.values()):
-        return False
-    match = match_rules(
-        rulebook.rules, SubmittedFacts(claim, today), claim.currency, rulebook.targets,
-        _NO_ID if claim_id is None else claim_id,
-    )  # fmt: skip
-    return match.is_other_currency
+    def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> Start:
+        version = self._rulebook.versions[workflow_id]
+        timezone = self._work.merchant.configuration.timezone
+        row = StartRow(
+            workflow_id=version.workflow_id,
+            workflow_major=version.major,
+            next_step_id=version.definition.steps[0].id,
+            due_at=first_due(version.definition, timezone, due_on, self._work.now),
+        )
+        return Start(row)
+
+    def _has_other_currencies(self, currency: str) -> bool:
+        return any(target.currency != currency for target in self._rulebook.targets.values())

@@ -1,8 +1,8 @@
 """PostgreSQL through asyncpg: the only place where transactions begin and commit.
 
 A use case is given the `Connection` of an open transaction, or, when it is one statement, of none
-(each statement then commits by itself). Session state is never kept, so pgBouncer in transaction
-mode may stand in front.
+(each statement then commits by itself). Session state is never kept, so a pooler in transaction
+mode may stand in front, if the address says so.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,14 +13,17 @@ from typing import Any, TypeAlias
 
 import asyncpg
 import msgspec
+import structlog
 
 from dunwell.errors import Refusal, Unavailable
-from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection
+from dunwell.kit.epochs import settle_epoch
+from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection, connect
 
 Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
 Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
+_log = structlog.get_logger(__name__)
 _LIMITS = Limits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
 _AWAY = (
@@ -37,16 +40,37 @@ _AWAY = (
 )
 
 
+_NOT_MIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
 # Another transaction was in the way; nothing of this one was kept.
 _IN_THE_WAY = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
 )
+_PASSING = (
+    ((TimeoutError,), "The database is too busy. Try again shortly."),
+    (_IN_THE_WAY, "Another change was in the way. Try again."),
+    (_AWAY, "The database is away. Try again shortly."),
+)
 
 
 class DatabaseAway(Unavailable):
-    """The database does not answer, shuts down, starts up or is full."""
+    """The database does not answer, shuts down, starts up or is full. `was_asked`: something was
+    sent to it, which it may have done."""
+
+    def __init__(self, message: str, *, was_asked: bool = False) -> None:
+        super().__init__(message)
+        self.was_asked = was_asked
+
+
+class NotMigrated(Unavailable):
+    """The database has not the tables that this version works on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database does not have the tables of this version; whoever operates this service "
+            "has to run: dunwell migrate"
+        )
 
 
 class Database:
@@ -67,7 +91,8 @@ class Database:
     ) -> "Database":
         """Connect lazily, so that a service starts before its database does. `greet` is given each
         new connection before anybody else; one it raises for is used by nobody."""
-        return cls(ConnectionPool(partial(_connect, url, application, greet), size, limits))
+        connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
+        return cls(ConnectionPool(connect_one, size, limits))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -96,7 +121,7 @@ class _Use:
         try:
             self._held = await self._pool.take()
         except Exception as error:
-            _tell_away(error)
+            _tell_away(error, was_asked=False)
             raise
         return self._held.connection
 
@@ -110,17 +135,17 @@ class _Use:
         else:
             await self._pool.mend(self._held, error)
         if not is_done:
-            _tell_away(error)
+            _tell_away(error, was_asked=True)
 
 
-def _tell_away(error: BaseException | None) -> None:
-    """Raises DatabaseAway for what will pass."""
-    if isinstance(error, TimeoutError):
-        raise DatabaseAway("The database is too busy. Try again shortly.") from error
-    if isinstance(error, _IN_THE_WAY):
-        raise DatabaseAway("Another change was in the way. Try again.") from error
-    if isinstance(error, _AWAY):
-        raise DatabaseAway("The database is away. Try again shortly.") from error
+def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
+    """Raises DatabaseAway for what will pass, NotMigrated for what an operator mends."""
+    if isinstance(error, _NOT_MIGRATED):
+        _log.error("not migrated", exc_info=error)
+        raise NotMigrated from error
+    for kinds, message in _PASSING:
+        if isinstance(error, kinds):
+            raise DatabaseAway(message, was_asked=was_asked) from error
 
 
 @asynccontextmanager
@@ -140,13 +165,11 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def _connect(url: str, application: str, greet: Greet | None) -> PooledConnection:
-    connection: PooledConnection = await asyncpg.connect(
-        url,
-        connection_class=PooledConnection,
-        command_timeout=60,
-        server_settings={"application_name": application, "jit": "off"},
-    )
+async def _connect(
+    url: str, application: str, greet: Greet | None, answer_seconds: float
+) -> PooledConnection:
+    settings = {"application_name": application, "jit": "off"}
+    connection = await connect(url, PooledConnection, settings, command_timeout=answer_seconds)
     try:
         for name in ("json", "jsonb"):
             await connection.set_type_codec(
@@ -156,6 +179,7 @@ async def _connect(url: str, application: str, greet: Greet | None) -> PooledCon
         await connection.set_type_codec(
             "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
         )
+        await settle_epoch(connection)
         if greet is not None:
             await greet(connection)
     except BaseException:

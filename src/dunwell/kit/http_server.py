@@ -104,7 +104,10 @@ class Bounds:
             del self._visitors[visitor]
 
 
-def build_server(app: ASGIApp, bounds: Bounds, *, grace_seconds: int = 20) -> uvicorn.Server:
+def build_server(
+    app: ASGIApp, bounds: Bounds, *, grace_seconds: int = 20,
+    kind: type[uvicorn.Server] = uvicorn.Server,
+) -> uvicorn.Server:  # fmt: skip
     """A server for `app`, which logs nothing and believes no header of where a request is from.
     grace_seconds: for requests under way when it is told to stop."""
     protocol: Any = partial(BoundedProtocol, bounds=bounds)
@@ -119,7 +122,7 @@ def build_server(app: ASGIApp, bounds: Bounds, *, grace_seconds: int = 20) -> uv
         proxy_headers=False,
         timeout_graceful_shutdown=grace_seconds,
     )
-    return uvicorn.Server(config)
+    return kind(config)
 
 
 class _Stage(Enum):

@@ -51,9 +51,11 @@ def check_amount(text: bytes, *, containers: int, separators: int) -> None:
 
 def count_keys(text: bytes) -> int | None:
     """How many keys its objects have, if that shows without parsing; texts may add to it."""
-    if any(each in text for each in _SPACED):
+    keys = text.count(b'":')
+    # Where each colon follows a quote there is no white space to look for, which takes longer.
+    if text.count(b":") != keys and any(each in text for each in _SPACED):
         return None
-    return text.count(b'":')
+    return keys
 
 
 def has_all_keys(value: object, text: bytes) -> bool:

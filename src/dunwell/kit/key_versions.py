@@ -14,6 +14,7 @@ import msgspec
 from dunwell.errors import Unavailable
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.kit.pool import OpenConnection, connect
 
 _LOAD = "SELECT version, fingerprint, recorded_at, retired_at FROM key_versions ORDER BY version"
 # Of two processes that bring a version at the same moment the first one's stays.
@@ -52,7 +53,7 @@ async def admit_keys(tx: Connection, keys: KeyRing) -> None:
 
 async def admit_at(url: str, keys: KeyRing) -> None:
     """The same, for a database that answers and is migrated."""
-    connection = await asyncpg.connect(url)
+    connection = await connect(url, OpenConnection)
     try:
         await admit_keys(connection, keys)
     finally:

@@ -1,4 +1,9 @@
-"""Bring a database to the newest schema with Alembic, whose migrations here are plain SQL."""
+"""Bring a database to the newest schema with Alembic, whose migrations here are plain SQL, and its
+order of transactions to the server it is on.
+
+Each migration is a transaction of its own, or, where it says `IN_TRANSACTION = False`, a few
+statements that commit one by one, as an index on a large table has to be built.
+"""
 
 import asyncio
 from importlib.resources import files
@@ -6,27 +11,132 @@ from importlib.resources import files
 import asyncpg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import create_async_engine
+from alembic.runtime.migration import MigrationContext
+from alembic.script import Script, ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from dunwell.errors import Unavailable
+from dunwell.kit.epochs import settle_epoch
+from dunwell.kit.pool import OpenConnection, connect
 
-def migrate(url: str) -> None:
-    """Run every migration the database has not seen; safe to start twice at once."""
-    asyncio.run(_migrate(url))
+NEWEST = "head"
+# So long a migration waits for a table, and everybody who comes after it waits with it.
+LOCK_SECONDS = 4.0
+_TRIES = 5
+_PAUSE_SECONDS = 2.0
+# Held by a transaction that does nothing else, so that no two migrate at once.
+_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(4711)"
+_TURN_SECONDS = 0.1
+_SET_TIMEOUT = "SELECT set_config('lock_timeout', :milliseconds, true)"
 
 
-async def _migrate(url: str) -> None:
+class TableTaken(Unavailable):
+    """Others held a table for too long; the migrations before this one stand."""
+
+
+def migrate(url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS) -> None:
+    """Run every migration up to `to` that the database has not seen; safe to start twice at once.
+
+    Raises TableTaken when one of them did not get its tables in five tries.
+    """
+    asyncio.run(_migrate(url, to, lock_seconds))
+
+
+async def _migrate(url: str, to: str, lock_seconds: float) -> None:
     # asyncpg reads the address itself, so that it means the same here as everywhere else.
     engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url), poolclass=NullPool
+        "postgresql+asyncpg://",
+        async_creator=lambda: connect(url, OpenConnection),
+        poolclass=NullPool,
     )
-    async with engine.begin() as connection:
-        await connection.run_sync(_upgrade)
+    turn = await connect(url, OpenConnection)
+    try:
+        async with turn.transaction():
+            while not await _has_turn(turn):  # noqa: ASYNC110 - another process has it
+                await asyncio.sleep(_TURN_SECONDS)
+            for script in await _list_missing(engine, to):
+                await _run_patiently(engine, script, lock_seconds)
+    finally:
+        await turn.close()
+        await engine.dispose()
+    await _settle_epoch(url)
 
 
-def _upgrade(connection: Connection) -> None:
+async def _settle_epoch(url: str) -> None:
+    """A database that was restored before anybody compared servers is mended here."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await settle_epoch(connection)
+    finally:
+        await connection.close()
+
+
+async def _has_turn(turn: asyncpg.Connection) -> bool:
+    """Without waiting, and keeping no snapshot: an index that is built beside those who write waits
+    until all older ones are gone. A statement's is kept until the next simple one."""
+    is_taken: bool = await turn.fetchval(_TAKE_TURN)
+    await turn.execute("SELECT")
+    return is_taken
+
+
+async def _list_missing(engine: AsyncEngine, to: str) -> list[Script]:
+    async with engine.connect() as connection:
+        present = await connection.run_sync(_read_revision)
+    scripts = ScriptDirectory.from_config(_configure())
+    missing = [*scripts.iterate_revisions(to, present or "base")]
+    return missing[::-1]
+
+
+def _read_revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+async def _run_patiently(engine: AsyncEngine, script: Script, lock_seconds: float) -> None:
+    for left in reversed(range(_TRIES)):
+        try:
+            await _run(engine, script, lock_seconds)
+        except Exception as error:
+            if not _is_lock_timeout(error):
+                raise
+            if not left:
+                raise TableTaken(
+                    f"Migration {script.revision} ({script.doc}) waited {_TRIES} times"
+                    f" {lock_seconds:g} s for a table that others hold; those before it stand."
+                    " End long transactions (pg_stat_activity) and migrate again."
+                ) from error
+            await asyncio.sleep(min(_PAUSE_SECONDS, lock_seconds))
+        else:
+            return
+
+
+def _is_lock_timeout(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, asyncpg.LockNotAvailableError):
+        error = error.__cause__
+    return error is not None
+
+
+async def _run(engine: AsyncEngine, script: Script, lock_seconds: float) -> None:
+    if getattr(script.module, "IN_TRANSACTION", True):
+        async with engine.begin() as connection:
+            await connection.execute(
+                text(_SET_TIMEOUT), {"milliseconds": str(round(lock_seconds * 1000))}
+            )
+            await connection.run_sync(_upgrade, script.revision)
+    else:
+        alone = engine.execution_options(isolation_level="AUTOCOMMIT")
+        async with alone.connect() as connection:
+            await connection.run_sync(_upgrade, script.revision)
+
+
+def _upgrade(connection: Connection, to: str) -> None:
+    config = _configure()
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+
+
+def _configure() -> Config:
     config = Config()
     config.set_main_option("script_location", str(files("dunwell") / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    return config

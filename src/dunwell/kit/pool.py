@@ -1,20 +1,40 @@
 """Open connections to one PostgreSQL, kept between uses; the one used last is taken first.
 
+Behind a pooler in transaction mode, which the address names, each transaction may reach another of
+the server's processes: nothing is asked of one that the next would have to know.
+
 Taking a kept connection and giving it back clean costs no task, no timer and no round trip, which
 every request would pay for. What connections are used for, and what their errors mean, is `db`'s.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import asyncpg
 
+from dunwell.config.database_address import read_address
+
 # The server's answers when kept statements or types no longer fit its tables.
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
+# Poolers know the name of who connects; what else a session may begin with they refuse.
+_KNOWN_TO_POOLERS = ("application_name",)
 
 
-class PooledConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
+class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
+    """A connection whose statements have names at the server only where they may be kept there."""
+
+    __slots__ = ()
+
+    async def _get_statement(self, *given: Any, named: Any = False, **options: Any) -> Any:
+        """A nameless one is sent anew with each use: a cursor's too, which asyncpg would name."""
+        if named and not self._stmt_cache_enabled:
+            named = ""
+        return await super()._get_statement(*given, named=named, **options)
+
+
+class PooledConnection(OpenConnection):
     """A connection that can tell whether it may be used again as it is."""
 
     __slots__ = ()
@@ -23,6 +43,23 @@ class PooledConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has 
         """In no transaction, nor in one whose beginning was interrupted, of which the server may
         know more than was heard of it."""
         return self._top_xact is None and not self.is_closed() and not self.is_in_transaction()
+
+
+OpenedAs = TypeVar("OpenedAs", bound=OpenConnection)
+
+
+async def connect(
+    url: str, opened_as: type[OpenedAs], settings: Mapping[str, str] | None = None, **options: Any
+) -> OpenedAs:
+    """One connection. settings: what the session begins with; options: what asyncpg takes."""
+    address, begun = read_address(url), settings or {}
+    if address.is_pooled:
+        options["statement_cache_size"] = 0
+        begun = {name: value for name, value in begun.items() if name in _KNOWN_TO_POOLERS}
+    opened: OpenedAs = await asyncpg.connect(
+        address.url, connection_class=opened_as, server_settings=dict(begun), **options
+    )
+    return opened
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +78,8 @@ class Limits:
 
     # For a connection to come free, or to be made.
     patience_seconds: float = 5.0
+    # For each answer of the server.
+    answer_seconds: float = 60.0
     # To end what a failed use left behind; after that the connection is dropped.
     mending_seconds: float = 5.0
     # Unused for so long, a connection is closed.

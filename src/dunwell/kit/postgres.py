@@ -12,8 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -58,6 +58,10 @@ class EmbeddedPostgres:
 
     folder: Path
     binaries: Path
+    # Beside those that every one has.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    # Folders that programs it runs must reach.
+    reaches: tuple[Path, ...] = ()
 
     @property
     def url(self) -> str:
@@ -167,7 +171,8 @@ class EmbeddedPostgres:
         self.socket_folder.chmod(0o700)
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
-        settings = {**_SETTINGS, "unix_socket_directories": f'"{self.socket_folder}"'}
+        sockets = {"unix_socket_directories": f'"{self.socket_folder}"'}
+        settings = {**_SETTINGS, **sockets, **self.settings}
         options = [f"--{name}={value}" for name, value in settings.items()]
         command = [str(self.binaries / "postgres"), "-D", str(self.folder / "data"), *options]
         log_file = self.folder / "postgres.log"
@@ -190,7 +195,7 @@ class EmbeddedPostgres:
         return False
 
     def _become_user(self, *, ends_with_parent: bool = False) -> Callable[[], None]:
-        folders = (self.folder, self.binaries)
+        folders = (self.folder, self.binaries, *self.reaches)
         try:
             return become_user(find_server_user(), folders, ends_with_parent=ends_with_parent)
         except FolderUnreachable as error:

@@ -5,6 +5,8 @@ All that one process holds so has a bound; beyond it callers are asked to wait.
 """
 
 import tempfile
+from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from dunwell.errors import Unavailable
@@ -19,6 +21,13 @@ class Spool:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self.held_bytes = 0
+        # None: where the system keeps temporary files.
+        self.folder: Path | None = None
+
+    def keep_in(self, folder: Path) -> None:
+        """From now on in this folder, which is its owner's alone."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
 
     def check_room(self, expected_bytes: int) -> None:
         """Before anything is read. Raises Unavailable."""
@@ -29,6 +38,10 @@ class Spool:
             )
 
     def open(self) -> "SpooledContent":
+        if self.folder is not None:
+            # Somebody may have removed it meanwhile. Where it cannot be made, writing says so.
+            with suppress(OSError):
+                self.keep_in(self.folder)
         return SpooledContent(self)
 
 
@@ -37,7 +50,9 @@ class SpooledContent:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # noqa: SIM115 - see close
+        file = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - see close
+            max_size=_IN_MEMORY_BYTES, dir=None if spool.folder is None else str(spool.folder)
+        )
         self._file = cast(BinaryIO, file)
         self._size = 0
 

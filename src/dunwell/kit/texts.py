@@ -1,5 +1,5 @@
-"""What a text may be: characters that none of ours may hold, found anywhere in a JSON value, and
-the form of an e-mail address. Pure.
+"""What a text may be: characters that none of ours may hold, found anywhere in a JSON value, the
+form of an e-mail address, and how many of a thing are told. Pure.
 """
 
 import unicodedata
@@ -48,3 +48,9 @@ def is_email_address(text: str) -> bool:
     except (HeaderParseError, MessageDefect, ValueError, IndexError):
         return False
     return bool(address.username) and "." in address.domain.strip(".")
+
+
+def say_count(count: int, thing: str) -> str:
+    """1 fee, 2,345 fees, 2 deliveries."""
+    things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else things}"

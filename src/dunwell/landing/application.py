@@ -56,6 +56,11 @@ _SLICES = (
     routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+if _PAGES.keys() != PATHS.keys():
+    raise ImportError(
+        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
+        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+    )
 # Address -> method -> what it does.
 ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
 # What begins with one of these is the debtor's pages', also between and below their addresses.

@@ -160,6 +160,8 @@ class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasons: tuple[DisputeReason, ...] = ()
     # Business days from the day a dispute is opened on.
     answer_within_days: int = 10
+    # So long nothing is done after an answer that leaves a claim open.
+    quiet_days_after_answer: int = 7
 
 
 class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,31 +3,36 @@
 Nothing else in the product may read a merchant-owned table without naming the merchant.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, CredentialKey
-from dunwell.merchants.configuration_cache import find_kept
+from dunwell.merchants.configuration_cache import Kept, find_kept
 from dunwell.merchants.store import read_merchant
 
-# Hot: one per request. Rides on access_tokens_token_hash_key, then on primary keys. The
-# configuration travels only when its revision ($4) is not the one this process has parsed.
-_FIND_ACCESS = """
-SELECT token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
+# Hot: one for all requests that arrive together. For each token with its merchant it rides on
+# access_tokens_token_hash_key, then on primary keys. A configuration travels only when its revision
+# ($3) is not the one this process has parsed.
+_FIND_ACCESSES = """
+SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
     credential.requests_per_minute, merchant.merchant_id, merchant.key, merchant.name,
     merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
-    CASE WHEN merchant.revision = $4 THEN NULL ELSE merchant.configuration END AS configuration
-FROM access_tokens AS token
+    CASE WHEN merchant.revision = asked.revision THEN NULL ELSE merchant.configuration END
+        AS configuration
+FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
+    WITH ORDINALITY AS asked (token_hash, merchant_id, revision, n)
+JOIN access_tokens AS token ON token.token_hash = asked.token_hash AND token.expires_at > $4
 JOIN credentials AS credential
     ON credential.merchant_id = token.merchant_id
     AND credential.credential_id = token.credential_id
     AND credential.revoked_at IS NULL
 LEFT JOIN credential_reach AS reach
-    ON reach.merchant_id = $2
+    ON reach.merchant_id = asked.merchant_id
     AND reach.owner_id = token.merchant_id
     AND reach.credential_id = token.credential_id
 LEFT JOIN merchants AS merchant ON merchant.merchant_id = reach.merchant_id
-WHERE token.token_hash = $1 AND token.expires_at > $3
 """
 
 # Rides on credentials_client_id_key.
@@ -49,17 +54,31 @@ _FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
 _FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
 
 
-async def find_access(
-    tx: Connection, token_hash: bytes, merchant_id: int, now: datetime
-) -> Access | None:
-    """What the token opens at the real time `now`; None: unknown, expired or revoked.
+class Presented(NamedTuple):
+    """A token's digest, and the merchant it is to open (0: none can be meant)."""
 
-    `merchant_id` is the one asked for (0: none can be meant); it is reached or the access says so.
+    token_hash: bytes
+    merchant_id: int
+
+
+async def find_accesses(
+    tx: Connection, presented: Sequence[Presented], now: datetime
+) -> Sequence[Access | None]:
+    """What each token opens at the real time `now`, in order; None: unknown, expired or revoked.
+
+    The merchant asked for is reached, or the access says so.
     """
-    kept = find_kept(merchant_id)
-    row = await tx.fetchrow(_FIND_ACCESS, token_hash, merchant_id, now, kept.revision)
-    if row is None:
-        return None
+    asked = list(dict.fromkeys(presented))
+    kept = [find_kept(each.merchant_id) for each in asked]
+    rows = await tx.fetch(
+        _FIND_ACCESSES, [each.token_hash for each in asked], [each.merchant_id for each in asked],
+        [each.revision for each in kept], now,
+    )  # fmt: skip
+    found = {asked[row["n"] - 1]: _read_access(row, kept[row["n"] - 1]) for row in rows}
+    return [found.get(each) for each in presented]
+
+
+def _read_access(row: Row, kept: Kept) -> Access:
     return Access(
         merchant=None if row["merchant_id"] is None else read_merchant(row, kept),
         owner_id=row["owner_id"],

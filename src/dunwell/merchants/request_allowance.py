@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.errors import RateLimited
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Database
 from dunwell.merchants.access import Access
 from dunwell.merchants.quotas import (
     decide_block,
@@ -37,7 +37,7 @@ class RequestAllowance:
     def __init__(self) -> None:
         self._blocks: dict[UUID, _Block] = {}
 
-    async def spend(self, tx: Connection, access: Access, now: datetime) -> None:
+    async def spend(self, database: Database, access: Access, now: datetime) -> None:
         """Count one request at the real time `now`. Raises RateLimited.
 
         Costs one statement a block and none in between.
@@ -46,7 +46,7 @@ class RequestAllowance:
         if block.left == 0 and not block.is_exhausted:
             async with block.drawing:
                 if block.left == 0 and not block.is_exhausted:
-                    await self._draw(tx, access, block)
+                    await self._draw(database, access, block)
         if block.left == 0:
             raise RateLimited(
                 f"This credential may send {access.requests_per_minute} requests a minute. "
@@ -66,10 +66,11 @@ class RequestAllowance:
         if len(self._blocks) > 1000:
             self._blocks = {k: block for k, block in self._blocks.items() if block.minute == minute}
 
-    async def _draw(self, tx: Connection, access: Access, block: _Block) -> None:
+    async def _draw(self, database: Database, access: Access, block: _Block) -> None:
         limit = access.requests_per_minute
         wanted = decide_block(limit, block.drawn)
-        drawn = await draw_requests(tx, access, block.minute, wanted)
+        async with database.connection() as connection:
+            drawn = await draw_requests(connection, access, block.minute, wanted)
         granted = 0 if drawn is None else decide_granted(limit, wanted, drawn)
         block.drawn = limit if drawn is None else drawn
         block.left = granted

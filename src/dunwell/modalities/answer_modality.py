@@ -12,7 +12,7 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import Status
-from dunwell.claims.store import lift_holds_of_claims
+from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit

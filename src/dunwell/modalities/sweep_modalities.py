@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.claims.states import Status
-from dunwell.claims.store import lift_holds_of_claims
+from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import Unavailable
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work

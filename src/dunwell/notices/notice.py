@@ -36,6 +36,8 @@ class Kind(StrEnum):
     CHANGE_CODE = "CHANGE_CODE"
     # To the old address, when another one became the one on file.
     CHANGE_NOTICE = "CHANGE_NOTICE"
+    # How an objection was answered.
+    ANSWER = "ANSWER"
 
 
 # So long is a notice worth sending. A code ends when its page stops waiting for it.
@@ -46,6 +48,7 @@ _SENT_WITHIN = {
     Kind.CONFIRMATION: timedelta(days=1),
     Kind.CHANGE_CODE: timedelta(minutes=10),
     Kind.CHANGE_NOTICE: timedelta(days=3),
+    Kind.ANSWER: timedelta(days=1),
 }
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
 _AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})

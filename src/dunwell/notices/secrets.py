@@ -18,7 +18,7 @@ NOTICE_CODE_MASK = "_code_"
 _DIGITS = len(NOTICE_CODE_MASK)
 _TOKEN_BYTES = 16
 _LINK, _CODE = "notice-link", "notice-code"
-_BEARS_TOKEN = frozenset({Kind.LINK})
+_BEARS_TOKEN = frozenset({Kind.LINK, Kind.ANSWER})
 _BEARS_CODE = frozenset({Kind.CODE, Kind.CHANGE_CODE})
 
 

@@ -52,6 +52,7 @@ def read_disputes(part: DisputesPart) -> Disputes:
     return Disputes(
         tuple(DisputeReason(each.type, dict(each.label), each.hidden) for each in part.reasons),
         part.answer_within_days,
+        part.quiet_days_after_answer,
     )
 
 
@@ -63,4 +64,5 @@ def render_disputes(disputes: Disputes) -> dict[str, Any]:
             for each in disputes.reasons
         ],
         "answerWithinDays": disputes.answer_within_days,
+        "quietDaysAfterAnswer": disputes.quiet_days_after_answer,
     }

@@ -170,6 +170,8 @@ class DisputesPart(_Part, frozen=True):
     reasons: Annotated[list[DisputeReasonPart], Meta(max_length=50)]
     # Business days in which debtors are told to have an answer.
     answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 10
+    # Days without fees and messages after an answer that leaves the claim open.
+    quiet_days_after_answer: Annotated[int, Meta(ge=1, le=60)] = 7
 
 
 class WebhookPart(_Part, frozen=True):

@@ -6,6 +6,7 @@ publishing is asked for. Pure.
 
 from collections.abc import Iterator
 
+from dunwell.kit.texts import say_count
 from dunwell.onboarding.changes import Change, DiscardDraft, PublishDraft, SaveDraft
 from dunwell.onboarding.standing import StandingWorkflow
 from dunwell.workflows.definition import Definition
@@ -71,13 +72,9 @@ def _describe_reach(standing: StandingWorkflow, major: int, verdict: Verdict) ->
     reached = standing.active_claims.get(major, 0) if verdict is Verdict.MINOR else 0
     staying = sum(standing.active_claims.values()) - reached
     return (
-        f"{_count(reached)} in process {_takes(reached)} it over, "
-        f"{_count(staying)} {_stays(staying)} on the version of before"
+        f"{say_count(reached, 'claim')} in process {_takes(reached)} it over, "
+        f"{say_count(staying, 'claim')} {_stays(staying)} on the version of before"
     )
-
-
-def _count(claims: int) -> str:
-    return "1 claim" if claims == 1 else f"{claims} claims"
 
 
 def _takes(claims: int) -> str:

@@ -8,7 +8,7 @@ arrives later is recorded all the same.
 from collections.abc import Sequence
 
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.store import load_holds
+from dunwell.claims.store_holds import load_holds
 from dunwell.merchants.account import Work
 from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.request_holds import lift_request_hold

@@ -10,7 +10,7 @@ from datetime import datetime
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.open_hold import open_hold
-from dunwell.claims.store import load_holds
+from dunwell.claims.store_holds import load_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.payments.store_requests import PaymentRequest

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from dunwell.assignment.rules import RuleSet, list_shares
+from dunwell.kit.texts import say_count
 
 
 def describe_count(claims: int) -> str:
-    return "1 claim" if claims == 1 else f"{claims:,} claims"
+    return say_count(claims, "claim")
 
 
 def describe_claims(active: Mapping[int, int]) -> Iterator[str]:

@@ -5,7 +5,9 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.epochs import WRITTEN_BY
 from dunwell.kit.ids import uuid7
+from dunwell.kit.sql import compose
 
 # Only forwards, whoever else moves it at the same time.
 _MOVE = """
@@ -32,12 +34,15 @@ SELECT
 """
 # What ran, here and in workers, tells of itself in the audit log. By its primary key, whose ids
 # begin with the merchant's time.
-_BEGIN_COUNT = """
-SELECT pg_current_xact_id()::text AS transaction,
+_BEGIN_COUNT = compose(
+    """
+SELECT ({written_by})::text AS transaction,
        coalesce(sum((details->>'steps')::integer), 0) AS steps
 FROM audit_log
 WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
-"""
+""",
+    written_by=WRITTEN_BY,
+)
 # By the same key, and on events_list.
 _COUNT = """
 SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,

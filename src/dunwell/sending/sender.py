@@ -29,7 +29,7 @@ from dunwell.sending.channel import Message, Outcome, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, keep_lease
 
 _ROUND_SECONDS = 0.2
-_SETTLE_PAUSES = (0.1, 1.0, 5.0)
+_FIRST_SETTLE_PAUSE, _SETTLE_PAUSE = 0.1, 1.0
 
 Item = TypeVar("Item")
 SetKey = TypeVar("SetKey")
@@ -142,14 +142,16 @@ class Sender(Generic[SetKey]):
     async def _settle(
         self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Outcome | Unanswered]]
     ) -> int:
-        """Once more when something was in the way: an answer that is lost leaves a doubt behind."""
-        for pause in _SETTLE_PAUSES:
+        """Again and again while something is in the way, for as long as the process may: an answer
+        that is lost leaves a doubt behind."""
+        pause = _FIRST_SETTLE_PAUSE
+        while True:
             try:
                 return await self._settle_once(handed_over, answers)
             except Unavailable:
                 log.warning("cannot settle yet", merchant_id=handed_over.merchant.merchant_id)
                 await asyncio.sleep(pause)
-        return await self._settle_once(handed_over, answers)
+                pause = _SETTLE_PAUSE
 
     async def _settle_once(
         self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Outcome | Unanswered]]

@@ -10,11 +10,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
+from prometheus_client import Counter
+
+from dunwell.kit.figures import REGISTRY
 
 IDLE_SECONDS = 0.2
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
 
+_DONE = Counter(
+    "dunwell_worker_done", "What the worker's loops did, by loop.", ("loop",), registry=REGISTRY
+)
+_FAILED = Counter(
+    "dunwell_worker_rounds_failed", "Rounds of the worker's loops that failed, by loop.",
+    ("loop",), registry=REGISTRY,
+)  # fmt: skip
 log = structlog.get_logger(__name__)
 
 
@@ -49,18 +59,21 @@ async def run_loops(
 
 async def _keep_running(loop: Loop, stop: asyncio.Event) -> None:
     failures = 0
+    done_here, failed_here = _DONE.labels(loop.name), _FAILED.labels(loop.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
             done = await loop.run_once()
         except Exception:  # a loop outlives whatever a round meets
             failures += 1
+            failed_here.inc()
             pause = decide_pause(failures)
             log.exception("round failed", loop=loop.name, pause_seconds=pause)
         else:
             failures = 0
             pause = 0.0 if done else loop.idle_seconds
             if done:
+                done_here.inc(done)
                 _log_round(loop, done, started)
         await _wait(stop, pause)
     if loop.finish is not None:

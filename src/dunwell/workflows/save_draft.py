@@ -11,6 +11,7 @@ from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.store import (
+    delete_draft,
     load_current,
     load_draft,
     save_draft_row,
@@ -21,8 +22,11 @@ from dunwell.workflows.versions import Draft
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
+    """`version_id` is the published version's where the definition is: there is no draft then."""
+
     workflow_id: UUID
     version_id: UUID
+    is_draft: bool = True
 
 
 async def save_draft(
@@ -31,8 +35,9 @@ async def save_draft(
     """Store `definition` as the draft of the workflow of this name.
 
     Its shape is right; what else is wrong with it stops publishing, not saving. A workflow has one
-    draft; the one before is replaced. `expected_id`: the version it was made from, the draft's or,
-    without one, the current version's; another editor's change since then is not overwritten.
+    draft; the one before is replaced, and discarded when this is what is published. `expected_id`:
+    the version it was made from, the draft's or, without one, the current version's; another
+    editor's change since then is not overwritten.
     Raises ValidationError (name), InvalidState (changed since, or the merchant has scenarios).
     """
     check_workflow_name(name)
@@ -44,6 +49,11 @@ async def save_draft(
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     if expected_id is not None:
         await _check_unchanged(work, workflow_id, standing, expected_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    if current is not None and current.definition == definition:
+        if await delete_draft(work.tx, work.merchant_id, workflow_id):
+            await save_audit(work, "workflow.discard_draft", f"workflow:{workflow_id}")
+        return SavedDraft(workflow_id, current.version_id, is_draft=False)
     if standing is not None and standing.definition == definition:
         return SavedDraft(workflow_id, standing.version_id)
     draft = Draft(work.ids.new(work.now), definition)

@@ -1,6 +1,9 @@
-"""The document's shapes: msgspec's own JSON Schemas of the wire types, and one per error type."""
+"""The document's shapes: msgspec's own JSON Schemas of the wire types, one per error type, and one
+per envelope. All that generators of clients make a type of has a name here.
+"""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -11,16 +14,17 @@ from dunwell.api.schemas.claims import SUBMISSION_WORDS
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
 from dunwell.claims.fields import FIELDS
-from dunwell.events.body import Event
+from dunwell.events.body import Event, EventClaim
 
 Schema = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{name}"
 
+_EVENT_CLAIMS: list[type[EventClaim]] = [EventClaim, *EventClaim.__subclasses__()]
 # What the contract does not name, marked as ours, by shape and field.
 _ADDITIONS = {
     "ClaimSubmission": tuple(each.wire_name for each in FIELDS if not each.about.in_contract),
-    "EventClaim": ("customerNumber",),
+    **{each.__name__: ("customerNumber",) for each in _EVENT_CLAIMS},
 }
 
 
@@ -40,14 +44,9 @@ class Components:
         self.named: dict[str, Schema] = {name: _clean(each) for name, each in named.items()}
         for kind in KINDS:
             self.named[kind.name] = _error_schema(kind)
-        self.named["Failure"] = {
-            "description": "Any error, told apart by its type.",
-            "oneOf": [refer_to(kind.name) for kind in KINDS],
-            "discriminator": {
-                "propertyName": "type",
-                "mapping": {kind.name: _REFERENCE.format(name=kind.name) for kind in KINDS},
-            },
-        }
+        self._name_failures("Failure", KINDS)
+        self.named["Failure"]["description"] = "Any error, told apart by its type."
+        self._name_events()
         self.named["ValidationError"]["description"] += _render_codes()
         _mark_additions(self.named)
         _describe_submission(self.named)
@@ -56,6 +55,53 @@ class Components:
         if is_schema(shape):
             return dict(shape)
         return next(_clean(schema) for given, schema in self._schemas if given == shape)
+
+    def wrap_result(self, shape: Any) -> Schema:
+        """The envelope of an answer of this shape."""
+        [element] = get_args(shape) if get_origin(shape) is list else [shape]
+        name = f"{element.__name__}List" if element is not shape else element.__name__
+        return self._wrap(name, {"type": "null"}, self.schema_of(shape))
+
+    def wrap_failures(self, kinds: Sequence[FailureKind]) -> Schema:
+        """The envelope of an error of one of these types."""
+        name = "Or".join(kind.name for kind in kinds)
+        if name not in self.named:
+            self._name_failures(name, kinds)
+        return self._wrap(name, refer_to(name), {"type": "null"})
+
+    def _wrap(self, name: str, error: Schema, result: Schema) -> Schema:
+        envelope = {
+            "title": f"{name}Envelope",
+            "type": "object",
+            "required": ["error", "result"],
+            "properties": {"error": error, "result": result},
+        }
+        named = self.named.setdefault(f"{name}Envelope", envelope)
+        assert named == envelope, name
+        return refer_to(f"{name}Envelope")
+
+    def _name_failures(self, name: str, kinds: Sequence[FailureKind]) -> None:
+        self.named[name] = {
+            "title": name,
+            "oneOf": [refer_to(kind.name) for kind in kinds],
+            "discriminator": {
+                "propertyName": "type",
+                "mapping": {kind.name: _REFERENCE.format(name=kind.name) for kind in kinds},
+            },
+        }
+
+    def _name_events(self) -> None:
+        """msgspec writes a union wherever it stands; a client wants one type of its own."""
+        union = self.schema_of(Event)
+        self.named["Event"] = {
+            "title": "Event",
+            "description": "An event, exactly as its webhook carries it, told apart by its type.",
+            "oneOf": union["anyOf"],
+            "discriminator": union["discriminator"],
+        }
+        listed = self.named["EventList"]["properties"]["items"]
+        assert listed["items"] == union
+        listed["items"] = refer_to("Event")
 
 
 def is_schema(shape: Any) -> bool:
@@ -73,7 +119,7 @@ def _error_schema(kind: FailureKind) -> Schema:
         "description": f"{kind.cause}\n\n**What to do:** {kind.remedy}",
         "required": ["type", "message", "details"],
         "properties": {
-            "type": {"const": kind.name},
+            "type": {"type": "string", "const": kind.name},
             "message": {"type": "string", "description": "What happened and what to do next."},
             "details": refer_to(kind.details.__name__),
         },
@@ -100,16 +146,32 @@ def _describe_submission(named: dict[str, Schema]) -> None:
 
 
 def _clean(schema: Any) -> Any:
-    """Without what says nothing to a reader: nulls as defaults, Python's anchors in patterns."""
+    """Without what says nothing to a reader: Python's anchors in patterns; and without defaults, of
+    which generators conclude that a field must be sent. Choices say that they are texts."""
     if isinstance(schema, list):
         return [_clean(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {
-        name: _clean(value)
-        for name, value in schema.items()
-        if not (name == "default" and value is None)
-    }
+    kept = {name: _clean(value) for name, value in schema.items() if name != "default"}
+    if "properties" in schema:
+        kept["properties"] = {name: _clean(each) for name, each in schema["properties"].items()}
+    kept = _merge_null(kept)
     if isinstance(kept.get("pattern"), str):
         kept["pattern"] = kept["pattern"].replace("(?!\\n)", "")
+    choices = kept.get("enum", ())
+    if choices and all(isinstance(each, str) for each in choices):
+        kept["type"] = "string"
+    if len(choices) == 1:
+        [kept["const"]] = kept.pop("enum")
     return kept
+
+
+def _merge_null(schema: Schema) -> Schema:
+    """A plain value or null as one schema of two types, of which no generator makes a type of its
+    own: limits of a text do not concern null."""
+    branches = schema.get("anyOf", ())
+    plain = [each for each in branches if "type" in each and not {"enum", "const"} & each.keys()]
+    if len(branches) != 2 or branches[1:] != [{"type": "null"}] or len(plain) != 2:
+        return schema
+    rest = {name: value for name, value in schema.items() if name != "anyOf"}
+    return {**branches[0], **rest, "type": [branches[0]["type"], "null"]}

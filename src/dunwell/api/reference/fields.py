@@ -28,7 +28,7 @@ def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> 
         return
     required = whole.get("required", ())
     for name, field in whole.get("properties", {}).items():
-        resolved = _resolve(field, named)
+        resolved = resolve(field, named)
         yield Field(
             name=name,
             kind=describe_kind(field, named),
@@ -42,20 +42,23 @@ def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> 
 
 def describe_kind(schema: Schema, named: Mapping[str, Schema]) -> str:
     """The type in words: "array of objects", "string or null"."""
-    if "$ref" in schema and "oneOf" in _resolve(schema, named):
-        return "error object"
-    schema = _resolve(schema, named)
+    schema = resolve(schema, named)
+    if "discriminator" in schema:
+        return "object" if _is_shown(schema, named) else "error object"
     for union in ("anyOf", "oneOf"):
         if union in schema:
             kinds = [describe_kind(each, named) for each in schema[union]]
             return " or ".join(dict.fromkeys(kinds))
+    if isinstance(schema.get("type"), list):
+        kinds = [describe_kind({**schema, "type": each}, named) for each in schema["type"]]
+        return " or ".join(kinds)
     if "enum" in schema or "const" in schema:
         return "string"
     if schema.get("type") == "array":
         return f"array of {_pluralise(describe_kind(schema.get('items', {}), named))}"
     kind = schema.get("type", "any")
     formats = {"date-time": "timestamp", "date": "date", "uuid": "UUID"}
-    return formats.get(schema.get("format", ""), str(kind))
+    return formats.get(schema.get("format", ""), str(kind)) if kind != "null" else "null"
 
 
 def _pluralise(kind: str) -> str:
@@ -85,8 +88,6 @@ def _describe_limits(schema: Schema) -> Iterator[str]:
         yield f"At most {schema['maxItems']:,}."
     if "maxProperties" in schema:
         yield f"At most {schema['maxProperties']:,}."
-    if "default" in schema and schema["default"] not in ([], {}):
-        yield f"Default: `{schema['default']}`."
 
 
 def _drop_null(schema: Schema) -> Schema:
@@ -95,9 +96,12 @@ def _drop_null(schema: Schema) -> Schema:
 
 
 def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
-    schema = _resolve(schema, named)
+    schema = resolve(schema, named)
     if "properties" in schema:
         return schema
+    if _is_shown(schema, named):
+        mapping = schema["discriminator"]["mapping"]
+        return _merge({value: {"$ref": each} for value, each in mapping.items()}, named)
     if schema.get("type") == "array":
         return _find_object(schema.get("items", {}), named)
     for branch in schema.get("anyOf", ()):
@@ -107,7 +111,44 @@ def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
     return None
 
 
-def _resolve(schema: Schema, named: Mapping[str, Schema]) -> Schema:
+def _is_shown(schema: Schema, named: Mapping[str, Schema]) -> bool:
+    """Whether it is a union that is shown with its fields; errors have a chapter of their own."""
+    branches = [resolve(each, named) for each in schema.get("oneOf", ())]
+    return "discriminator" in schema and not any("x-status" in each for each in branches)
+
+
+def _merge(branches: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schema:
+    """One object with the fields of all. branches: objects by the type they are of."""
+    objects = {value: resolve(each, named) for value, each in branches.items()}
+    fields = dict.fromkeys(name for each in objects.values() for name in each["properties"])
+    merged: dict[str, Schema] = {}
+    for name in fields:
+        holders = {
+            value: each["properties"][name]
+            for value, each in objects.items()
+            if name in each["properties"]
+        }
+        merged[name] = _merge_field(holders, named)
+        if len(holders) < len(objects):
+            words = merged[name].get("description", "")
+            only = "Only of " + ", ".join(f"`{value}`" for value in holders) + "."
+            merged[name] = {**merged[name], "description": f"{only} {words}".strip()}
+    required = [
+        name for name in fields if all(name in each["required"] for each in objects.values())
+    ]
+    return {"type": "object", "properties": merged, "required": required}
+
+
+def _merge_field(holders: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schema:
+    first, *others = holders.values()
+    if all(each == first for each in others):
+        return first
+    if "const" in first:
+        return {"type": "string", "enum": [each["const"] for each in holders.values()]}
+    return _merge(holders, named)
+
+
+def resolve(schema: Schema, named: Mapping[str, Schema]) -> Schema:
     while "$ref" in schema:
         schema = named[schema["$ref"].rsplit("/", 1)[1]]
     return schema

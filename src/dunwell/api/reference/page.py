@@ -11,7 +11,7 @@ from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.failure_examples import show_failure
-from dunwell.api.reference.fields import Field, describe_kind, list_fields
+from dunwell.api.reference.fields import Field, describe_kind, list_fields, resolve
 from dunwell.api.reference.layouts import load_template
 from dunwell.api.reference.refusals import list_kinds
 from dunwell.api.reference.samples import render_curl, render_json
@@ -64,7 +64,7 @@ def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
 def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
-    result, answer = _show_answer(operation, described["responses"]["200"]["content"])
+    result, answer = _show_answer(operation, described["responses"]["200"]["content"], named)
     request: list[Field] = []
     if operation.body is not None:
         content = described["requestBody"]["content"][operation.body.media_type]
@@ -81,13 +81,15 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     )
 
 
-def _show_answer(operation: Operation, content: dict[str, Any]) -> tuple[dict[str, Any], str]:
+def _show_answer(
+    operation: Operation, content: dict[str, Any], named: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
     """The result's schema, and an example of the whole answer."""
     if operation.file_types:
         return {"type": "file"}, str(operation.example)
     schema = content["application/json"]["schema"]
     if operation.has_envelope:
-        schema = schema["properties"]["result"]
+        schema = resolve(schema, named)["properties"]["result"]
     return schema, render_json(content["application/json"]["example"])
 
 
@@ -96,8 +98,8 @@ def _view_parameter(parameter: dict[str, Any]) -> Field:
     described = parameter["description"]
     if "enum" in schema:
         described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
-    if "default" in schema:
-        described += f" Default: `{schema['default']}`, at most {schema['maximum']}."
+    if "maximum" in schema:
+        described += f" At most {schema['maximum']:,}."
     return Field(
         name=parameter["name"],
         kind=f"{describe_kind(schema, {})} in {parameter['in']}",

@@ -23,11 +23,7 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'"
 )
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+_HEADERS = {"Content-Security-Policy": _POLICY}
 
 
 def encode_document() -> bytes:

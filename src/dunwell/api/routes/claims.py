@@ -110,7 +110,11 @@ async def _create(call: Call) -> list[wire.ClaimCreationResult]:
             await turns.give_way()
     except RecursionError:
         raise InvalidRequest("The body is nested too deeply to be an array of claims.") from None
-    return [_show_result(each) for each in await create_claims(call.work, submissions)]
+    if call.tx is None:
+        results = await call.tools.intake.create(call.merchant, call.actor, submissions)
+    else:
+        results = await create_claims(call.work, submissions)
+    return [_show_result(each) for each in results]
 
 
 def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
@@ -123,7 +127,4 @@ def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
     )
 
 
-ENDPOINTS = (
-    # Creating is one statement, which commits by itself: no further round trips for a transaction.
-    Endpoint(CREATE_CLAIMS, _create, Span.CONNECTION),
-)
+ENDPOINTS = (Endpoint(CREATE_CLAIMS, _create, Span.SHARED),)

@@ -119,12 +119,10 @@ CURSOR = Parameter(
 LIMIT = Parameter(
     name="limit",
     place="query",
-    description="How many entries at most.",
-    schema={
-        "type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT, "default": _DEFAULT_LIMIT,
-    },
+    description=f"How many entries at most; {_DEFAULT_LIMIT} where none is given.",
+    schema={"type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT},
     example=50,
-)  # fmt: skip
+)
 
 
 def read_page(query: Query) -> tuple[int, str | None]:

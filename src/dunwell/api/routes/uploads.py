@@ -11,8 +11,9 @@ from dunwell.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
+from dunwell.files.put_away import put_away
 from dunwell.files.upload import NewUpload, PreparedUpload
-from dunwell.files.upload_file import accept_upload, prepare_upload
+from dunwell.files.upload_file import accept_upload, check_upload
 from dunwell.kit.multipart import MEDIA_TYPE, Part
 from dunwell.kit.shape import render_nearest, render_pointer
 
@@ -48,11 +49,12 @@ async def _prepare(call: Call) -> PreparedUpload:
     new = _read_upload(call.parts)
     call.query.check()
     tools, resources = call.tools, call.tools.resources
-    ticket_id = resources.ids.new(call.merchant.now(resources.clock))
-    merchant_id = call.merchant.merchant_id
-    return await prepare_upload(
-        tools.storage, tools.inspector, merchant_id, ticket_id=ticket_id, upload=new
-    )
+    now = call.merchant.now(resources.clock)
+    merchant_id, ticket_id = call.merchant.merchant_id, resources.ids.new(now)
+    checked = await check_upload(tools.inspector, merchant_id, ticket_id, new)
+    # It has run out as long as it is not accepted.
+    await put_away(resources.database, tools.storage, checked, now, expires_at=now)
+    return checked.prepared
 
 
 async def _accept(call: Call) -> UploadTicket:

@@ -47,11 +47,11 @@ class AssignmentFaults(Wire, frozen=True):
     errors: list[AssignmentFault]
 
 
-class Allowed(Wire, frozen=True):
+class AllowedChoices(Wire, frozen=True):
     allowed: list[str]
 
 
-class Missing(Wire, frozen=True):
+class MissingParts(Wire, frozen=True):
     missing: Annotated[
         list[str], Meta(description="What the operator has not set up yet, by name.")
     ]

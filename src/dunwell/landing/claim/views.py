@@ -1,7 +1,7 @@
 """What the claim's page shows, by its state and by how much its session may see."""
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from dunwell.landing.session.states import (
     find_day,
     find_hold,
     find_next_rate,
+    is_answered,
     is_awaited,
     list_topics,
     render_initials,
@@ -32,6 +33,9 @@ from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
 
+# An answer stands first on the claim's page for so long.
+_NEWS = timedelta(days=30)
+
 
 class OpenDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
@@ -39,6 +43,15 @@ class OpenDispute(msgspec.Struct, frozen=True, gc=False):
     opened_on: date
     # The part that the debtor agrees with, where it can be paid alone.
     undisputed_cents: int | None
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """To the latest objection. resolution: the creditor's words, if the session may see them."""
+
+    dispute_id: UUID
+    is_accepted: bool
+    answered_on: date
+    resolution: str | None
 
 
 class ClaimPage(Page, frozen=True):
@@ -74,6 +87,9 @@ class ClaimPage(Page, frozen=True):
     awaited_id: UUID | None
     sent_on: date | None
     disputes: Sequence[OpenDispute]
+    answer: Answer | None
+    # Until when nothing is done after it; none: not known yet, or it is over.
+    rests_until: datetime | None
     # Since when the merchant has stopped the claim without a dispute of ours.
     held_since: datetime | None
     paused_until: datetime | None
@@ -107,7 +123,7 @@ def describe_claim(opened: OpenedClaim, now: datetime, *, can_pay: bool) -> Clai
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
     outstanding_cents = facts.outstanding_cents
     next_rate, request = find_next_rate(opened.modality), facts.request
-    # What the merchant stopped without a dispute.
+    # What the merchant stopped without a dispute, or what rests after an answer.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
     pause = find_hold(facts, HoldKind.PAUSE, now)
     return ClaimPage(
@@ -134,6 +150,8 @@ def describe_claim(opened: OpenedClaim, now: datetime, *, can_pay: bool) -> Clai
         awaited_id=request.request_id if request and is_awaited(facts) else None,
         sent_on=find_announced(facts, now),
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
+        answer=_describe_answer(opened, now) if is_answered(facts) else None,
+        rests_until=hold.until if hold and is_answered(facts) else None,
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
     )
@@ -161,6 +179,20 @@ def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute
         render_case_number(dispute.dispute_id),
         find_day(dispute.opened_at, configuration.timezone),
         find_undisputed_cents(dispute, opened.facts, configuration),
+    )
+
+
+def _describe_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
+    """As long as it is news."""
+    answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
+    if answer is None or now >= answer.answered_at + _NEWS:
+        return None
+    shows_all = opened.session.level.reaches(Level.FACT)
+    return Answer(
+        answer.dispute_id,
+        answer.is_accepted,
+        find_day(answer.answered_at, timezone),
+        answer.resolution if shows_all else None,
     )
 
 

@@ -19,8 +19,8 @@ FROM code_attempts
 WHERE visitor_digest = $1 AND window_start > $2
 """
 _SAVE_VISITORS = """
-INSERT INTO code_attempts AS known (visitor_digest, window_start, failures, requests)
-VALUES ($1, $2, 0, 1)
+INSERT INTO code_attempts AS known (visitor_digest, window_start, requests)
+VALUES ($1, $2, 1)
 ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
 """
 # Whoever counts one more waits until those before are there to be seen, or are given up.

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.claims.holds import HoldKind
 from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
@@ -75,6 +76,8 @@ class DisputePage(Page, frozen=True):
     ended_claim: bool | None
     # Whether the claim stands still for it.
     is_stopped: bool
+    # Until when nothing is done after the answer, if that is known.
+    rests_until: date | None
     opened_on: date
     answer_on: date
     # What was said and answered, where the session may see it.
@@ -136,6 +139,7 @@ def describe_dispute(
         state=dispute.state,
         ended_claim=dispute.ended_claim,
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        rests_until=_find_rest(dispute, opened),
         opened_on=find_day(dispute.opened_at, timezone),
         answer_on=find_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
@@ -149,6 +153,16 @@ def describe_dispute(
         most_files=MOST_AT_ONCE,
         refusals=refusals,
     )
+
+
+def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
+    """The last day of its hold."""
+    ends = [
+        hold.until
+        for hold in opened.facts.holds
+        if hold.kind is HoldKind.DISPUTE and hold.since == dispute.opened_at and hold.until
+    ]
+    return find_day(ends[0], opened.merchant.configuration.timezone) if ends else None
 
 
 def can_withdraw(dispute: Dispute) -> bool:

@@ -59,6 +59,16 @@ class DisputeFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     answers: dict[str, str] = {}
 
 
+class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How the latest of its objections was answered."""
+
+    dispute_id: UUID
+    is_accepted: bool
+    answered_at: datetime
+    # The merchant's words.
+    resolution: str | None = None
+
+
 class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     reference_number: str
@@ -79,6 +89,7 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     max_deferral_on: date | None = None
     # Those that are open, the oldest first.
     disputes: list[DisputeFacts] = []
+    answer: AnswerFacts | None = None
     document_count: int = 0
     # Of any state; without them pages need not look for them.
     has_modalities: bool = True

@@ -65,6 +65,14 @@ SELECT json_build_object(
             FROM disputes o
             WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id AND o.state = 'OPEN'
             ORDER BY o.opened_at, o.dispute_id),
+        'answer', (
+            SELECT json_build_array(o.dispute_id, o.state = 'ACCEPTED', o.resolved_at,
+                                    o.resolution)
+            FROM disputes o
+            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id
+              AND o.state IN ('ACCEPTED', 'REJECTED')
+            ORDER BY o.resolved_at DESC, o.dispute_id DESC
+            LIMIT 1),
         'document_count', (
             SELECT count(*)
             FROM attachments f

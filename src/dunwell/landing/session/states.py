@@ -41,6 +41,8 @@ class Topic(StrEnum):
     PLAN_ACTIVE = "PLAN_ACTIVE"
     DEFERRED = "DEFERRED"
     DISPUTED = "DISPUTED"
+    # Its objections are answered; the quiet days after that are not over.
+    RESTING = "RESTING"
     PAUSED = "PAUSED"
 
 
@@ -96,9 +98,15 @@ def list_topics(
     found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
     if modality is not None and kinds.intersection(HOLDS):
         found.append(_TOPICS[modality.type, modality.state])
-    found += [topic for kind, topic in _BY_HOLD.items() if kind in kinds]
+    topics = _BY_HOLD | ({HoldKind.DISPUTE: Topic.RESTING} if is_answered(facts) else {})
+    found += [topic for kind, topic in topics.items() if kind in kinds]
     # Held by what the page knows nothing of.
     return found or ([Topic.PAUSED] if state is PageState.HELD else [])
+
+
+def is_answered(facts: ClaimFacts) -> bool:
+    """Whether there were objections, and each has its answer."""
+    return facts.answer is not None and not facts.disputes
 
 
 def find_hold(facts: ClaimFacts, kind: HoldKind, now: datetime) -> HoldFacts | None:

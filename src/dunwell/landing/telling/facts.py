@@ -89,6 +89,23 @@ class RejectionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class DisputeAnswerFacts:
+    """How an objection was answered. The message bears a link by itself."""
+
+    kind: ClassVar = Kind.ANSWER
+    template: ClassVar = "dispute_answer"
+    reference_number: str
+    case_number: str
+    is_accepted: bool
+    # Whether nothing is to be paid any more.
+    is_closed: bool
+    # The creditor's words; none: it gave none.
+    reason: str | None
+    # So long nothing is done after the answer.
+    quiet_days: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeCodeFacts:
     """Six digits to an address that is to become the one on file."""
 
@@ -117,6 +134,7 @@ Facts = (
     | PlanFacts
     | DefermentFacts
     | RejectionFacts
+    | DisputeAnswerFacts
     | ChangeCodeFacts
     | ChangeNoticeFacts
 )

@@ -15,13 +15,8 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "form-action {}; frame-ancestors 'none'; base-uri 'none'"
 )
-_COMMON = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "X-Robots-Tag": "noindex, nofollow, noarchive",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_PRIVATE = {"Cache-Control": "no-store", **_COMMON}
+# Beside what every answer of a web process bears.
+_UNLISTED = {"X-Robots-Tag": "noindex, nofollow, noarchive"}
 _PAGE_TYPE = "text/html; charset=utf-8"
 _HARMLESS = "default-src 'none'; sandbox"
 # Pages up to here weigh little as they are (bytes). Of longer ones most is alike, such as the rows
@@ -53,7 +48,7 @@ def _head_page(form_origins: tuple[str, ...]) -> Mapping[str, str]:
     return {
         "Content-Type": _PAGE_TYPE,
         "Cross-Origin-Opener-Policy": "same-origin",
-        **_PRIVATE,
+        **_UNLISTED,
         "Content-Security-Policy": _POLICY.format(" ".join(["'self'", *form_origins])),
     }
 
@@ -63,7 +58,7 @@ def answer_redirect(location: str, *, cookie: str | None = None) -> Response:
     ValueError for what could end the header or is no address."""
     if not location.isascii() or not location.isprintable() or " " in location:
         raise ValueError("this is no address to redirect to")
-    headers = {**_PRIVATE, "Location": location}
+    headers = {**_UNLISTED, "Location": location}
     if cookie is not None:
         headers["Set-Cookie"] = cookie
     return Response(None, 303, headers)
@@ -80,7 +75,7 @@ def answer_asset(
         if is_named_by_content
         else "no-store",
         "Content-Security-Policy": _HARMLESS,
-        **_COMMON,
+        **_UNLISTED,
         **(more or {}),
     }
     return Response(body, 200, headers)
@@ -89,7 +84,7 @@ def answer_asset(
 def answer_file(body: bytes, content_type: str, name: str | None = None) -> Response:
     """What is one claim's alone: a picture on a page, or, under a name, a file to keep. It may do
     nothing by itself."""
-    headers = {**_PRIVATE, "Content-Type": content_type, "Content-Security-Policy": _HARMLESS}
+    headers = {**_UNLISTED, "Content-Type": content_type, "Content-Security-Policy": _HARMLESS}
     if name is not None:
         headers["Content-Disposition"] = render_disposition(name)
     return Response(body, 200, headers)

@@ -62,12 +62,7 @@ def send_file(
 
 
 def _headers(policy: str) -> dict[str, str]:
-    return {
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": "no-store",
-    }
+    return {"Content-Security-Policy": policy}
 
 
 def _frame_policy(html: str) -> str:

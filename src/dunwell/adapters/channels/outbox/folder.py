@@ -9,6 +9,7 @@ handing them to a thread (measured). They are not synced to disk, for a lost fil
 
 import itertools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -65,6 +66,17 @@ class OutboxFolder:
 
     def find_mark(self, message: Message) -> Path:
         return self.path / _LATE / f"{message.merchant_id}.{message.communication_id}"
+
+
+def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mapping[str, bytes]:
+    """A message's files by their names without what sealing adds, of whichever merchant; none:
+    there is no such message. Raises OSError; SealBroken without the key of a sealed one."""
+    plain, sealed = OutboxFolder(data_dir), OutboxFolder(data_dir, keys)
+    found = {}
+    for path in sorted(plain.path.glob(f"[0-9]*/*/{communication_id}.*")):
+        named = path.with_name(path.name.removesuffix(SEALED))
+        found[named.name] = (plain if named == path else sealed).read(named)
+    return found
 
 
 def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:

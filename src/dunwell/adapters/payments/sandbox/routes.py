@@ -138,13 +138,7 @@ def _reference_of(checkout: SandboxCheckout) -> str:
 
 
 def _headers(policy: str) -> dict[str, str]:
-    return {
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": "no-store",
-        "X-Robots-Tag": "noindex",
-    }
+    return {"Content-Security-Policy": policy, "X-Robots-Tag": "noindex"}
 
 
 def _page_policy(return_url: str | None) -> str:

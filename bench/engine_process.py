@@ -1,0 +1,44 @@
+"""An engine in a process of its own: says that it is there, waits for a line, and works until
+nothing is due. `bench.workers` starts them; the merchants' time is given, in ISO form."""
+
+import asyncio
+import os
+import sys
+from datetime import datetime
+
+import uvloop
+
+from dunwell.config import load_settings
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.logging import configure_logging
+from dunwell.kit.process import relax_collector
+from dunwell.kit.resources import Resources
+
+# Others hold what is left at the end.
+_LAST_LOOKS = 3
+
+
+async def run(now: datetime) -> None:
+    settings = load_settings(dict(os.environ))
+    configure_logging("warning", "bench")
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url)
+    keys = KeyRing(settings.secret_key)
+    engine = Engine(Resources(settings, database, MovableClock(now), RandomIds(), keys))
+    async with database.connection():
+        pass
+    relax_collector()
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    looks = 0
+    while looks < _LAST_LOOKS:
+        looks = 0 if await engine.run_once() else looks + 1
+    await database.close()
+
+
+if __name__ == "__main__":
+    uvloop.run(run(datetime.fromisoformat(sys.argv[1])))

@@ -1,0 +1,56 @@
+"""What `dunwell web` and `dunwell worker` show operators at DUNWELL_OPERATOR_BIND: figures and
+health, beside whatever else the process does.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import click
+import uvicorn
+
+from dunwell.cli.listener import open_listener
+from dunwell.config import Settings
+from dunwell.kit.http_server import build_server
+from dunwell.wiring import Operators
+
+
+class _Beside(uvicorn.Server):
+    """Leaves signals to what the process does beside."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def find_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
+    """The socket of the setting, or the one that `dunwell up` shares among its children; none
+    where neither is. Raises OSError."""
+    if inherited is not None:
+        return socket.socket(fileno=inherited)
+    bind = settings.operator_bind
+    return open_listener(bind.host, bind.port, "DUNWELL_OPERATOR_BIND") if bind else None
+
+
+operators_option = click.option(
+    "--operators-listener", type=int, hidden=True, help="An inherited listening socket."
+)
+
+
+@asynccontextmanager
+async def serve_operators(
+    operators: Operators, listener: socket.socket | None
+) -> AsyncIterator[None]:
+    """Until the block ends; nothing without a listener."""
+    if listener is None:
+        yield
+        return
+    server = build_server(operators.app, operators.bounds, grace_seconds=1, kind=_Beside)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving

@@ -1,0 +1,114 @@
+"""An installation that was restored stands still until a person says how much was lost.
+
+What was sent after the backup was taken is not known to the database that it was restored into;
+its worker would send it again. So it does nothing until `dunwell restore --resume`, which pauses
+every claim that may have been contacted in the time that was lost.
+"""
+
+import asyncio
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.errors import InvalidState
+from dunwell.kit.db import Connection, DatabaseAway, NotMigrated
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.store import load_merchant
+
+REASON = "Restored from a backup: what happened meanwhile is not known. Resume it if it may go on."
+_LOOK_SECONDS = 1.0
+_LOAD = """
+SELECT restored_at, taken_at FROM restores
+WHERE resumed_at IS NULL
+ORDER BY taken_at, restored_at
+LIMIT 1
+"""
+# Whose process was to do something in that time: a step, or a contact that was planned. Sandboxes
+# live by their own clock and contact nobody.
+_FIND_CONCERNED = """
+SELECT c.merchant_id, c.claim_id
+FROM claims c
+JOIN merchants m USING (merchant_id)
+WHERE NOT m.sandbox AND c.status IN ('CREATED', 'IN_PROCESS')
+    AND (c.due_at <= $1 OR EXISTS (
+        SELECT FROM communications o
+        WHERE o.merchant_id = c.merchant_id AND o.claim_id = c.claim_id
+            AND o.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND o.not_before <= $1))
+ORDER BY c.merchant_id, c.claim_id
+"""
+# That it was restored, as of a time.
+NOTE = "INSERT INTO restores (taken_at) VALUES ($1)"
+_RESUME = """
+UPDATE restores SET resumed_at = $1, lost_until = $2 WHERE resumed_at IS NULL
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class Restored(msgspec.Struct, frozen=True, gc=False):
+    """A restore that nobody has looked at."""
+
+    restored_at: datetime
+    taken_at: datetime
+
+
+async def load_hold(connection: Connection) -> Restored | None:
+    row = await connection.fetchrow(_LOAD)
+    return None if row is None else Restored(*row)
+
+
+async def hold(resources: Resources, taken_at: datetime) -> None:
+    """What was restored by other means, as of that time. Stop the worker before."""
+    async with resources.database.connection() as connection:
+        await connection.execute(NOTE, taken_at)
+
+
+async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
+    """Until nothing is held, or it is time to stop. Of a database that does not answer, or has not
+    these tables yet, nothing is known: it is asked again."""
+    is_told = False
+    while not stop.is_set():
+        try:
+            async with resources.database.connection() as connection:
+                held = await load_hold(connection)
+        except (DatabaseAway, NotMigrated):
+            held = None
+        else:
+            if held is None:
+                return
+        if held is not None and not is_told:
+            is_told = True
+            log.warning("held after a restore: dunwell restore --resume")
+        try:
+            await asyncio.wait_for(stop.wait(), _LOOK_SECONDS)
+        except TimeoutError:
+            continue
+
+
+async def resume(resources: Resources, lost_until: datetime) -> int:
+    """Pause the claims that may have been contacted until then, and let the worker go on; how many
+    were paused. May be repeated if it was broken off. Raises InvalidState."""
+    async with resources.database.connection() as connection:
+        held = await load_hold(connection)
+        if held is None:
+            raise InvalidState("Nothing is held: no restore waits to be resumed.")
+        # To the second, as people give it.
+        if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
+            raise InvalidState(
+                f"The backup was taken at {held.taken_at.isoformat()}; what was lost ended between "
+                f"that and now, not at {lost_until.isoformat()}."
+            )
+        concerned = await connection.fetch(_FIND_CONCERNED, lost_until)
+    for merchant_id, claim_id in concerned:
+        async with resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            assert merchant is not None, "it has this claim"
+            actor = Actor(ActorKind.OPERATOR, "command line")
+            await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
+    async with resources.database.transaction() as tx:
+        await tx.execute(_RESUME, resources.clock.now(), lost_until)
+    return len(concerned)

@@ -1,0 +1,82 @@
+"""Puts one file of the database's log into the archive, or gets one back. The embedded server runs
+this file as a program for each, so nothing of ours nor of others is imported. Files are packed: one
+that was ended early is mostly empty.
+"""
+
+import gzip
+import os
+import shlex
+import shutil
+import sys
+import zlib
+from pathlib import Path
+
+ENDING = ".gz"
+
+
+def render_put_command(folder: Path) -> str:
+    """As a server's `archive_command`."""
+    return _render("put", "%p", folder)
+
+
+def render_get_command(folder: Path) -> str:
+    """As a server's `restore_command`."""
+    return _render("get", "%p", folder, "%f")
+
+
+def _render(word: str, path: str, folder: Path, *names: str) -> str:
+    """For the server's shell; of what it replaces itself, a percent sign is doubled."""
+    program = [sys.executable, "-I", "-S", __file__, word, str(folder)]
+    quoted = " ".join(shlex.quote(each) for each in program).replace("%", "%%")
+    return " ".join([quoted, path, *names])
+
+
+def put(folder: Path, source: Path) -> None:
+    """Nothing is replaced; what is there as it is, is done. The folder is not made: one that is
+    missing is on a disk that is away. Raises OSError."""
+    target = folder / f"{source.name}{ENDING}"
+    if target.exists():
+        with gzip.open(target) as there:
+            if there.read() == source.read_bytes():
+                return
+        raise FileExistsError(f"{target} is there with other content; it is not replaced")
+    draft = folder / f".{source.name}.draft"
+    try:
+        with draft.open("wb") as file:
+            with source.open("rb") as content, gzip.open(file, "wb", compresslevel=1) as packed:
+                shutil.copyfileobj(content, packed)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(target)
+        sync_folder(folder)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def get(folder: Path, target: Path, name: str) -> None:
+    """Raises OSError, FileNotFoundError among them; EOFError and zlib.error of a damaged one."""
+    with gzip.open(folder / f"{name}{ENDING}") as packed, target.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was renamed into it survives a loss of power."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def main(word: str, folder: str, path: str, *names: str) -> None:
+    try:
+        if word == "put":
+            put(Path(folder), Path(path))
+        else:
+            get(Path(folder), Path(path), *names)
+    except (OSError, EOFError, zlib.error) as error:
+        sys.exit(f"{error}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

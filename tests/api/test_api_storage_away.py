@@ -1,0 +1,132 @@
+"""A disk that is full and has room again: what it does to files that merchants and debtors send and
+to letters. Nothing half kept, told at once, and back by itself."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from dunwell.adapters.channels.outbox.adapter import OutboxLetter
+from dunwell.config import Settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Accepted
+from dunwell.worker.housekeeping import Housekeeping
+from tests.support.api import Api
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.claims import a_claim
+from tests.support.files import a_pdf, an_image
+from tests.support.house import House, ScriptedChannel
+from tests.support.landing import Doorstep
+from tests.support.objections import disputes, enter, files, look
+from tests.support.small_disk import SmallDisk, a_small_disk
+
+_MEGABYTES = 2
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1"
+
+
+@pytest.fixture
+def disk(settings: Settings) -> Iterator[SmallDisk]:
+    """Where uploads and letters are kept."""
+    with a_small_disk(settings.data_dir / "files", _MEGABYTES) as disk:
+        yield disk
+
+
+@pytest.fixture
+def outbox_disk(settings: Settings) -> Iterator[SmallDisk]:
+    with a_small_disk(settings.data_dir / "outbox", _MEGABYTES) as disk:
+        yield disk
+
+
+async def test_a_merchants_upload_is_refused_while_the_disk_is_full(
+    api: Api, disk: SmallDisk, clock: MovableClock
+) -> None:
+    disk.fill()
+    refused = await api.nordwind.upload("invoice.pdf", a_pdf())
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "2")
+    assert "file storage" in refused.json()["error"]["message"]
+    assert disk.list_files() == []
+
+    disk.make_room()
+    taken = (await api.nordwind.upload("invoice.pdf", a_pdf())).json()["result"]["ticketId"]
+    naming = [{"sourceType": "TICKET", "source": taken}]
+    created = await api.nordwind.post("/claims", [a_claim("A-1", attachments=naming)])
+    assert created.json()["result"][0]["error"] is None
+    assert len(disk.list_files()) == 1
+    # The one that was not kept left a row, by which content would have been found.
+    assert await api.count("uploads") == 2
+    clock.advance(timedelta(hours=1, minutes=1))
+    await Housekeeping(api.resources, SealedFiles.open(api.resources)).run_once()
+    assert await api.count("uploads") == len(disk.list_files()) == 1
+
+
+async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
+    doorstep: Doorstep, disk: SmallDisk
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    disk.fill()
+    page = await doorstep.browser.send(
+        path, [("b.png", an_image("PNG"))], do="send", message="See there"
+    )
+    assert "We cannot take “b.png” at the moment." in page.text
+    assert "\nSee there</textarea>" in page.text
+    assert (await disputes(doorstep), disk.list_files()) == ([], [])
+
+    disk.make_room()
+    await doorstep.browser.send(path, [("b.png", an_image("PNG"))], do="send", message="See there")
+    assert await files(doorstep) == [("b.png", "image/png")]
+
+
+async def _a_letter(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    await house.create(**REACHABLE)
+    await Engine(resources).run_once()
+    return house
+
+
+async def _states(house: House) -> list[str]:
+    return [row["state"] for row in await house.rows(_STATES)]
+
+
+async def test_a_letter_that_cannot_be_kept_waits_a_minute_and_goes_once(
+    resources: Resources, clock: MovableClock, disk: SmallDisk
+) -> None:
+    house = await _a_letter(resources, clock)
+    channel = ScriptedChannel(channel="LETTER", answers=[Accepted()])
+    dispatcher = MessageDispatcher(resources, [channel])
+    disk.fill()
+    for _ in range(3):
+        await dispatcher.run_set(house.merchant.merchant_id)
+        clock.advance(timedelta(minutes=1))
+    assert (await _states(house), channel.sent, disk.list_files()) == (["PLANNED"], [], [])
+
+    disk.make_room()
+    for _ in range(3):
+        await dispatcher.run_set(house.merchant.merchant_id)
+        clock.advance(timedelta(minutes=1))
+    await dispatcher.close()
+    assert (await _states(house), len(channel.sent)) == (["ACCEPTED"], 1)
+    assert len(disk.list_files()) == 1
+
+
+async def test_a_letter_that_does_not_fit_into_the_outbox_goes_there_later_and_once(
+    resources: Resources, clock: MovableClock, outbox_disk: SmallDisk
+) -> None:
+    house = await _a_letter(resources, clock)
+    outbox = OutboxLetter(resources.settings.data_dir, is_development=True)
+    dispatcher = MessageDispatcher(resources, [outbox])
+    outbox_disk.fill()
+    await dispatcher.run_set(house.merchant.merchant_id)
+    assert (await _states(house), outbox_disk.list_files()) == (["PLANNED"], [])
+
+    outbox_disk.make_room()
+    for _ in range(3):
+        clock.advance(timedelta(minutes=1))
+        await dispatcher.run_set(house.merchant.merchant_id)
+    await dispatcher.close()
+    assert await _states(house) == ["ACCEPTED"]
+    assert sorted(each.suffix for each in outbox_disk.list_files()) == [".json", ".pdf"]

@@ -1,0 +1,99 @@
+"""How an objection was answered stands first on the claim's page, with what comes next."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.disputes.dispute import Dispute
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.objections import enter
+from tests.support.payments import PAYING
+
+DAY = timedelta(days=1)
+REST = "Until March 9, 2026 we do not write to you about it and add no fees."
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> Any:
+    async with a_doorstep(resources, clock, configuration=PAYING) as doorstep:
+        yield doorstep
+
+
+async def _object(doorstep: Doorstep) -> Dispute:
+    return await dispute(doorstep.till.house, doorstep.claim_id, "AMOUNT_WRONG", "ten too much")
+
+
+async def _read(doorstep: Doorstep, path: str = "/claim") -> str:
+    return (await doorstep.browser.get(f"{path}?lang=en")).text.replace("\xa0", " ")
+
+
+async def test_a_rejection_stands_above_the_amount_with_its_reason(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    opened = await _object(doorstep)
+    await answer(doorstep.till.house, opened, REJECTED, message="The <voucher> had run out.")
+
+    page = await _read(doorstep)
+
+    answered = page.index("We answered your objection on March 2, 2026.")
+    assert page.index("<h1") < answered < page.index("Still to pay")
+    assert "We have checked it. The claim stands." in page
+    assert "The &lt;voucher&gt; had run out." in page
+    assert REST in page
+    assert f"/claim/disputes/{opened.dispute_id}" in page
+    assert "We are checking it" not in page
+    assert "has been disputed since" not in page
+    assert REST in await _read(doorstep, f"/claim/disputes/{opened.dispute_id}")
+
+
+async def test_before_it_is_told_no_day_is_named(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await resolve(doorstep.till.house, await _object(doorstep), REJECTED)
+
+    page = await _read(doorstep)
+
+    assert "You have some days now in which we do not write to you" in page
+    assert "Until March 9" not in page
+
+
+async def test_a_link_alone_does_not_read_the_merchants_words(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await answer(doorstep.till.house, await _object(doorstep), REJECTED, message="A voucher.")
+
+    page = await _read(doorstep)
+
+    assert "The claim stands." in page
+    assert "A voucher." not in page
+
+
+async def test_who_was_right_reads_that_nothing_is_to_be_paid(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await answer(doorstep.till.house, await _object(doorstep), ACCEPTED)
+
+    page = await _read(doorstep)
+
+    assert "You were right. You need not pay." in page
+    assert "add no fees" not in page
+
+
+async def test_another_objection_is_what_counts_then(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    await answer(doorstep.till.house, await _object(doorstep), REJECTED)
+    second = await dispute(doorstep.till.house, doorstep.claim_id, "DEFECTIVE", "a hole")
+
+    assert "We answered your objection" not in await _read(doorstep)
+
+    await withdraw(doorstep.till.house, second)
+    assert "We answered your objection" in await _read(doorstep)
+
+
+async def test_it_is_news_for_thirty_days(doorstep: Doorstep, clock: MovableClock) -> None:
+    await answer(doorstep.till.house, await _object(doorstep), REJECTED)
+    clock.advance(30 * DAY - timedelta(seconds=1))
+    await enter(doorstep)
+    assert "We answered your objection" in await _read(doorstep)
+    clock.advance(timedelta(seconds=1))
+    assert "We answered your objection" not in await _read(doorstep)

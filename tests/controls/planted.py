@@ -1,0 +1,128 @@
+"""Faults of the code, as the lines they change; planted in a copy of the source, never in the
+source itself, for the tests of the promise that each of them breaks.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """By its promise's number: in a file of `src/dunwell` what stands there and what takes its
+    place. `tests` are the promise's own, which must fail."""
+
+    promise: int
+    name: str
+    file: str
+    stands: str
+    planted: str
+    tests: Sequence[str]
+
+
+FAULTS = (
+    Fault(
+        3, "every other request is acknowledged before its commit", "intake/create_together.py",
+        "        asked = _Creation(merchant, actor, submissions)\n",
+        "        asked = _Creation(merchant, actor, submissions)\n"
+        "        self.count = getattr(self, 'count', 0) + 1\n"
+        "        if self.count % 2:\n"
+        "            line = self._gathering.ask(merchant.merchant_id, asked)\n"
+        "            self.begun = asyncio.get_running_loop().create_task(line)\n"
+        "            return [CreationResult(1, each.reference_number) for each in submissions]\n",
+        ["tests/controls/test_full_disk.py"],
+    ),
+    Fault(
+        6, "a new id for each try", "events/sender.py",
+        '"webhook-id": event_id,', '"webhook-id": __import__("uuid").uuid4().hex,',
+        ["tests/faults/test_delivery_kill.py"],
+    ),
+    Fault(
+        11, "the key is not locked", "merchants/kept_answers.py",
+        "    return is_locked\n", "    return True\n",
+        ["tests/api/test_api_idempotency.py"],
+    ),
+    Fault(
+        11, "the key is kept apart from its effect", "api/repeating.py",
+        "    await save_kept_answer(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
+        ["tests/faults/test_idempotency_kill.py"],
+    ),
+    Fault(
+        12, "what may have left is repeated", "escalation/contact_store.py",
+        "      AND m.channel = ANY($5::text[]) AND {still_holds}\n    ORDER BY m.lease_until",
+        "      AND $5::text[] IS NOT NULL AND {still_holds}\n    ORDER BY m.lease_until",
+        ["tests/faults/test_engine_kill.py"],
+    ),
+    Fault(
+        12, "no unique constraint on a step's fee", "migrations/versions/0001_first.sql",
+        "CREATE UNIQUE INDEX items_one_fee_per_step", "CREATE INDEX items_one_fee_per_step",
+        ["tests/store/test_unique_keys.py"],
+    ),
+    Fault(
+        13, "timers that a standstill forgets", "escalation/schedule.py",
+        "        return FeeAdded(step)\n",
+        "        if (now - due_at).days > 1:\n"
+        "            return Skipped(step, SkipReason.TOO_LATE)\n"
+        "        return FeeAdded(step)\n",
+        ["tests/life/test_standstill_life.py"],
+    ),
+    Fault(
+        16, "one check of the merchant is missing", "disputes/store.py",
+        "WHERE merchant_id = $1 AND", "WHERE $1::integer > 0 AND",
+        ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],
+    ),
+    Fault(
+        18, "looking at a link opens it", "landing/entering/routes.py",
+        "    return _answer_dead_link(site, visit) if way is None else"
+        " _answer_link(site, visit, way)\n",
+        "    if way is None:\n        return _answer_dead_link(site, visit)\n"
+        "    return await _open(site, visit, _frame(site, visit, way), way, way.level)\n",
+        ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
+    ),
+    Fault(
+        18, "wrong codes slow nobody", "landing/entering/tries.py",
+        "def wait_after(", "def wait_after(*_: object) -> None:\n    return None\n\n\ndef _unused(",
+        ["tests/api/test_landing_entry_attacks.py", "tests/api/test_landing_limits.py"],
+    ),
+    Fault(
+        20, "a body is logged", "intake/create_claims.py",
+        "    missing = find_missing(work.merchant.configuration)\n",
+        "    print(submissions)\n    missing = find_missing(work.merchant.configuration)\n",
+        ["tests/controls/test_nothing_told.py"],
+    ),
+    Fault(
+        19, "a file is what its sender says it is", "files/content.py",
+        "    content_type = _read_signature(content)\n",
+        "    content_type = _read_signature(content)\n"
+        "    if content_type is not None:\n        return CleanFile(content_type, content)\n",
+        ["tests/api/test_api_hostile_files.py"],
+    ),
+)  # fmt: skip
+
+
+def plant(fault: Fault, folder: Path) -> None:
+    """A copy of the source with the fault in it."""
+    shutil.copytree(ROOT / "src" / "dunwell", folder / "dunwell")
+    path = folder / "dunwell" / fault.file
+    text = path.read_text("utf-8")
+    assert text.count(fault.stands) >= 1, f"{fault.file} has changed: plant another line"
+    path.write_text(text.replace(fault.stands, fault.planted, 1), "utf-8")
+
+
+def run_tests(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, which takes the code from there."""
+    own = {name: value for name, value in os.environ.items() if "XDIST" not in name}
+    environment = {**own, "PYTHONPATH": f"{source}:{ROOT}"}
+    return subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist",
+            "-o", f"pythonpath={source} {ROOT}", *tests,
+        ],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""Which of the requests that wait make a set."""
+
+from itertools import chain, combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.merchants.sets import Waiting, take_set
+
+ROOM = 10
+LINES = st.lists(
+    st.builds(
+        Waiting,
+        question=st.none(),
+        size=st.integers(1, ROOM + 3),
+        names=st.frozensets(st.sampled_from("abcde"), max_size=3),
+        kind=st.sampled_from(["old", "new"]),
+    ),
+    max_size=12,
+)
+Line = list[Waiting[None]]
+
+
+def a_waiting(names: str = "", size: int = 1, kind: str = "old") -> Waiting[None]:
+    return Waiting(None, size, frozenset(names), kind)
+
+
+def empty_line(line: Line) -> list[Line]:
+    """All sets, one after the other."""
+    sets = []
+    while line:
+        taken, line = take_set(line, ROOM)
+        sets.append(taken)
+    return sets
+
+
+@given(LINES)
+def test_everybody_is_in_one_set_in_the_order_of_coming(line: Line) -> None:
+    sets = empty_line(line)
+
+    assert sorted(map(line.index, chain(*sets))) == list(range(len(line)))
+    assert all([*map(line.index, each)] == sorted(map(line.index, each)) for each in sets)
+
+
+@given(LINES)
+def test_whoever_came_first_is_in_the_next_set(line: Line) -> None:
+    taken, _ = take_set(line, ROOM)
+    assert taken[:1] == line[:1]
+
+
+@given(LINES)
+def test_a_set_is_of_one_kind_and_has_room_for_all_but_one_that_is_too_large_alone(
+    line: Line,
+) -> None:
+    for each in empty_line(line):
+        assert len({member.kind for member in each}) == 1
+        assert len(each) == 1 or sum(member.size for member in each) <= ROOM
+
+
+@given(LINES)
+def test_those_who_name_the_same_are_answered_one_after_the_other_as_they_came(
+    line: Line,
+) -> None:
+    sets = empty_line(line)
+    place = {member: number for number, members in enumerate(sets) for member in members}
+    for earlier, later in combinations(line, 2):
+        if earlier.names & later.names:
+            assert place[earlier] < place[later]
+
+
+@given(LINES)
+def test_nobody_is_left_out_who_could_have_been_taken(line: Line) -> None:
+    taken, left = take_set(line, ROOM)
+    room = ROOM - sum(member.size for member in taken)
+    for each in left:
+        before = line[: line.index(each)]
+        is_named = any(each.names & other.names for other in before)
+        assert is_named or each.kind != taken[0].kind or each.size > room
+
+
+def test_one_that_is_passed_over_keeps_its_names_for_itself() -> None:
+    first, passed, last = a_waiting("a"), a_waiting("ab"), a_waiting("b")
+    assert take_set([first, passed, last], ROOM) == ([first], [passed, last])
+
+
+def test_another_kind_waits() -> None:
+    old, new = a_waiting(), a_waiting(kind="new")
+    assert take_set([old, new, old], ROOM) == ([old, old], [new])

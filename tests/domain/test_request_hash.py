@@ -1,0 +1,45 @@
+"""What makes two requests under one Idempotency-Key the same: method, path and body."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from dunwell.api.repeating import hash_request
+from dunwell.kit.multipart import Part
+
+USUAL: Mapping[str, Any] = {"method": "POST", "path": "/merchants/1/claims/7/fees", "body": b"{}"}
+
+
+def digest(method: str, path: str, body: bytes, parts: Sequence[tuple[str, bytes]] = ()) -> bytes:
+    request = Request({"type": "http", "method": method, "path": path, "headers": []})
+    made = [Part(name, None, content) for name, content in parts]
+    return hash_request(request, body, made)
+
+
+def test_the_same_request_is_the_same() -> None:
+    assert digest(**USUAL) == digest(**USUAL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"method": "PUT"},
+        {"path": "/merchants/1/claims/8/fees"},
+        {"path": "/merchants/2/claims/7/fees"},
+        {"body": b"{} "},
+        {"path": "/merchants/1/claims/7/fees{", "body": b"}"},
+        {"parts": [("a", b"1")]},
+    ],
+    ids=" ".join,
+)
+def test_another_one_is_told_by_each_of_its_parts(changed: Mapping[str, Any]) -> None:
+    assert digest(**{**USUAL, **changed}) != digest(**USUAL)
+
+
+@pytest.mark.parametrize("other", [[("b", b"1")], [("a", b"2")], [("a1", b"")], []])
+def test_a_form_is_told_by_the_names_and_contents_of_its_parts(
+    other: Sequence[tuple[str, bytes]],
+) -> None:
+    assert digest(**USUAL, parts=other) != digest(**USUAL, parts=[("a", b"1")])

@@ -1,0 +1,16 @@
+"""How many of a thing are told."""
+
+import pytest
+
+from dunwell.kit.texts import say_count
+
+
+@pytest.mark.parametrize(
+    ("count", "thing", "words"),
+    [
+        (0, "claim", "0 claims"), (1, "fee", "1 fee"), (2345, "row", "2,345 rows"),
+        (1, "delivery", "1 delivery"), (2, "delivery", "2 deliveries"),
+    ],
+)  # fmt: skip
+def test_one_is_one_and_all_else_are_many(count: int, thing: str, words: str) -> None:
+    assert say_count(count, thing) == words

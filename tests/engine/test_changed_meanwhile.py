@@ -1,0 +1,132 @@
+"""A worker dies with messages in hand, and before they are taken up again something happens to one
+of their claims: what had left is not repeated as it was, what had not says what is true by then.
+"""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from dunwell.api.catalogue import ENDPOINTS
+from dunwell.escalation.contact_store import lease_contacts
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.lease import begin_lease
+from dunwell.workflows.publish_draft import publish_draft
+from dunwell.workflows.save_draft import save_draft
+from tests.support.changes import CHANGES, NEW_ADDRESS, UNCHANGED, Change
+from tests.support.definitions import a_definition
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.ledgers import told
+from tests.support.modalities import OFFERING
+
+ITEMS = [
+    {"reference": "INV-1", "type": "PRIMARY", "value": "10000", "dueDate": "2026-02-10"},
+    {"reference": "INV-2", "type": "PRIMARY", "value": "240", "dueDate": "2026-02-10"},
+]
+OTHER = a_definition(
+    templates={"reminder": {"EMAIL": {
+        "subject": dict.fromkeys(("de", "en"), "Anderer Ablauf {{ claim.referenceNumber }}"),
+        "body": dict.fromkeys(("de", "en"), "{{ outstanding }}: {{ landing.url }}"),
+    }}}
+)  # fmt: skip
+_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND claim_id = $2 ORDER BY run"
+# After a lease that nobody keeps.
+WHEN_TAKEN_UP = timedelta(seconds=20)
+
+
+async def two_claims_with_a_message(
+    resources: Resources, clock: MovableClock, change: Change
+) -> tuple[House, int, int]:
+    """Planned; the first is the one that is changed, nothing happens to the second."""
+    house = await a_house(resources, clock, a_definition(), configuration=OFFERING)
+    async with house.work() as work:
+        await publish_draft(work, (await save_draft(work, "Other", OTHER)).workflow_id)
+    changed, other = await house.create("CHANGED", "SAME", items=ITEMS)
+    if change.before is not None:
+        await change.before(house, changed)
+    await Engine(resources).run_once()
+    return house, changed, other
+
+
+async def die_with_messages_out(house: House) -> Post:
+    """All are with the channel, which has not answered."""
+    post = Post()
+    channel = GatedChannel(post, "EMAIL", asyncio.Event())
+    worker = MessageDispatcher(house.resources, [channel])
+    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    async with asyncio.timeout(20):
+        while len(post.sent) < 2:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0)
+    sending.cancel()
+    await asyncio.wait([sending])
+    house.clock.advance(timedelta(seconds=1))
+    return post
+
+
+async def die_before_handing_over(house: House) -> None:
+    lease, now = begin_lease(house.resources), house.clock.now()
+    async with house.work() as work:
+        leased = await lease_contacts(
+            work.tx, house.merchant.merchant_id, lease, (now, now), limit=10
+        )
+    assert len(leased) == 2
+
+
+async def take_up_again(house: House) -> ScriptedChannel:
+    house.clock.advance(WHEN_TAKEN_UP)
+    await house.run()
+    return house.channels[0]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_a_message_that_may_have_left_is_not_repeated_about_a_claim_that_changed(
+    resources: Resources, clock: MovableClock, name: str
+) -> None:
+    change = CHANGES[name]
+    house, changed, other = await two_claims_with_a_message(resources, clock, change)
+    post = await die_with_messages_out(house)
+    await change.do(house, changed)
+    channel = await take_up_again(house)
+    first = {message.claim_id: message for message in post.sent}
+    again = [each for each in channel.sent if "Anderer Ablauf" not in (each.subject or "")]
+    assert again == [first[other]]
+    states = [row["state"] for row in await house.rows(_STATE, changed)]
+    assert states[0] == "UNKNOWN"
+    assert [row["state"] for row in await house.rows(_STATE, other)] == ["ACCEPTED"]
+    assert [row[0] for row in await told(house)][:2].count("UNKNOWN") == 1
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_a_message_that_had_not_left_says_what_is_true_when_it_goes(
+    resources: Resources, clock: MovableClock, name: str
+) -> None:
+    change = CHANGES[name]
+    house, changed, other = await two_claims_with_a_message(resources, clock, change)
+    await die_before_handing_over(house)
+    await change.do(house, changed)
+    channel = await take_up_again(house)
+    sent = {each.claim_id: each for each in channel.sent}
+    assert len(sent) == len(channel.sent)
+    assert sent.keys() == ({changed, other} if change.then == "GOES" else {other})
+    assert "102,40" in sent[other].body_text
+    if change.then == "GOES":
+        message = sent[changed]
+        assert change.says in f"{message.subject} {message.body_text}"
+        assert (message.recipient == NEW_ADDRESS) == (name == "changeClaim")
+
+
+def test_each_operation_that_changes_a_claim_is_tried_in_between() -> None:
+    on_claims = {
+        each.operation.operation_id
+        for each in ENDPOINTS
+        if each.operation.method != "GET"
+        and ("{claim_id}" in each.operation.path or "assign" in each.operation.operation_id)
+    }
+    tried = {name.split()[0] for name in CHANGES}
+    assert on_claims == (tried | UNCHANGED.keys()) & on_claims, (
+        "say in tests.support.changes what becomes of a message after it"
+    )

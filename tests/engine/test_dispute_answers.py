@@ -1,0 +1,194 @@
+"""The debtor is told how an objection was answered, and has some quiet days after it."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.states import Status
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.objecting.tell_answers import tell_answers
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.merchants.configuration import Disputes
+from dunwell.messages.suppression import suppress
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.definitions import a_definition
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, tell, withdraw
+from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.notices import WITH_SMS
+
+DAY = timedelta(days=1)
+MOBILE = {"mobileNumber": "+4915112345678"}
+
+
+async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -> tuple[House, Any]:
+    """given: what a_house takes, and the claim's fields."""
+    fields = given.pop("fields", {})
+    channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
+    house = await a_house(
+        resources,
+        clock,
+        a_definition(),
+        **{"configuration": WITH_SMS, "channels": channels} | given,
+    )
+    [claim_id] = await house.create(**fields)
+    return house, await dispute(house, claim_id)
+
+
+async def _until(house: House, claim_id: int) -> list[datetime | None]:
+    return [hold.until for hold in (await house.read(claim_id)).holds]
+
+
+def _sent(house: House) -> list[tuple[str, str | None]]:
+    return [(each.channel, each.subject) for channel in house.channels for each in channel.sent]
+
+
+async def test_the_answer_goes_out_with_its_reason_and_a_link(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    await answer(house, opened, REJECTED, message="The voucher had run out.")
+    [email] = house.channels[0].sent
+    assert email.subject == "Die Antwort von Nordwind auf Ihren Einwand"
+    assert "The voucher had run out." in email.body_text
+    assert "In den nächsten 7 Tagen" in email.body_text
+    assert "/q/" in email.body_text
+    assert "_token_" not in email.body_text
+
+
+async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    house.channels[0].answers = [Temporary(3600)]
+    await answer(house, opened, REJECTED)
+    assert await _until(house, opened.claim_id) == [None]
+    clock.advance(timedelta(hours=2))
+    await tell(house)
+    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
+
+
+async def test_the_merchant_says_how_many_days_are_quiet(
+    resources: Resources, clock: MovableClock
+) -> None:
+    quiet = msgspec.structs.replace(CONFIGURATION, disputes=Disputes(quiet_days_after_answer=3))
+    house, opened = await _a_disputed(resources, clock, configuration=quiet)
+    await answer(house, opened, ACCEPTED, end_claim=False)
+    assert await _until(house, opened.claim_id) == [clock.now() + 3 * DAY]
+
+
+async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """The notice is given up after a day, and there is no other way: the answer itself counts."""
+    house, opened = await _a_disputed(resources, clock)
+    house.channels[0].answers = [Temporary(3600)] * 1000
+    resolved = await resolve(house, opened, REJECTED)
+    for _ in range(20):
+        await tell(house)
+        assert await _until(house, opened.claim_id) == [None]
+        clock.advance(timedelta(hours=1))
+    clock.advance(6 * timedelta(hours=1))
+    await tell(house)
+    assert resolved.resolved_at is not None
+    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+
+
+@pytest.mark.parametrize("why", ["refused", "suppressed", "no address"])
+async def test_else_it_goes_by_sms(resources: Resources, clock: MovableClock, why: str) -> None:
+    fields = MOBILE | ({"email": None} if why == "no address" else {})
+    house, opened = await _a_disputed(resources, clock, fields=fields)
+    if why == "refused":
+        house.channels[0].answers = [Permanent("no such mailbox")]
+    if why == "suppressed":
+        async with house.work() as work:
+            await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    await answer(house, opened, REJECTED)
+    [sms] = house.channels[1].sent
+    assert "Nordwind" in sms.body_text
+    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
+
+
+async def test_whoever_cannot_be_reached_has_the_days_from_the_answer_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock, fields={"email": None})
+    resolved = await resolve(house, opened, REJECTED)
+    clock.advance(DAY)
+    await tell(house)
+    assert _sent(house) == []
+    assert resolved.resolved_at is not None
+    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+
+
+async def test_so_has_whoever_perhaps_was_not_reached(
+    resources: Resources, clock: MovableClock
+) -> None:
+    channel = ScriptedChannel([RuntimeError("lost")], is_repeatable=False)
+    house, opened = await _a_disputed(resources, clock, channels=[channel])
+    resolved = await resolve(house, opened, REJECTED)
+    clock.advance(timedelta(hours=1))
+    await tell(house)
+    assert len(channel.sent) == 1
+    assert resolved.resolved_at is not None
+    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+
+
+async def test_many_workers_tell_it_once(resources: Resources, clock: MovableClock) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    await resolve(house, opened, REJECTED)
+    writer = NoticeWriter(load_languages(), resources.settings.public_url)
+    await asyncio.gather(*(tell_answers(resources, writer) for _ in range(4)))
+    await tell(house)
+    assert len(_sent(house)) == 1
+
+
+async def test_who_was_right_is_told_and_left_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    await answer(house, opened, ACCEPTED)
+    [email] = house.channels[0].sent
+    assert "Sie hatten recht" in email.body_text
+    assert "In den nächsten" not in email.body_text
+    claim = await house.read(opened.claim_id)
+    assert (claim.status, claim.holds) == (Status.WITHDRAWN, [])
+
+
+async def test_who_takes_an_objection_back_needs_no_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    await withdraw(house, opened)
+    await tell(house)
+    assert _sent(house) == []
+    assert (await house.read(opened.claim_id)).holds == []
+
+
+async def test_in_a_sandbox_the_days_count_from_the_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock, sandbox=True)
+    resolved = await resolve(house, opened, REJECTED)
+    assert resolved.resolved_at is not None
+    ends = [resolved.resolved_at + 7 * DAY]
+    assert await _until(house, opened.claim_id) == ends
+    await tell(house)
+    assert (await _until(house, opened.claim_id), len(_sent(house))) == (ends, 1)
+
+
+async def test_an_objection_beside_it_holds_the_claim_longer(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    await dispute(house, opened.claim_id, "DEFECTIVE", "a hole", actor=ERP)
+    await answer(house, opened, REJECTED)
+    await house.run_until(clock.now() + 8 * DAY)
+    assert [hold.kind for hold in (await house.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
+    assert len(_sent(house)) == 1

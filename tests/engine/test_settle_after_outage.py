@@ -1,0 +1,82 @@
+"""The database is away while channels answer: what they answered is kept until it is back."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.migrate import migrate
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
+from dunwell.sending.channel import Accepted, Message, Outcome
+from tests.support.definitions import a_definition
+from tests.support.house import a_house
+from tests.support.servers import OwnServer, an_own_server
+
+# No merchant id is used twice in a process.
+_FIRST_MERCHANT_IDS = itertools.count(2_000_000, 100)
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1"
+# So often it is tried in vain.
+_TRIES = 5
+
+
+@dataclass
+class OutageChannel:
+    """Takes each message; the database stops before it can say so."""
+
+    server: OwnServer
+    calls: int = 0
+    channel: Channel = "EMAIL"
+    name: str = "outbox"
+    is_repeatable: bool = False
+
+    async def send(self, _message: Message) -> Outcome:
+        self.calls += 1
+        await asyncio.to_thread(self.server.stop)
+        return Accepted()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[OwnServer]:
+    with an_own_server(tmp_path / "postgres") as server:
+        migrate(server.url)
+        yield server
+
+
+@pytest.fixture
+async def own(resources: Resources, server: OwnServer) -> AsyncIterator[Resources]:
+    database = await Database.open(server.url, size=4)
+    async with database.connection() as connection:
+        await connection.execute(
+            f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_FIRST_MERCHANT_IDS)}"
+        )
+    yield replace(resources, database=database)
+    await database.close()
+
+
+async def test_what_was_answered_is_recorded_when_the_database_is_back(
+    own: Resources, server: OwnServer, clock: MovableClock
+) -> None:
+    house = await a_house(own, clock, a_definition())
+    await house.create()
+    await Engine(own).run_once()
+    channel = OutageChannel(server)
+    dispatcher = MessageDispatcher(own, [channel])
+    with capture_logs() as logs:
+        sending = asyncio.create_task(dispatcher.run_set(house.merchant.merchant_id))
+        async with asyncio.timeout(60):
+            while len([each for each in logs if each["event"] == "cannot settle yet"]) < _TRIES:
+                assert not sending.done()
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(server.start)
+        assert await sending == 1
+    assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"]
+    assert channel.calls == 1

@@ -1,0 +1,296 @@
+"""The archive of the embedded database: a moment is gone back to as it was, what cannot be is
+refused with nothing left behind, and the service never waits for the archive.
+"""
+
+import asyncio
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.config import Settings, load_settings
+from dunwell.kit.postgres import find_embedded, stop_server
+from dunwell.kit.resources import Resources
+from dunwell.recovery import wal_file
+from dunwell.recovery.archive import Archive, load_standing, open_embedded
+from dunwell.recovery.archive_health import ask_log, look_at_archive
+from dunwell.recovery.keep_archive import Keeper
+from dunwell.recovery.point_in_time import go_back
+from tests.faults.conftest import Follow
+from tests.faults.installation import Installation, kill_all, wait_until
+from tests.support.clusters import (
+    Cluster,
+    Servers,
+    Shop,
+    a_shop,
+    an_outbox_on,
+    grow,
+    keep_working,
+    load_rows,
+)
+
+_SECTION = "Any moment of the embedded database"
+_TABLES = ("claims", "debtors", "items", "events", "deliveries", "audit_log", "merchants")
+
+
+def read_folder(data_dir: Path, archive: Path | None = None) -> Settings:
+    given = {"DUNWELL_DATA_DIR": str(data_dir)}
+    return load_settings(
+        given if archive is None else given | {"DUNWELL_ARCHIVE_DIR": str(archive)}
+    )
+
+
+async def load_tables(cluster: Cluster) -> dict[str, set[str]]:
+    return {table: await load_rows(cluster, table) for table in _TABLES}
+
+
+async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[str]]]:
+    """One around which nothing was written, and the rows then."""
+    async with asyncio.timeout(30):
+        while True:
+            before = await load_tables(cluster)
+            moment = await cluster.run_sql("SELECT clock_timestamp()")
+            if await load_tables(cluster) == before:
+                assert isinstance(moment, datetime)
+                return moment, before
+
+
+async def work_on(served: Shop, told: dict[str, datetime], count: int) -> None:
+    working = asyncio.create_task(keep_working(served, told))
+    await grow(told, len(told) + count, working)
+    working.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
+
+
+async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
+    installation: Installation, resources: Resources, servers: Servers, tmp_path: Path,
+    follow: Follow,
+) -> None:  # fmt: skip
+    archive = tmp_path / "a disk's 100%" / "archive"
+    installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive)
+    installation.start_ready()
+    wait_until(lambda: Archive(archive).list_bases(), "a base backup")
+    (installation.data_dir / "files" / "7").mkdir(parents=True)
+    (installation.data_dir / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
+    here = Cluster(find_embedded(read_folder(installation.data_dir)))
+    outbox = await an_outbox_on(here, resources)
+    told: dict[str, datetime] = {}
+    async with a_shop(outbox, here.url) as served:
+        await work_on(served, told, 20)
+        first = (await served.look()).claims
+        moment, rows = await find_still_moment(here)
+        await served.work(events=2, claims=1)
+        later = await served.look()
+        await work_on(served, told, 20)
+    variables: dict[str, object] = {
+        "DUNWELL_DATA_DIR": installation.data_dir,
+        "DUNWELL_ARCHIVE_DIR": archive,
+    }
+    assert "reaches until" in await asyncio.to_thread(follow, _SECTION, 0, **variables)
+    assert await asyncio.to_thread(installation.stop) == 0
+    variables = {"DUNWELL_DATA_DIR": tmp_path / "new", "SAFE": installation.data_dir,
+                 "ARCHIVE": archive, "TIME": moment.isoformat()}  # fmt: skip
+
+    printed = await asyncio.to_thread(follow, _SECTION, 1, **variables)
+
+    assert "The worker does nothing until" in printed
+    there = servers.keep(Cluster(find_embedded(read_folder(tmp_path / "new"))))
+    await there.start()
+    assert await there.run_sql("SELECT taken_at FROM restores WHERE resumed_at IS NULL") == moment
+    assert await load_tables(there) == rows
+    assert (tmp_path / "new" / "files" / "7" / "upload").read_bytes() == b"as it was uploaded"
+    async with a_shop(outbox, there.url) as served:
+        assert (await served.look()).claims == first
+        assert first == later.claims[1:]
+        new_events = await served.work()
+        assert await served.list_events(later.cursor) == new_events
+
+
+@pytest.mark.faults
+def test_a_base_backup_that_was_killed_is_none(installation: Installation, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "archive")
+    installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive.folder)
+    up = installation.start()
+    wait_until(lambda: list(archive.bases.glob("*")), "a base backup begins")
+    kill_all(installation.find_processes())
+    up.wait()
+    [left] = archive.bases.iterdir()
+    assert archive.list_bases() == []
+    installation.start_ready()
+    wait_until(archive.list_bases, "another one")
+    assert left not in archive.bases.iterdir()
+    assert installation.stop() == 0
+
+
+@dataclass
+class Archived:
+    """An installation that was archived, and from when to when its archive reaches."""
+
+    settings: Settings
+    archive: Archive
+    begins_at: datetime
+    ends_at: datetime
+
+
+@pytest.fixture(scope="module")
+def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archived]:
+    """It still runs, without the processes that would write."""
+    folder = tmp_path_factory.mktemp("archived")
+    folder.chmod(0o755)
+    subprocess.run(["cp", "-a", used_folder, folder / "var"], check=True)
+    settings = read_folder(folder / "var", folder / "archive")
+    archive = Archive(folder / "archive")
+    server = open_embedded(settings).start()
+    try:
+        asyncio.run(mark(settings, archive))
+        [(_, base)] = archive.list_bases()
+        until = load_standing(archive).until
+        assert until is not None
+        yield Archived(settings, archive, base.ended_at, until)
+    finally:
+        stop_server(server)
+
+
+async def mark(settings: Settings, archive: Archive) -> None:
+    """Once, and once more where a base backup was taken."""
+    keeper = Keeper(settings, archive, find_embedded(settings))
+    await keeper.mark_once()
+    if keeper.taking is not None:
+        await keeper.taking
+        await keeper.mark_once()
+
+
+async def end_segment(settings: Settings) -> None:
+    """As the server itself does after a minute."""
+    server = Cluster(find_embedded(settings))
+    await server.run_sql("SELECT pg_current_xact_id()")
+    await server.run_sql("SELECT pg_switch_wal()")
+
+
+def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
+    archived: Archived,
+) -> None:
+    here, away = archived.archive.folder, archived.archive.folder.with_name("away")
+    url = find_embedded(archived.settings).url
+    here.rename(away)
+    here.mkdir()
+    try:
+        asyncio.run(mark(archived.settings, archived.archive))
+        asyncio.run(end_segment(archived.settings))
+        wait_until(lambda: asyncio.run(ask_log(url)).is_failing, "the server notices", seconds=5)
+        told = asyncio.run(look_at_archive(here, url))
+        assert "nothing is in it yet" in str(told)
+        assert "See that DUNWELL_ARCHIVE_DIR is there" in str(told)
+        assert list(here.iterdir()) == []  # nothing is begun beneath a disk that is away
+    finally:
+        shutil.rmtree(here)
+        away.rename(here)
+    asyncio.run(mark(archived.settings, archived.archive))
+    standing = load_standing(archived.archive)
+    assert standing.until is not None
+    assert standing.until > archived.ends_at
+    told = asyncio.run(look_at_archive(here, url))
+    assert told == (f"reaches until {standing.until}, by 1 base backups", None)
+
+
+def change_nothing(_archive: Archive, _data_dir: Path) -> None:
+    pass
+
+
+def lose_log(archive: Archive, _data_dir: Path) -> None:
+    (archive.log / f"{max(archive.list_segments())}.gz").unlink()
+
+
+def damage_log(archive: Archive, _data_dir: Path) -> None:
+    (archive.log / f"{max(archive.list_segments())}.gz").write_bytes(b"\x1f\x8b damaged")
+
+
+def lose_manifest(archive: Archive, _data_dir: Path) -> None:
+    [manifest] = archive.bases.glob("*/manifest.json")
+    manifest.unlink()
+
+
+def draw_another_key(_archive: Archive, data_dir: Path) -> None:
+    (data_dir / "secret.key").unlink()
+
+
+def leave_a_file(_archive: Archive, data_dir: Path) -> None:
+    (data_dir / "files").mkdir()
+    (data_dir / "files" / "mine").touch()
+
+
+def leave_a_database(_archive: Archive, data_dir: Path) -> None:
+    (data_dir / "postgres" / "data").mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "seconds", "words"),
+    [
+        (change_nothing, -60, "The archive begins at"),
+        (change_nothing, 3600, "From there the archive reaches until"),
+        (lose_log, 0, "The archive has a gap"),
+        (damage_log, 0, "recovery ended before configured recovery target was reached"),
+        (lose_manifest, 0, "holds no base backup"),
+        (draw_another_key, 0, "is another one than this backup was taken with"),
+        (leave_a_file, 0, "A backup is restored where nothing is yet"),
+        (leave_a_database, 0, "A moment is gone back to where nothing is yet"),
+    ],
+)
+def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
+    archived: Archived, tmp_path: Path, spoil: Callable[[Archive, Path], None], seconds: int,
+    words: str,
+) -> None:  # fmt: skip
+    subprocess.run(["cp", "-a", archived.archive.folder, tmp_path / "archive"], check=True)
+    data_dir, archive = tmp_path / "new", Archive(tmp_path / "archive")
+    data_dir.mkdir()
+    shutil.copy2(archived.settings.data_dir / "secret.key", data_dir)
+    ends_at = load_standing(archive).until
+    assert ends_at is not None
+    spoil(archive, data_dir)
+    before = {*data_dir.rglob("*")}
+    until = archived.begins_at if seconds < 0 else ends_at
+    with pytest.raises(Exception, match=words):
+        go_back(read_folder(data_dir), archive, until + timedelta(seconds=seconds))
+    assert {*data_dir.rglob("*")} - before <= {data_dir / "dunwell.lock", data_dir / "secret.key"}
+
+
+def test_another_database_is_not_archived_into_the_same_folder(
+    archived: Archived, tmp_path: Path
+) -> None:
+    with pytest.raises(Exception, match="is the archive of another database"):
+        open_embedded(read_folder(tmp_path / "new", archived.archive.folder))
+
+
+def limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def put(folder: Path, source: Path, *, is_full: bool = False) -> int:
+    command = [sys.executable, "-I", "-S", wal_file.__file__, "put", str(folder), str(source)]
+    return subprocess.run(
+        command, capture_output=True, check=False, preexec_fn=limit_files if is_full else None
+    ).returncode
+
+
+def test_a_log_file_is_put_whole_or_not_at_all_and_never_replaced(tmp_path: Path) -> None:
+    folder, source = tmp_path / "log", tmp_path / "000000010000000000000001"
+    source.write_bytes(os.urandom(100_000))
+    assert put(folder, source) == 1  # it is not there, as of a disk that is away
+    folder.mkdir()
+    assert put(folder, source, is_full=True) == 1
+    assert list(folder.iterdir()) == []
+    assert [put(folder, source), put(folder, source)] == [0, 0]
+    [kept] = folder.iterdir()
+    content = kept.read_bytes()
+    source.write_bytes(b"another")
+    assert put(folder, source) == 1
+    assert kept.read_bytes() == content

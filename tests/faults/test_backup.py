@@ -1,0 +1,171 @@
+"""`dunwell backup` while claims come in, and `dunwell restore` where nothing is: what was
+acknowledged before the backup is there to the row, and nothing is half restored.
+"""
+
+import asyncio
+import contextlib
+import json
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from tests.support.clusters import Cluster, Servers, a_shop, grow, keep_working, load_rows
+from tests.support.command_line import CommandLine, Done
+from tests.support.webhooks import Outbox
+
+_TABLES = ("claims", "debtors", "items", "events", "deliveries", "audit_log", "merchants")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, origin: Cluster) -> Path:
+    """The data folder of what is backed up, with a file in it."""
+    made = tmp_path / "var"
+    (made / "files" / "7").mkdir(parents=True)
+    (made / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
+    (made / "outbox").mkdir()
+    assert CommandLine(made, origin.url).run("config").returncode == 0  # draws the key
+    return made
+
+
+@pytest.fixture
+async def backup(tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox) -> Path:
+    async with a_shop(outbox, origin.url) as served:
+        await served.work()
+    made = tmp_path / "backup"
+    done = await asyncio.to_thread(CommandLine(folder, origin.url).run, "backup", str(made))
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture
+async def empty(servers: Servers) -> Cluster:
+    return await servers.start_new()
+
+
+def a_new_folder(tmp_path: Path, folder: Path) -> Path:
+    """Of an installation that has the key and nothing else."""
+    made = tmp_path / "new"
+    made.mkdir()
+    shutil.copy2(folder / "secret.key", made)
+    return made
+
+
+async def restore(folder: Path, target: Cluster, backup: Path) -> Done:
+    return await asyncio.to_thread(CommandLine(folder, target.url).run, "restore", str(backup))
+
+
+def read_all(folder: Path) -> str:
+    return "".join(each.read_text("latin-1") for each in folder.rglob("*") if each.is_file())
+
+
+async def test_what_was_acknowledged_before_a_backup_is_restored_row_by_row(
+    tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox, empty: Cluster
+) -> None:
+    told: dict[str, datetime] = {}
+    async with a_shop(outbox, origin.url) as served:
+        working = asyncio.create_task(keep_working(served, told))
+        await grow(told, 20, working)
+        command = CommandLine(folder, origin.url)
+        done = await asyncio.to_thread(command.run, "backup", str(tmp_path / "backup"))
+        await grow(told, len(told) + 20, working)
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+    assert done.returncode == 0, done.stderr
+    new_folder = a_new_folder(tmp_path, folder)
+
+    restored = await restore(new_folder, empty, tmp_path / "backup")
+
+    assert restored.returncode == 0, restored.stderr
+    manifest = json.loads((tmp_path / "backup" / "manifest.json").read_text())
+    taken_at = datetime.fromisoformat(manifest["takenAt"])
+    for table in _TABLES:
+        assert await load_rows(empty, table) <= await load_rows(origin, table), table
+    there = {json.loads(row)["event_id"] for row in await load_rows(empty, "events")}
+    before = {event_id for event_id, at in told.items() if at < taken_at}
+    assert len(before) >= 20
+    assert before <= there < told.keys()
+    assert (new_folder / "files" / "7" / "upload").read_bytes() == b"as it was uploaded"
+    async with a_shop(outbox, empty.url) as served:
+        new_events = await served.work()
+        assert (await served.list_events())[-3:] == new_events
+
+
+def flip_dump(backup: Path, _folder: Path) -> None:
+    content = bytearray((backup / "database.dump").read_bytes())
+    content[-1] ^= 1
+    (backup / "database.dump").write_bytes(content)
+
+
+def lose_upload(backup: Path, _folder: Path) -> None:
+    (backup / "data" / "files" / "7" / "upload").unlink()
+
+
+def lose_manifest(backup: Path, _folder: Path) -> None:
+    (backup / "manifest.json").unlink()
+
+
+def draw_another_key(_backup: Path, folder: Path) -> None:
+    (folder / "secret.key").unlink()
+
+
+def leave_a_file(_backup: Path, folder: Path) -> None:
+    (folder / "files").mkdir()
+    (folder / "files" / "mine").touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (flip_dump, "database.dump is not as it was taken"),
+        (lose_upload, "files/7/upload is missing"),
+        (lose_manifest, "it is no whole backup"),
+        (draw_another_key, "is another one than this backup was taken with"),
+        (leave_a_file, "A backup is restored where nothing is yet"),
+    ],
+)
+async def test_what_is_damaged_or_does_not_fit_is_refused_and_nothing_restored(
+    tmp_path: Path, folder: Path, backup: Path, empty: Cluster,
+    spoil: Callable[[Path, Path], None], words: str,
+) -> None:  # fmt: skip
+    new_folder = a_new_folder(tmp_path, folder)
+    spoil(backup, new_folder)
+    refused = await restore(new_folder, empty, backup)
+    assert refused.returncode == 1
+    assert words in refused.stderr
+    assert await empty.run_sql("SELECT to_regclass('claims') IS NULL")
+    assert not (new_folder / "files" / "7").exists()
+
+
+async def test_a_database_that_is_not_empty_is_left_as_it_is(
+    tmp_path: Path, folder: Path, backup: Path, empty: Cluster
+) -> None:
+    await empty.run_sql("CREATE TABLE theirs (a integer)")
+    new_folder = a_new_folder(tmp_path, folder)
+    refused = await restore(new_folder, empty, backup)
+    assert (refused.returncode, "The database has tables" in refused.stderr) == (1, True)
+    assert not (new_folder / "files").exists()
+
+
+async def test_a_restore_that_fails_in_the_middle_leaves_nothing(
+    tmp_path: Path, folder: Path, backup: Path, empty: Cluster
+) -> None:
+    await empty.run_sql("CREATE SEQUENCE items_item_id_seq")  # claims come before
+    new_folder = a_new_folder(tmp_path, folder)
+    failed = await restore(new_folder, empty, backup)
+    assert (failed.returncode, "items_item_id_seq" in failed.stderr) == (1, True)
+    assert await empty.run_sql("SELECT to_regclass('claims') IS NULL")
+    assert read_all(new_folder / "files") == ""
+
+
+async def test_a_backup_never_holds_a_key_nor_replaces_another(
+    folder: Path, backup: Path, origin: Cluster, resources: Resources
+) -> None:
+    key = (folder / "secret.key").read_text().strip().rpartition(":")[2]
+    assert key not in read_all(backup)
+    again = await asyncio.to_thread(CommandLine(folder, origin.url).run, "backup", str(backup))
+    assert (again.returncode, "exists already" in again.stderr) == (1, True)

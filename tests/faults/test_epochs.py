@@ -1,0 +1,113 @@
+"""When an epoch is begun and when not, who may begin it, and who waits for it."""
+
+import asyncio
+
+import asyncpg
+
+from dunwell.events.record import save_events
+from dunwell.kit.db import Database
+from dunwell.kit.epochs import Outcome, settle_epoch
+from dunwell.kit.migrate import migrate
+from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
+from tests.support.webhooks import Outbox
+
+_EPOCHS = "SELECT count(*) FROM epochs"
+# As before the table was there: it said nothing, and numbers were the server's.
+_FORGET = "DELETE FROM epochs"
+_WAITING = (
+    "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'epochs'::regclass)"
+)
+
+
+async def settle(cluster: Cluster) -> Outcome:
+    connection = await asyncpg.connect(cluster.url)
+    try:
+        return await settle_epoch(connection)
+    finally:
+        await connection.close()
+
+
+async def test_a_database_that_was_never_moved_keeps_its_numbers(
+    origin: Cluster, outbox: Outbox
+) -> None:
+    before = await serve(outbox, origin)
+    await origin.run_sql(_FORGET)
+    assert await settle(origin) is Outcome.BEGUN
+    assert await origin.run_sql("SELECT epoch FROM epochs") == 0
+    async with a_shop(outbox, origin.url) as served:
+        new_events = await served.work()
+        assert await served.list_events(before.cursor) == [before.events[-1], *new_events]
+
+
+async def test_a_database_restored_before_anybody_compared_is_healed_by_migrate(
+    servers: Servers, origin: Cluster, outbox: Outbox
+) -> None:
+    before = await serve(outbox, origin)
+    target = await servers.start_new()
+    await dump_into(origin, target, "--exclude-table-data=epochs")
+    async with a_shop(outbox, target.url) as served:
+        await served.connect()
+        await target.run_sql(_FORGET)
+        unnoticed = await served.work()
+        assert await served.list_events(before.cursor) == []
+    await target.run_sql(
+        f"UPDATE claims SET updated_at = now() WHERE claim_id = {before.claims[0]}"
+    )
+
+    await asyncio.to_thread(migrate, target.url)
+
+    async with a_shop(outbox, target.url) as served:
+        assert await served.list_events(before.cursor) == [before.events[-1], *unnoticed]
+        new_events = await served.work()
+        after = await served.look()
+    assert after.events == before.events + unnoticed + new_events
+    assert after.claims[4:] == before.claims
+    assert len(after.claims) == len(set(after.claims)) == 6
+
+
+async def test_an_epoch_is_begun_once_by_all_who_connect(origin: Cluster) -> None:
+    await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
+    outcomes = await asyncio.gather(*(settle(origin) for _ in range(5)))
+    assert sorted(each.name for each in outcomes) == ["AS_BEFORE"] * 4 + ["RAISED"]
+    assert await origin.run_sql(_EPOCHS) == 2
+
+
+async def test_an_epoch_waits_for_those_who_write_under_the_one_before(
+    origin: Cluster, outbox: Outbox
+) -> None:
+    database = await Database.open(origin.url)
+    slow, merchant_id = outbox.build(1), outbox.merchant.merchant_id
+    async with database.transaction() as tx:
+        await save_events(tx, merchant_id, slow, outbox.now)
+        await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
+        settling = asyncio.create_task(settle(origin))
+        await origin.wait_for(_WAITING)
+    assert await settling is Outcome.RAISED
+    await database.close()
+    async with a_shop(outbox, origin.url) as served:
+        new_events = await served.work()
+        assert await served.list_events() == [slow[0].body, *new_events]
+
+
+async def test_a_role_without_rights_but_its_own_tables_is_enough(
+    servers: Servers, origin: Cluster, outbox: Outbox
+) -> None:
+    before = await serve(outbox, origin)
+    target = await servers.start_new()
+    await target.run_sql("CREATE ROLE plain LOGIN")
+    await target.run_sql("CREATE DATABASE served OWNER plain")
+    target.role, target.database = "plain", "served"
+    await dump_into(origin, target, "--no-privileges", "--exclude-extension=*")
+    async with a_shop(outbox, target.url) as served:
+        assert await served.list_events() == before.events
+        new_events = await served.work()
+        assert await served.list_events(before.cursor) == [before.events[-1], *new_events]
+
+
+async def test_every_sequence_goes_on_behind_what_is_there(origin: Cluster, outbox: Outbox) -> None:
+    await serve(outbox, origin)
+    await origin.run_sql("SELECT setval('claims_claim_id_seq', 1), setval('items_item_id_seq', 1)")
+    await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
+    assert await settle(origin) is Outcome.RAISED
+    after = await serve(outbox, origin)
+    assert after.claims[:2] == [100_005, 100_004]

@@ -1,0 +1,221 @@
+"""Web processes and the database die by kill -9 while requests share commits: nothing acknowledged
+is lost, nothing is created twice, and no answer is wrong (PROMISES 1).
+"""
+
+import asyncio
+import itertools
+import random
+import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.config import load_settings
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.migrate import migrate
+from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.kit.resources import Resources
+from tests.faults.installation import ROUNDS
+from tests.support.api import a_credential
+from tests.support.claims import a_claim
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.web_processes import Web, a_web
+
+pytestmark = pytest.mark.faults
+
+# Kills in one round: make test has one round, make faults ten, hence a hundred of each.
+_KILLS = 3 if len(ROUNDS) == 1 else 10
+_CALLERS = 24
+_CREATED_BETWEEN_KILLS = 60
+_STORED = """
+SELECT reference_number, claim_id,
+       (SELECT count(*) FROM debtors WHERE (merchant_id, claim_id) = ($1, c.claim_id)) AS debtors,
+       (SELECT count(*) FROM items WHERE (merchant_id, claim_id) = ($1, c.claim_id)) AS items
+FROM claims c WHERE merchant_id = $1
+"""
+_AUDITED = """
+SELECT jsonb_array_elements(details->'claimIds')::bigint AS claim_id FROM audit_log
+WHERE merchant_id = $1 AND action = 'claims.create'
+"""
+
+
+class Server:
+    """A PostgreSQL of this test's own, to be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.postgres = EmbeddedPostgres(folder, find_binaries(None))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = self.postgres.start()
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(timeout=10)
+
+
+@dataclass
+class Tries:
+    """What was answered to the requests with one reference."""
+
+    # Created, as far as anybody was told: the ids.
+    acknowledged: list[int] = field(default_factory=list)
+    # Told to be there already: the ids, and whether an earlier request may have created it.
+    duplicates: list[tuple[int, bool]] = field(default_factory=list)
+    under_way: int = 0
+    # Whether any request with it ended without an answer that says what became of it.
+    is_in_doubt: bool = False
+
+
+@dataclass
+class Crowd:
+    """Callers who create one claim after the other at whatever process there is, and try again
+    until they have an answer. Some references are used by two of them at once."""
+
+    house: House
+    token: str
+    webs: list[Web]
+    # What is started outlives the callers.
+    closing: AsyncExitStack
+    tries: dict[str, Tries] = field(default_factory=dict)
+    is_over: bool = False
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+    progress: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def acknowledged(self) -> int:
+        return sum(bool(each.acknowledged) for each in self.tries.values())
+
+    async def call(self, http: httpx.AsyncClient) -> None:
+        while not self.is_over:
+            number = next(self.numbers)
+            reference = f"R-{number - 1 if number % 8 == 1 else number}"
+            tries = self.tries.setdefault(reference, Tries())
+            while True:
+                if await self._try(http, reference, tries):
+                    break
+                await asyncio.sleep(0.02)
+
+    async def go_on(self) -> None:
+        """Until some more have been acknowledged."""
+        goal = self.acknowledged + _CREATED_BETWEEN_KILLS
+        async with asyncio.timeout(120):
+            while self.acknowledged < goal:
+                self.progress.clear()
+                await self.progress.wait()
+
+    async def _try(self, http: httpx.AsyncClient, reference: str, tries: Tries) -> bool:
+        path = f"/api/merchants/{self.house.merchant.merchant_id}/claims"
+        tries.under_way += 1
+        tries.is_in_doubt |= tries.under_way > 1
+        try:
+            origin = random.choice(self.webs).origin
+            headers = {"Authorization": f"Bearer {self.token}"}
+            answer = await http.post(f"{origin}{path}", json=[a_claim(reference)], headers=headers)
+        except httpx.TransportError:
+            tries.is_in_doubt = True
+            return False
+        finally:
+            tries.under_way -= 1
+        if answer.status_code != 200:
+            assert answer.status_code == 503, answer.text
+            tries.is_in_doubt = True
+            return False
+        [result] = answer.json()["result"]
+        assert result["referenceNumber"] == reference
+        if result["error"] is None:
+            tries.acknowledged.append(result["id"])
+            self.progress.set()
+        else:
+            assert result["error"]["type"] == "DuplicateReferenceNumber"
+            was_there = tries.is_in_doubt or bool(tries.acknowledged)
+            tries.duplicates.append((result["error"]["details"]["claimId"], was_there))
+        return True
+
+
+@asynccontextmanager
+async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
+    """At two processes."""
+    server.start()
+    url = server.postgres.url
+    settings = load_settings(
+        {"DUNWELL_DATA_DIR": str(folder / "data"), "DUNWELL_DATABASE_URL": url}
+    )
+    await asyncio.to_thread(migrate, url)
+    clock = MovableClock(datetime.now(UTC))
+    async with AsyncExitStack() as closing:
+        closing.callback(server.kill)
+        database = await Database.open(url)
+        closing.push_async_callback(database.close)
+        keys = KeyRing(settings.secret_key)
+        resources = Resources(settings, database, clock, RandomIds(), keys)
+        house = await a_house(resources, clock, a_definition())
+        credential = await a_credential(house, requests_per_minute=1_000_000)
+        webs = [closing.enter_context(a_web(settings.data_dir, url)) for _ in range(2)]
+        token = await asyncio.to_thread(webs[0].token_of, credential)
+        yield Crowd(house, token, webs, closing)
+
+
+async def kill_meanwhile(crowd: Crowd, server: Server, victim: str) -> None:
+    """Each time when some more have been acknowledged; and bring it up again."""
+    for number in range(_KILLS):
+        await crowd.go_on()
+        if victim == "database":
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+        else:
+            web = crowd.webs[number % 2]
+            web.process.kill()
+            anew = a_web(web.data_dir, server.postgres.url)
+            crowd.webs[number % 2] = crowd.closing.enter_context(anew)
+    await crowd.go_on()
+    crowd.is_over = True
+
+
+def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
+    by_reference = {row["reference_number"]: row["claim_id"] for row in stored}
+    assert len(by_reference) == len(stored)
+    assert {(row["debtors"], row["items"]) for row in stored} == {(1, 1)}
+    assert Counter(audited) == Counter(by_reference.values())
+    for reference, tries in crowd.tries.items():
+        assert tries.acknowledged + tries.duplicates, reference
+        for claim_id in (*tries.acknowledged, *(each for each, _ in tries.duplicates)):
+            assert claim_id == by_reference[reference], reference
+        # Created once, as far as anybody was told; taken only if somebody took it before.
+        assert len(tries.acknowledged) <= 1, reference
+        assert all(was_there for _, was_there in tries.duplicates), reference
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+@pytest.mark.parametrize("victim", ["web", "database"])
+async def test_what_was_acknowledged_stays_and_is_there_once(
+    tmp_path: Path, victim: str, _round: int
+) -> None:
+    for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it
+        if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
+            parent.chmod(0o755)
+    server = Server(tmp_path / "postgres")
+    limits = httpx.Limits(max_connections=_CALLERS)
+    async with (
+        a_crowd(server, tmp_path) as crowd,
+        httpx.AsyncClient(timeout=60, limits=limits) as http,
+    ):
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_CALLERS):
+                group.create_task(crowd.call(http))
+            group.create_task(kill_meanwhile(crowd, server, victim))
+        stored = await crowd.house.rows(_STORED)
+        audited = [row["claim_id"] for row in await crowd.house.rows(_AUDITED)]
+    check(crowd, stored, audited)

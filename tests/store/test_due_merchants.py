@@ -1,0 +1,77 @@
+"""While nothing is due, no merchant is looked at; what is due is found as ever."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims.store_holds import find_ended_holds
+from dunwell.escalation.contact_store import find_merchants_with_contacts
+from dunwell.escalation.due_claim_store import find_due_merchants
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import a_definition
+from tests.support.house import a_house
+from tests.support.plans import Explaining
+
+_MERCHANTS = 2000
+_MANY = """
+INSERT INTO merchants (key, name, sandbox, switched_to_workflows, configuration, created_at)
+SELECT key || '-' || n, name, sandbox, switched_to_workflows, configuration, created_at
+FROM merchants, generate_series(1, $2) n
+WHERE merchant_id = $1
+"""
+_SLEEP = "UPDATE claims SET due_at = $2 WHERE merchant_id = $1"
+_PAUSE = """
+INSERT INTO holds (merchant_id, hold_id, claim_id, kind, since, until, actor_kind)
+SELECT merchant_id, gen_random_uuid(), claim_id, 'PAUSE', $2, $3, 'SYSTEM'
+FROM claims WHERE merchant_id = $1
+"""
+_AWAKE = """
+UPDATE claims SET due_at = $2
+WHERE claim_id = (SELECT min(claim_id) FROM claims WHERE merchant_id = $1)
+"""
+
+
+@pytest.mark.parametrize("is_sandbox", [False, True])
+async def test_an_idle_look_reads_no_merchant_but_sandboxes(
+    resources: Resources, clock: MovableClock, is_sandbox: bool
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    await house.create("A-1", "A-2")
+    now, later = clock.now(), clock.now() + timedelta(days=1)
+    await house.rows(_SLEEP, later)
+    await house.rows(_PAUSE, now, later)
+    await house.rows(_MANY, _MERCHANTS)
+    if is_sandbox:
+        # What is due in the world's time is not due by its own clock, which stands.
+        sandbox = await a_house(resources, clock, a_definition(), key="sandbox", sandbox=True)
+        await sandbox.create("A-1")
+        await sandbox.rows(_SLEEP, now + timedelta(hours=1))
+        now += timedelta(hours=2)
+    async with resources.database.transaction() as tx:
+        await tx.execute("ANALYZE merchants, claims, communications, holds")
+        explaining = Explaining(tx)
+        assert await find_due_merchants(explaining, now, 0, 50) == []
+        assert await find_merchants_with_contacts(explaining, now, 0, [], 50) == []
+        assert await find_ended_holds(explaining, now, None, 50) == {}
+        assert explaining.rows_read <= 20
+        assert await find_due_merchants(tx, later, 0, 50) == [house.merchant.merchant_id]
+        assert [*await find_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
+
+
+async def test_a_sandbox_whose_clock_stands_behind_keeps_nobody_awake(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Its claims are due in the world's time, and not in its own."""
+    live = await a_house(resources, clock, a_definition())
+    sandbox = await a_house(resources, clock, a_definition(), key="sandbox", sandbox=True)
+    for house in (live, sandbox):
+        await house.create("A-1")
+        await house.rows(_SLEEP, clock.now() + timedelta(days=1))
+    async with resources.database.transaction() as tx:
+        for days, expected in ((0.5, []), (2, [live.merchant.merchant_id])):
+            now = clock.now() + timedelta(days=days)
+            assert await find_due_merchants(tx, now, 0, 50) == expected
+        await tx.execute(_AWAKE, sandbox.merchant.merchant_id, clock.now())
+        found = await find_due_merchants(tx, clock.now(), 0, 50)
+        assert found == [sandbox.merchant.merchant_id]

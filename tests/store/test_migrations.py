@@ -1,0 +1,186 @@
+"""Migrations run one by one beside a service at work; none keeps a large table from the others."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+
+import asyncpg
+import pytest
+from alembic.script import ScriptDirectory
+
+from dunwell.kit.migrate import TableTaken, migrate
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.migrations.revisions import load_revisions
+
+_NAMES = (f"migrated_{n}" for n in itertools.count(1))
+# The rules below hold for what comes after it.
+_LAST_BEFORE_THE_RULES = "0012"
+
+# What grows with claims: whoever waits for one of these keeps everybody else waiting.
+_LARGE = """
+SELECT DISTINCT table_name::text FROM information_schema.columns
+WHERE table_schema = 'public' AND column_name IN ('claim_id', 'event_id', 'merchant_id')
+    AND table_name NOT IN (
+        'merchants', 'credentials', 'credential_secrets', 'credential_reach', 'webhook_endpoints'
+    )
+"""
+_WATCH = """
+CREATE FUNCTION tell_rewriting() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'writes % anew', pg_event_trigger_table_rewrite_oid()::regclass;
+END $$;
+CREATE EVENT TRIGGER no_rewriting ON table_rewrite EXECUTE FUNCTION tell_rewriting();
+CREATE FUNCTION tell_changing() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'changes all rows of %', TG_TABLE_NAME;
+END $$;
+"""
+_WATCH_TABLE = """
+CREATE TRIGGER no_changing BEFORE UPDATE OR DELETE ON {table}
+FOR EACH STATEMENT EXECUTE FUNCTION tell_changing()
+"""
+# To make an index, or to prove a constraint as it is made, reads the whole table while nobody may
+# write; one that was there unproven may be proven beside others.
+_MADE = """
+SELECT 'index ' || indexrelid::regclass FROM pg_index WHERE indrelid::regclass::text = ANY($1)
+UNION ALL
+SELECT 'constraint ' || conname FROM pg_constraint
+WHERE conrelid::regclass::text = ANY($1) AND contype IN ('c', 'f')
+    AND (convalidated OR NOT $2)
+"""
+# So does a NOT NULL on a column that was there.
+_NULLABLE = """
+SELECT 'NOT NULL of ' || attrelid::regclass || '.' || attname FROM pg_attribute
+WHERE attrelid::regclass::text = ANY($1) AND attnum > 0 AND NOT attisdropped
+    AND attnotnull = $2
+"""
+
+
+@asynccontextmanager
+async def _a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
+    """The address of an empty one of the test's own."""
+    name = next(_NAMES)
+    async with _connected(postgres.url) as server:
+        await server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield postgres.url.replace("/postgres?", f"/{name}?")
+        finally:
+            await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        connection.terminate()
+
+
+async def _migrate(url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
+    """In a thread of its own, as it has a loop of its own."""
+    await asyncio.to_thread(migrate, url, to, lock_seconds=lock_seconds)
+
+
+async def _revision(url: str) -> str | None:
+    return (await asyncio.to_thread(load_revisions, url))[0]
+
+
+async def test_one_that_gets_no_table_leaves_those_before_it_standing(
+    postgres: EmbeddedPostgres,
+) -> None:
+    async with _a_database(postgres) as url:
+        await _migrate(url, "0008")
+        async with _connected(url) as other, other.transaction():
+            await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
+            with pytest.raises(TableTaken, match=r"Migration 0010 .* migrate again"):
+                await _migrate(url, lock_seconds=0.02)
+            assert await _revision(url) == "0009"
+        await _migrate(url)
+        revision, newest = await asyncio.to_thread(load_revisions, url)
+        assert revision == newest
+
+
+async def test_two_at_once_do_each_migration_once(postgres: EmbeddedPostgres) -> None:
+    async with _a_database(postgres) as url:
+        await asyncio.gather(_migrate(url), _migrate(url), _migrate(url))
+        revision, newest = await asyncio.to_thread(load_revisions, url)
+        assert revision == newest
+
+
+async def test_none_writes_or_reads_a_large_table_whole_while_others_wait(
+    postgres: EmbeddedPostgres,
+) -> None:
+    scripts = ScriptDirectory(str(files("dunwell") / "migrations"))
+    later = [*scripts.iterate_revisions("head", _LAST_BEFORE_THE_RULES)][::-1]
+    async with _a_database(postgres) as url:
+        await _migrate(url, _LAST_BEFORE_THE_RULES)
+        await _watch(url)
+        for script in later:
+            async with _connected(url) as connection:
+                large = _Large(connection)
+                await large.look()
+                await _migrate(url, script.revision)
+                if getattr(script.module, "IN_TRANSACTION", True):
+                    assert await large.find_read_whole() == set(), script.revision
+
+
+async def _watch(url: str) -> None:
+    async with _connected(url) as connection:
+        await connection.execute(_WATCH)
+        for row in await connection.fetch(_LARGE):
+            await connection.execute(_WATCH_TABLE.format(table=row["table_name"]))
+
+
+class _Large:
+    """The large tables of a database, and what stood on them when first looked at."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def look(self) -> None:
+        self._tables = [row["table_name"] for row in await self._connection.fetch(_LARGE)]
+        self._made = await self._list(_MADE, False)
+        self._nullable = await self._list(_NULLABLE, False)
+
+    async def find_read_whole(self) -> set[str]:
+        """What has been made since then by reading a table."""
+        made = await self._list(_MADE, True) - self._made
+        return made | (await self._list(_NULLABLE, True) & self._nullable)
+
+    async def _list(self, statement: str, is_so: bool) -> set[str]:
+        return {row[0] for row in await self._connection.fetch(statement, self._tables, is_so)}
+
+
+# What a migration might say, and what is told of it.
+_TOLD = {
+    "ALTER TABLE claims ALTER reference_number TYPE varchar(99)": "writes claims anew",
+    "UPDATE debtors SET email = email": "changes all rows of debtors",
+    "CREATE INDEX another ON claims (created_at)": "index another",
+    "ALTER TABLE claims ADD CONSTRAINT fair CHECK (claim_id > 0)": "constraint fair",
+    "ALTER TABLE debtors ALTER email SET NOT NULL": "NOT NULL of debtors.email",
+    "ALTER TABLE claims ADD CONSTRAINT fair CHECK (claim_id > 0) NOT VALID": None,
+    "ALTER TABLE claims ADD COLUMN mood text NOT NULL DEFAULT ''": None,
+}
+
+
+async def test_what_would_make_others_wait_is_seen(postgres: EmbeddedPostgres) -> None:
+    async with _a_database(postgres) as url:
+        await _migrate(url)
+        await _watch(url)
+        assert {sql: await _try(url, sql) for sql in _TOLD} == _TOLD
+
+
+async def _try(url: str, sql: str) -> str | None:
+    """What is told of it; nothing of it is kept."""
+    async with _connected(url) as connection:
+        await connection.execute("BEGIN")
+        large = _Large(connection)
+        await large.look()
+        try:
+            await connection.execute(sql)
+        except asyncpg.RaiseError as error:
+            return str(error)
+        return ", ".join(await large.find_read_whole()) or None

@@ -1,0 +1,239 @@
+"""Whether a process is ready is answered in time, whatever its database does, and truly."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from dunwell.api import readiness
+from dunwell.api.readiness import Readiness
+from dunwell.errors import Unavailable
+from dunwell.kit.db import Database, DatabaseAway
+from dunwell.kit.pool import Limits
+from tests.support.servers import OwnServer, an_own_server
+from tests.support.small_disk import SmallDisk, a_small_disk
+
+# Short, so that a busy machine has time left until what was promised.
+_PATIENCE_SECONDS = 0.4
+_PROMISED_SECONDS = 2.0
+_POOL_SIZE = 3
+_CONNECTIONS = 100
+_FILES = "SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false)"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with an_own_server(tmp_path_factory.mktemp("readiness") / "postgres") as server:
+        asyncio.run(_run(server.url, "CREATE TABLE merchants ()"))
+        yield server
+
+
+@pytest.fixture
+async def database(server: OwnServer) -> AsyncIterator[Database]:
+    async with _opened(server.url) as database:
+        yield database
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Database]:
+    limits = Limits(answer_seconds=2, mending_seconds=1)
+    database = await Database.open(url, size=_POOL_SIZE, limits=limits)
+    try:
+        yield database
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await database.close()
+
+
+async def _run(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(statement)
+    await connection.close()
+
+
+async def _fetch(url: str, statement: str) -> object:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+async def _is_ready(asked: Readiness) -> bool:
+    """In the time that is promised, or it is an error."""
+    async with asyncio.timeout(_PROMISED_SECONDS):
+        try:
+            await asked.check()
+        except Unavailable:
+            return False
+    return True
+
+
+async def _until_ready(asked: Readiness) -> None:
+    """By itself, without a restart."""
+    async with asyncio.timeout(30):
+        while not await _is_ready(asked):
+            pass
+
+
+def _asked(database: Database) -> Readiness:
+    return Readiness(database, patience_seconds=_PATIENCE_SECONDS, kept_seconds=0)
+
+
+def test_its_patience_is_shorter_than_what_is_promised() -> None:
+    assert readiness.PATIENCE_SECONDS < _PROMISED_SECONDS
+
+
+async def test_a_frozen_database_is_not_ready_and_then_is(
+    server: OwnServer, database: Database
+) -> None:
+    asked = _asked(database)
+    await _until_ready(asked)
+    server.freeze()
+    try:
+        assert [await _is_ready(asked) for _ in range(8)] == [False] * 8
+    finally:
+        server.thaw()
+    await _until_ready(asked)
+
+
+async def test_one_that_refuses_is_not_ready_and_then_is(
+    server: OwnServer, database: Database
+) -> None:
+    asked = _asked(database)
+    await _until_ready(asked)
+    await asyncio.to_thread(server.stop)
+    assert not await _is_ready(asked)
+    await asyncio.to_thread(server.start)
+    await _until_ready(asked)
+
+
+async def test_one_that_takes_no_more_connections_is_not_ready(
+    server: OwnServer, database: Database
+) -> None:
+    taken: list[asyncpg.Connection] = []
+    with suppress(asyncpg.TooManyConnectionsError):
+        while len(taken) <= _CONNECTIONS:
+            taken.append(await asyncpg.connect(server.url))
+    assert 0 < len(taken) <= _CONNECTIONS
+    asked = _asked(database)
+    assert not await _is_ready(asked)
+    for each in taken:
+        await each.close()
+    await _until_ready(asked)
+
+
+async def test_a_process_whose_connections_are_all_in_use_is_not_ready(database: Database) -> None:
+    asked = _asked(database)
+    async with AsyncExitStack() as using:
+        for _ in range(_POOL_SIZE):
+            await using.enter_async_context(database.connection())
+        assert not await _is_ready(asked)
+    await _until_ready(asked)
+
+
+async def test_one_that_is_only_read_is_not_ready(server: OwnServer, database: Database) -> None:
+    switch = "ALTER DATABASE postgres SET default_transaction_read_only = {}"
+    await _run(server.url, switch.format("on"))
+    try:
+        assert not await _is_ready(_asked(database))
+    finally:
+        await _run(server.url, f"BEGIN READ WRITE; {switch.format('off')}; COMMIT")
+    async with _opened(server.url) as anew:
+        await _until_ready(_asked(anew))
+
+
+async def test_one_without_tables_is_not_ready(server: OwnServer, database: Database) -> None:
+    await _run(server.url, "ALTER TABLE merchants RENAME TO away")
+    try:
+        assert not await _is_ready(_asked(database))
+    finally:
+        await _run(server.url, "ALTER TABLE away RENAME TO merchants")
+
+
+async def test_a_standby_is_not_ready(server: OwnServer, tmp_path: Path) -> None:
+    standby = await asyncio.to_thread(server.copy_as_standby, tmp_path / "standby")
+    try:
+        await asyncio.to_thread(standby.start)
+        assert await _fetch(standby.url, "SELECT pg_is_in_recovery()")
+        async with _opened(standby.url) as database:
+            assert not await _is_ready(_asked(database))
+    finally:
+        standby.end()
+
+
+async def test_one_whose_standby_must_confirm_and_is_away_is_not_ready(
+    server: OwnServer, database: Database
+) -> None:
+    """Each commit would wait for ever."""
+    asked = _asked(database)
+    switch = "ALTER SYSTEM SET synchronous_standby_names = '{}'"
+    await _run(server.url, switch.format("nobody"))
+    await _run(server.url, "SELECT pg_reload_conf()")
+    try:
+        async with asyncio.timeout(20):
+            while await _is_ready(asked):
+                pass
+    finally:
+        await _run(server.url, switch.format(""))
+        await _run(server.url, "SELECT pg_reload_conf()")
+    await _until_ready(asked)
+
+
+async def test_a_full_disk_is_not_ready_and_then_is(tmp_path: Path) -> None:
+    with a_small_disk(tmp_path / "disk", megabytes=512) as disk:
+        await _fill_and_make_room(disk)
+
+
+async def _fill_and_make_room(disk: SmallDisk) -> None:
+    with an_own_server(disk.folder / "postgres") as server:
+        await _run(server.url, "CREATE TABLE merchants ()")
+        async with _opened(server.url) as database:
+            asked = _asked(database)
+            await _until_ready(asked)
+            disk.fill()
+            # It answers as before, and what is written into files that there are is taken too.
+            async with database.connection() as connection:
+                assert await connection.fetchval("SELECT 1") == 1
+            assert not await _is_ready(asked)
+            with pytest.raises(DatabaseAway):
+                await _write_much(database)
+            disk.make_room()
+            await _until_ready(asked)
+            await _write_much(database)
+
+
+async def _write_much(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute("CREATE TABLE much AS SELECT n::text FROM generate_series(1, 100000) n")
+
+
+async def test_however_many_ask_one_probe_is_under_way(
+    server: OwnServer, database: Database
+) -> None:
+    asked = _asked(database)
+    async with AsyncExitStack() as using:  # so that all are open
+        for _ in range(_POOL_SIZE):
+            await using.enter_async_context(database.connection())
+    server.freeze()
+    try:
+        answers = await asyncio.gather(*(_is_ready(asked) for _ in range(50)))
+        assert answers == [False] * 50
+        # The others' connections are free: they are taken at once.
+        async with asyncio.timeout(_PROMISED_SECONDS), AsyncExitStack() as using:
+            for _ in range(_POOL_SIZE - 1):
+                await using.enter_async_context(database.connection())
+    finally:
+        server.thaw()
+    await _until_ready(asked)
+
+
+async def test_nothing_of_a_probe_is_left(server: OwnServer, database: Database) -> None:
+    await _until_ready(_asked(database))
+    async with database.connection() as connection:
+        assert await connection.fetchval(_FILES) == 0
+        assert await connection.fetchval("SELECT current_setting('work_mem')") == "4MB"

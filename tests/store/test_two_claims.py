@@ -1,0 +1,85 @@
+"""Each statement that moves things, on one that must move and one that must not."""
+
+import re
+
+import pytest
+
+from dunwell.kit.db import Connection, Database
+from tests.support.moves_of_contacts import MOVES_OF_CLAIMS, MOVES_OF_CONTACTS
+from tests.support.moves_of_sweeps import MOVES_OF_SWEEPS, NOT_TWO
+from tests.support.two_claims import (
+    Moving,
+    furnish,
+    hold_back,
+    lock_second,
+    read_values,
+    run,
+)
+from tests.support.written import list_statements
+
+MOVES = [*MOVES_OF_CLAIMS, *MOVES_OF_CONTACTS, *MOVES_OF_SWEEPS]
+# What tells a statement that moves things by itself: it passes by what is locked, or it looks at
+# the time, at a hold or at a lease.
+_MOVES = re.compile(
+    r"SKIP LOCKED|\bNOT \w*\.?held\b|lease_id = \$|sandbox_now"
+    r"|\b(\w+_at|until|\w+_until|minute|window_start|not_before) <=? ?(\$|coalesce)"
+)
+_IMPATIENT = "SET LOCAL lock_timeout = '2s'"
+
+
+@pytest.mark.parametrize("moving", MOVES, ids=lambda each: each.name)
+async def test_what_must_not_move_stays_beside_what_moves(
+    database: Database, moving: Moving
+) -> None:
+    async with database.transaction() as tx:
+        await furnish(tx, moving)
+    async with database.transaction() as tx:
+        free = await _try(tx, moving, "")
+        kept = {why: await _try(tx, moving, why) for why in [*moving.back, *moving.since]}
+    assert free == moving.expect(second_moves=True)
+    assert kept == dict.fromkeys(kept, moving.expect(second_moves=False))
+
+
+async def _try(tx: Connection, moving: Moving, why: str) -> list[tuple[int, int]]:
+    """What moves for all that; nothing of it is kept."""
+    trial = tx.transaction()
+    await trial.start()
+    try:
+        if why in moving.back:
+            await hold_back(tx, moving, moving.back[why])
+        values = await read_values(tx, moving)
+        if why in moving.since:
+            await hold_back(tx, moving, moving.since[why])
+        return await run(tx, moving, values)
+    finally:
+        await trial.rollback()
+
+
+@pytest.mark.parametrize(
+    "moving", [each for each in MOVES if each.passes_by], ids=lambda each: each.name
+)
+async def test_what_somebody_else_is_at_is_passed_by(database: Database, moving: Moving) -> None:
+    async with database.transaction() as tx:
+        await furnish(tx, moving)
+    async with database.transaction() as first, database.transaction() as second:
+        await lock_second(first, moving)
+        await second.execute(_IMPATIENT)
+        moved = await run(second, moving, await read_values(second, moving))
+    assert moved == moving.expect(second_moves=False)
+
+
+def test_each_statement_that_moves_things_is_tried_on_two() -> None:
+    tried = {each.statement for each in MOVES}
+    assert not tried & NOT_TWO.keys()
+    assert set(list_moving()) == tried & set(list_moving()) | NOT_TWO.keys(), (
+        "say in tests.support.moves_of_* what must move by it and what must not"
+    )
+
+
+def test_each_statement_that_passes_by_is_tried_beside_another() -> None:
+    passing = {name for name, text in list_statements().items() if "SKIP LOCKED" in text}
+    assert passing == {each.statement for each in MOVES if each.passes_by}
+
+
+def list_moving() -> list[str]:
+    return [name for name, text in list_statements().items() if _MOVES.search(text)]

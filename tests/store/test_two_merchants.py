@@ -1,0 +1,103 @@
+"""What another merchant has changes nothing: every statement of the code is run for a merchant
+alone, and once more beside another one that has the same rows in every table, with the same ids.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from dunwell.kit.db import Connection, Database
+from tests.store.test_two_claims import MOVES
+from tests.support.not_one_merchants import NOT_ONE_MERCHANTS, QUIET
+from tests.support.rows import NOW
+from tests.support.two_merchants import (
+    OTHER,
+    OWN,
+    drop_checks,
+    find_merchant_parameters,
+    find_named,
+    furnish_merchant,
+    list_tables,
+    load_own,
+    make_values,
+    read_rows,
+    try_statement,
+)
+from tests.support.written import list_statements
+
+_ON_ITS_WAY = {"lease_id": UUID(int=1), "lease_until": NOW, "handed_over_at": NOW}
+_IN_PROCESS = {
+    "status": "IN_PROCESS",
+    "workflow_id": (UUID(int=1), UUID(int=2)),
+    "workflow_major": 1,
+}
+# What rows hold beside what they must, wherever there is such a column: in each of them other
+# statements find something.
+WORLDS: Mapping[str, Mapping[str, Any]] = {
+    "usual": {},
+    "in process": {
+        **_IN_PROCESS, "due_at": NOW, "check_at": NOW, "next_check_at": NOW, "until": NOW,
+        "notices_due": 1, "notice_at": NOW, "state": "PUBLISHED", "major": 1, "minor": 0,
+        "is_untold": True, "next_step_id": 1,
+    },
+    "on its way": {
+        **_ON_ITS_WAY, **_IN_PROCESS, "state": "HANDED_OVER", "due_at": NOW, "seal": (1, 2),
+    },
+    "over": {
+        "status": "COLLECTED", "status_before_collected": "IN_PROCESS", "state": "UNKNOWN",
+        "outcome": "UNKNOWN", "settled_at": NOW, "level": "CODE", "answered_at": NOW,
+        "seal": (1, 2), "digest": "\\x01",
+    },
+    "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
+}  # fmt: skip
+_ALONE = "SET session_replication_role = replica"
+_OWN = {name: text for name, text in list_statements().items() if find_merchant_parameters(text)}
+
+
+async def test_what_another_merchant_has_changes_nothing(database: Database) -> None:
+    leaks, idle = [], set(_OWN)
+    for everywhere in WORLDS.values():
+        async with database.connection() as tx:
+            trial = tx.transaction()
+            await trial.start()
+            try:
+                found, did = await _compare(tx, everywhere)
+            finally:
+                await trial.rollback()
+                await tx.execute("RESET session_replication_role")
+        leaks += found
+        idle -= did
+    assert leaks == []
+    tried_on_two = {each.statement for each in MOVES}
+    assert idle - tried_on_two == QUIET.keys()
+
+
+def test_each_statement_is_of_one_merchant_or_it_is_said_why_not() -> None:
+    assert set(list_statements()) - set(_OWN) == NOT_ONE_MERCHANTS.keys()
+
+
+async def _compare(tx: Connection, everywhere: Mapping[str, Any]) -> tuple[list[object], set[str]]:
+    """What differs for the other's sake, and the statements that did anything."""
+    await drop_checks(tx)
+    await furnish_merchant(tx, OWN, **everywhere)
+    await tx.execute(_ALONE)
+    tables, own = await list_tables(tx), await load_own(tx)
+    named = {name: find_named(tables, text) for name, text in _OWN.items()}
+    values, alone = {}, {}
+    for name, text in _OWN.items():
+        for number in (1, 9) if "INSERT" in text else (1,):
+            made = await make_values(tx, text, number, own)
+            done = made and await try_statement(tx, text, made, named[name])
+            if made and done:
+                values[name, number], alone[name, number] = made, done
+    await furnish_merchant(tx, OTHER, **everywhere)
+    await tx.execute(_ALONE)
+    standing = await read_rows(tx, OTHER, tables)
+    leaks: list[object] = []
+    for (name, number), before in alone.items():
+        theirs = {table: standing[table] for table in named[name]}
+        given = values[name, number]
+        beside = await try_statement(tx, _OWN[name], given, named[name])
+        if beside is None or beside.theirs != theirs or not beside.is_same(before):
+            leaks.append((name, before, beside))
+    return leaks, {name for (name, _), each in alone.items() if each.does_anything}

@@ -1,0 +1,169 @@
+"""Each unique key, by inserting twice: the same key is refused, another value in any of its columns
+is not, nor is a row that the key is not about.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from dunwell.kit.db import Connection, Database
+from tests.support.rows import NOW, insert_row, make_value
+from tests.support.two_merchants import drop_checks
+
+_KEYS = """
+SELECT t.relname AS table, array(
+    SELECT a.attname::text
+    FROM unnest(i.indkey::int[]) WITH ORDINALITY AS k (number, place)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+    ORDER BY place) AS columns
+FROM pg_index i
+JOIN pg_class t ON t.oid = i.indrelid
+WHERE i.indisunique AND t.relnamespace = 'public'::regnamespace AND t.relname <> 'alembic_version'
+"""
+_TYPES = """
+SELECT attname AS name, format_type(atttypid, NULL) AS type
+FROM pg_attribute
+WHERE attrelid = $1::regclass AND attnum > 0
+"""
+# Of each table its primary key, then the others. They begin with merchant_id, which is left
+# out here; ! stands for a key over all merchants.
+UNIQUE = """
+access_tokens            token_hash; ! token_hash
+allocations              claim_id payment_id item_id
+asked_links              ! asked_link_id
+assignment_rule_drafts   -
+assignment_rules         version
+attachments              claim_id attachment_id
+attempts                 ! subject_digest
+audit_log                audit_id
+claims                   claim_id; reference_number
+code_attempts            ! visitor_digest window_start
+communication_contents   communication_id
+communications           communication_id; claim_id run step_id place
+contact_guards           identity_digest
+contact_ledger           entry_id; claim_id run step_id place
+credential_reach         owner_id credential_id
+credential_secrets       credential_id secret_hash
+credentials              credential_id; ! client_id; name
+debtor_codes             code_digest; ! code_digest
+debtor_contact_changes   claim_id
+debtor_draft_files       session_id subject ticket_id
+debtor_drafts            session_id subject
+debtor_fact_tries        claim_id
+debtor_links             token_hash; ! token_hash
+debtor_notices           notice_id
+debtor_sent_codes        claim_id
+debtor_sessions          session_hash; ! session_hash
+debtors                  claim_id
+deliveries               endpoint_id event_id
+delivery_tries           endpoint_id event_id try
+dispute_files            dispute_id file_id; dispute_id ticket_id
+disputes                 dispute_id
+epochs                   ! epoch
+event_spans              upto_written_by upto_event_id
+events                   event_id; claim_id sequence
+holds                    claim_id hold_id
+idempotency_keys         key
+installation_revisions   ! revision
+instalments              modality_id number
+items                    claim_id item_id; claim_id run step_id
+key_versions             ! version; ! fingerprint
+ledger_seals             seal
+merchants                -; ! key
+payment_modalities       modality_id; claim_id
+payment_requests         request_id; claim_id provider; ! provider provider_reference
+payments                 payment_id; claim_id transaction_id; request_id
+request_quotas           credential_id minute
+restores                 ! restored_at
+sandbox_checkouts        checkout_id; request_id
+scenarios                scenario_id; workflow_id
+seen_forwarders          ! address
+step_history             claim_id run step_id
+suppressions             channel address_digest
+uploads                  ticket_id
+webhook_endpoints        endpoint_id; url
+workflow_versions        version_id; workflow_id major minor; workflow_id
+workflows                workflow_id; name
+wrong_codes              ! minute
+"""
+# Where a key is not about every row: what is true of those that it is about, and what is not.
+ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    ("contact_ledger", "claim_id run step_id place"): (
+        {"outcome": "SETTLED_SENT"}, {"outcome": "FAILED_LATER"},
+    ),
+    ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),
+    ("payment_requests", "claim_id provider"): ({"state": "PENDING"}, {"state": "COMPLETED"}),
+    ("webhook_endpoints", "url"): ({}, {"removed_at": NOW}),
+    ("workflow_versions", "workflow_id major minor"): ({"state": "PUBLISHED"}, {}),
+    ("workflow_versions", "workflow_id"): ({"state": "DRAFT"}, {"state": "PUBLISHED"}),
+    ("workflow_versions", "workflow_id, of scenarios"): (
+        {"state": "SCENARIO"}, {"state": "PUBLISHED"},
+    ),
+    ("workflows", "name"): ({}, {"deleted_at": NOW}),
+}  # fmt: skip
+
+
+def list_keys() -> list[tuple[str, str]]:
+    keys = [
+        (table, key.strip())
+        for table, _, keys in (line.partition(" ") for line in UNIQUE.strip().splitlines())
+        for key in keys.split(";")
+    ]
+    return [*keys, ("workflow_versions", "workflow_id, of scenarios")]
+
+
+def list_columns(key: str) -> list[str]:
+    columns = key.partition(",")[0].removeprefix("!").replace("-", "").split()
+    return columns if key.startswith("!") else ["merchant_id", *columns]
+
+
+@pytest.mark.parametrize(("table", "key"), list_keys())
+async def test_the_same_key_is_refused_and_another_is_not(
+    database: Database, table: str, key: str
+) -> None:
+    columns = list_columns(key)
+    about, beside = ABOUT.get((table, key), ({}, {}))
+    async with database.transaction() as tx:
+        await drop_checks(tx)
+        kinds = {row["name"]: row["type"] for row in await tx.fetch(_TYPES, table)}
+        first = {name: make_value(kinds[name], 1) for name in columns}
+        await insert_row(tx, table, 1, **{**first, **about})
+        refused = await is_refused(tx, table, {**first, **about})
+        for name in columns:
+            is_unique_overall = name == "merchant_id" and (table, f"! {key}") in list_keys()
+            if is_unique_overall:
+                continue
+            other = {**first, **about, name: _make_other(kinds[name])}
+            assert not await is_refused(tx, table, other), f"refused for another {name}"
+        if beside:
+            assert not await is_refused(tx, table, {**first, **beside})
+    assert refused
+
+
+def _make_other(kind: str) -> Any:
+    is_instant = kind == "timestamp with time zone"
+    return NOW + timedelta(minutes=1) if is_instant else make_value(kind, 2)
+
+
+async def is_refused(tx: Connection, table: str, values: Mapping[str, Any]) -> bool:
+    """A second row, of which only these values are the first one's."""
+    trial = tx.transaction()
+    await trial.start()
+    try:
+        await insert_row(tx, table, 2, **values)
+    except asyncpg.UniqueViolationError:
+        return True
+    else:
+        return False
+    finally:
+        await trial.rollback()
+
+
+async def test_each_unique_key_of_the_database_is_tried(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(_KEYS)
+    there = sorted((row["table"], *row["columns"]) for row in rows)
+    assert there == sorted((table, *list_columns(key)) for table, key in list_keys())

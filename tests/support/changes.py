@@ -1,0 +1,165 @@
+"""What can happen to a claim while a message about it is on its way out: by the operation of the
+API that does it, or by the name of what else does.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.claims.pause_claim import pause_claim, resume_claim
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.messages.suppression import suppress
+from dunwell.payments.add_item import NewItem, add_fee, add_item
+from dunwell.payments.delete_item import delete_item
+from dunwell.payments.reverse_payment import reverse_payment
+from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve
+from tests.support.house import House
+from tests.support.modalities import Arrangement
+
+Do = Callable[[House, int], Awaitable[Any]]
+# What becomes of a message that had not left the house: it says what is true now, it waits, or
+# nobody gets it.
+Then = Literal["GOES", "WAITS", "NEVER"]
+NEW_ADDRESS = "new@example.org"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`says`: what the message bears if it goes; the claim owed 102.40 EUR in two items, and 10.00
+    less where `before` has paid a part."""
+
+    do: Do
+    then: Then
+    says: str = "102,40"
+    before: Do | None = None
+
+
+async def _pay_part(house: House, claim_id: int) -> None:
+    await house.pay(claim_id, 1000, f"part-{claim_id}")
+
+
+async def _pay_all(house: House, claim_id: int) -> None:
+    await house.pay(claim_id, 10240, f"all-{claim_id}")
+
+
+async def _reverse(house: House, claim_id: int) -> None:
+    [row] = await house.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1 AND claim_id = $2", claim_id
+    )
+    async with house.work() as work:
+        await reverse_payment(work, claim_id, row["payment_id"])
+
+
+async def _move(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, {"email": NEW_ADDRESS})
+
+
+async def _add_item(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
+
+
+async def _add_fee(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await add_fee(work, claim_id, NewItem("DUNNING_FEE", 250))
+
+
+async def _delete_item(house: House, claim_id: int) -> None:
+    items = (await house.read(claim_id)).items
+    async with house.work() as work:
+        await delete_item(work, claim_id, items[1].item_id)
+
+
+async def _pause(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await pause_claim(work, claim_id)
+
+
+async def _pause_and_resume(house: House, claim_id: int) -> None:
+    await _pause(house, claim_id)
+    async with house.work() as work:
+        await resume_claim(work, claim_id)
+
+
+async def _withdraw(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await withdraw_claim(work, claim_id)
+
+
+async def _archive(house: House, claim_id: int) -> None:
+    async with house.work() as work:
+        await archive_claim(work, claim_id)
+
+
+async def _object_in_vain(house: House, claim_id: int) -> None:
+    await resolve(house, await dispute(house, claim_id), REJECTED)
+
+
+async def _object_with_success(house: House, claim_id: int) -> None:
+    opened = await dispute(house, claim_id)
+    await resolve(house, opened, ACCEPTED, end_claim=True)
+
+
+async def _agree(house: House, claim_id: int) -> None:
+    await Arrangement(house, claim_id).agree()
+
+
+async def _be_refused(house: House, claim_id: int) -> None:
+    arrangement = Arrangement(house, claim_id)
+    await arrangement.reject((await arrangement.ask()).modality_id)
+
+
+async def _ask(house: House, claim_id: int) -> None:
+    await Arrangement(house, claim_id).ask()
+
+
+async def _assign(house: House, claim_id: int) -> None:
+    rows = await house.rows(
+        "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Other'"
+    )
+    async with house.work() as work:
+        outcome = await assign_to_workflow(work, rows[0]["workflow_id"], [claim_id])
+    assert outcome.failures == []
+
+
+async def _suppress(house: House, claim_id: int) -> None:
+    email = (await house.read(claim_id)).debtor.email
+    assert email is not None
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", email, "DEBTOR")
+
+
+CHANGES: dict[str, Change] = {
+    "recordPayment": Change(_pay_part, "GOES", "92,40"),
+    "recordPayment of all": Change(_pay_all, "NEVER"),
+    "reversePayment": Change(_reverse, "GOES", before=_pay_part),
+    "changeClaim": Change(_move, "GOES"),
+    "addItem": Change(_add_item, "GOES", "107,40"),
+    "addFee": Change(_add_fee, "GOES", "104,90"),
+    "deleteItem": Change(_delete_item, "GOES", "100,00"),
+    "pauseClaim": Change(_pause, "WAITS"),
+    "resumeClaim": Change(_pause_and_resume, "GOES"),
+    "withdrawClaim": Change(_withdraw, "NEVER"),
+    "archiveClaim": Change(_archive, "NEVER"),
+    "openDispute": Change(dispute, "WAITS"),
+    # The debtor is told of the answer, and has some days before anything else is sent.
+    "resolveDispute": Change(_object_in_vain, "WAITS"),
+    "resolveDispute and end": Change(_object_with_success, "NEVER"),
+    "asking for a plan": Change(_ask, "WAITS"),
+    "approvePaymentModality": Change(_agree, "WAITS"),
+    "rejectPaymentModality": Change(_be_refused, "GOES"),
+    "assignToWorkflow": Change(_assign, "GOES", "Anderer Ablauf"),
+    "an address that is contacted no more": Change(_suppress, "NEVER"),
+}
+# Operations on a claim that change nothing a message says, or do it by another one's way.
+_FILES = "a repeated message takes along the files it was handed over with"
+UNCHANGED = {
+    "attachFile": _FILES,
+    "replaceAttachment": _FILES,
+    "deleteAttachment": _FILES,
+    "startAssignment": "assigns as assignToWorkflow does, or changes nothing",
+    "assignToScenario": "assigns as assignToWorkflow does, before the switch",
+}

@@ -1,0 +1,264 @@
+"""PostgreSQL clusters of a test's own, and a merchant who lists what happens on them."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+
+from dunwell.claims.store_lists import ClaimFilter, load_page
+from dunwell.events.store import load_events_page
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.db import Database
+from dunwell.kit.migrate import migrate
+from dunwell.kit.postgres import EmbeddedPostgres, find_binaries, stop_server
+from dunwell.kit.postgres_user import find_server_user
+from dunwell.kit.resources import Resources
+from tests.support.claims import a_submission
+from tests.support.webhooks import Outbox, an_outbox
+
+OLDER, NEWER = (
+    find_binaries(None).parents[1] / name / "bin" for name in ("pginstall", "pginstall18")
+)
+# As if the server had served for longer.
+_MAKE_OLDER = """
+DO $$ BEGIN
+    FOR number IN 1..4000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP;
+END $$
+"""
+
+
+@dataclass
+class Cluster:
+    """A server on a folder of its own."""
+
+    postgres: EmbeddedPostgres
+    server: "subprocess.Popen[bytes] | None" = None
+    role: str = "postgres"
+    database: str = "postgres"
+
+    @classmethod
+    def on(cls, folder: Path, binaries: Path = NEWER) -> "Cluster":
+        for parent in (folder.parent, *folder.parents):  # as root, the server's user must reach it
+            if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
+                parent.chmod(0o755)
+        return cls(EmbeddedPostgres(folder, binaries))
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{self.role}@/{self.database}?host={self.postgres.socket_folder}"
+
+    @property
+    def data(self) -> Path:
+        return self.postgres.folder / "data"
+
+    async def start(self) -> "Cluster":
+        self.server = await asyncio.to_thread(self.postgres.start)
+        return self
+
+    async def stop(self) -> None:
+        if self.server is not None:
+            await asyncio.to_thread(stop_server, self.server)
+
+    def kill(self) -> None:
+        if self.server is not None:
+            self.server.kill()
+            self.server.wait(10)
+        self.postgres.stop_abandoned()
+
+    async def configure(self, **settings: str) -> None:
+        """For good; the server starts anew."""
+        for name, value in settings.items():
+            await self.run_sql(f"ALTER SYSTEM SET {name} = '{value}'")
+        await self.stop()
+        await self.start()
+
+    async def run_sql(self, statement: str) -> object:
+        """The first value it answers, in a transaction of its own."""
+        connection = await asyncpg.connect(self.url)
+        try:
+            return await connection.fetchval(statement)
+        finally:
+            await connection.close()
+
+    async def age(self) -> None:
+        connection = await asyncpg.connect(self.url)
+        await connection.execute(_MAKE_OLDER)
+        await connection.close()
+
+    async def wait_for(self, statement: str) -> None:
+        """Until it answers true."""
+        async with asyncio.timeout(30):
+            while not await self.run_sql(statement):
+                pass
+
+    async def run_tool(self, name: str, *arguments: str) -> bytes:
+        """A program of PostgreSQL's on this cluster; its output."""
+        command = [str(self.postgres.binaries / name), f"--dbname={self.url}", *arguments]
+        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    async def copy_to(self, folder: Path, *arguments: str) -> "Cluster":
+        """A base backup of this cluster as another one, which is not started."""
+        copy = Cluster.on(folder, self.postgres.binaries)
+        copy.postgres.folder.mkdir()
+        await self.run_tool(
+            "pg_basebackup", f"--pgdata={copy.data}", "--checkpoint=fast", *arguments
+        )
+        give_to_server(folder)
+        return copy
+
+
+def give_to_server(folder: Path) -> None:
+    """What this process wrote, to the user that runs servers."""
+    if os.geteuid() == 0:
+        user = find_server_user()
+        for path in (folder, *folder.rglob("*")):
+            shutil.chown(path, user.pw_uid, user.pw_gid)
+
+
+# As in every test: no merchant id twice in a process.
+_MERCHANT_IDS = count(7_000_000)
+
+
+class Servers:
+    """Clusters under one folder, ended with the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count(1)
+        self.made: list[Cluster] = []
+
+    def place(self) -> Path:
+        return self._folder / f"server-{next(self._numbers)}"
+
+    async def start_new(self, binaries: Path = NEWER) -> Cluster:
+        return await self.keep(Cluster.on(self.place(), binaries)).start()
+
+    def keep(self, cluster: Cluster) -> Cluster:
+        self.made.append(cluster)
+        return cluster
+
+
+async def a_served_cluster(servers: Servers, binaries: Path) -> Cluster:
+    """Migrated, and old enough to be ahead of a new one."""
+    cluster = await servers.start_new(binaries)
+    await cluster.configure(wal_level="logical", fsync="off", archive_mode="on",
+                            archive_command="/bin/true")  # fmt: skip
+    await asyncio.to_thread(migrate, cluster.url)
+    await cluster.run_sql(
+        f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_MERCHANT_IDS)}"
+    )
+    await cluster.age()
+    return cluster
+
+
+async def dump_into(origin: Cluster, target: Cluster, *arguments: str) -> None:
+    dump = target.postgres.folder / "dump.sql"
+    dump.write_bytes(await origin.run_tool("pg_dump", "--no-owner", *arguments))
+    await target.run_tool("psql", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={dump}")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a merchant has been shown: events oldest first, claims newest first."""
+
+    events: list[str]
+    claims: list[int]
+    # A place in the list of events with one event behind it.
+    cursor: str | None
+
+
+@dataclass
+class Shop:
+    """A merchant of one cluster."""
+
+    outbox: Outbox
+
+    async def connect(self) -> None:
+        async with self.outbox.resources.database.connection():
+            pass
+
+    async def work(self, events: int = 3, claims: int = 2) -> list[str]:
+        """Events and claims as the service writes them; the events' bodies."""
+        raised = [(await self.outbox.raise_events())[0] for _ in range(events)]
+        for _ in range(claims):
+            reference = str(self.outbox.resources.ids.new(self.outbox.now))
+            async with self.outbox.resources.database.connection() as connection:
+                work = self.outbox.work(connection)
+                [created] = await create_claims(work, [a_submission(reference)])
+            assert created.claim_id is not None
+        return [event.body for event in raised]
+
+    async def look(self) -> Seen:
+        bodies = await self.list_events()
+        async with self.outbox.resources.database.connection() as connection:
+            merchant_id = self.outbox.merchant.merchant_id
+            claims = await load_page(
+                connection, merchant_id, limit=500, place=None, wanted=ClaimFilter()
+            )
+            page = await load_events_page(connection, merchant_id, limit=len(bodies) - 1)
+        return Seen(bodies, [claim.claim_id for claim in claims], page.next_cursor)
+
+    async def list_events(self, cursor: str | None = None) -> list[str]:
+        async with self.outbox.resources.database.connection() as connection:
+            merchant_id = self.outbox.merchant.merchant_id
+            page = await load_events_page(connection, merchant_id, limit=500, cursor=cursor)
+        assert page.next_cursor is None
+        return page.bodies
+
+
+@asynccontextmanager
+async def a_shop(outbox: Outbox, url: str) -> AsyncIterator[Shop]:
+    """The same merchant, served from the cluster at that address from now on."""
+    database = await Database.open(url, size=3)
+    outbox.resources = replace(outbox.resources, database=database)
+    try:
+        yield Shop(outbox)
+    finally:
+        await database.close()
+
+
+async def an_outbox_on(cluster: Cluster, resources: Resources) -> Outbox:
+    database = await Database.open(cluster.url, size=1)
+    outbox = await an_outbox(replace(resources, database=database))
+    await database.close()
+    return outbox
+
+
+async def serve(outbox: Outbox, cluster: Cluster) -> Seen:
+    """What the merchant is shown after some work there."""
+    async with a_shop(outbox, cluster.url) as served:
+        await served.work()
+        return await served.look()
+
+
+async def load_rows(cluster: Cluster, table: str) -> set[str]:
+    connection = await asyncpg.connect(cluster.url)
+    try:
+        rows = await connection.fetch(f"SELECT to_jsonb({table})::text AS row FROM {table}")
+        return {row["row"] for row in rows}
+    finally:
+        await connection.close()
+
+
+async def keep_working(served: Shop, told: dict[str, datetime]) -> None:
+    """told: what was acknowledged, and when."""
+    while True:
+        for body in await served.work(events=1, claims=1):
+            told[json.loads(body)["eventId"]] = datetime.now(UTC)
+
+
+async def grow(told: dict[str, datetime], size: int, working: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(60):
+        while len(told) < size:
+            await asyncio.wait([working], timeout=0.01)

@@ -1,0 +1,31 @@
+"""Every address that a web process answers, of all its faces, with values in place of names."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount, Route
+
+from dunwell.landing.application import ROUTES
+
+_NAME = re.compile(r"\{\w+(?::(\w+))?\}")
+_VALUES = {"uuid": "01900000-0000-7000-8000-000000000001"}
+
+
+def list_addresses(app: Starlette) -> Mapping[str, frozenset[str]]:
+    """The methods that each takes."""
+    return {fill(path): methods for path, methods in _walk(app.routes, "")}
+
+
+def fill(path: str) -> str:
+    return _NAME.sub(lambda name: _VALUES.get(name[1], "1"), path)
+
+
+def _walk(routes: Iterable[BaseRoute], prefix: str) -> Iterator[tuple[str, frozenset[str]]]:
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from _walk(route.routes, prefix + route.path)
+        elif isinstance(route, Route):
+            yield prefix + route.path, frozenset(route.methods or ())
+        else:  # the debtors' pages, which find their own below their roots
+            yield from ((path, frozenset(runs)) for path, runs in ROUTES.items())

@@ -1,0 +1,257 @@
+"""What moves by itself beside contacts: messages debtors asked for, deliveries, payments, plans,
+and what is removed when it is old. With every reason for which a thing stays where it is.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from tests.support.rows import NOW
+from tests.support.two_claims import (
+    FIRST,
+    IDS,
+    JUST_LATER,
+    LEASE,
+    LONG_AGO,
+    OTHER_LEASE,
+    UNTIL,
+    UUIDS,
+    Moving,
+    Rows,
+)
+
+_CLAIM = {"status": "IN_PROCESS"}
+_ENDPOINT = UUID(int=9)
+_LEASED = {"state": "HANDED_OVER", "lease_id": LEASE}
+_AN_HOUR_BEHIND = (NOW - timedelta(hours=1)).isoformat()
+_ITS_CLOCK = f"UPDATE merchants SET sandbox = true, sandbox_now = '{_AN_HOUR_BEHIND}'"
+_LATER_CLOCK = {"its clock stands before": _ITS_CLOCK}
+
+
+def _old(statement: str, table: str, key: str, instant: str, *, takes_limit: bool = True) -> Moving:
+    """What is removed once it is older than an instant: at the instant itself it is not."""
+    return Moving(
+        statement, (NOW, 10) if takes_limit else (NOW,), {table: {instant: LONG_AGO}}, table, key,
+        {"not old enough": f"UPDATE {table} SET {instant} = '{NOW.isoformat()}'"}, whose="ALL",
+    )  # fmt: skip
+
+
+_REMOVALS = [
+    _old("merchants.sweep._REMOVE_TOKENS", "access_tokens", "credential_id", "expires_at"),
+    _old(
+        "merchants.sweep._REMOVE_SECRETS", "credential_secrets", "credential_id", "expires_at",
+        takes_limit=False,
+    ),
+    _old(
+        "merchants.sweep._REMOVE_QUOTAS", "request_quotas", "credential_id", "minute",
+        takes_limit=False,
+    ),
+    _old("merchants.sweep._REMOVE_KEPT_ANSWERS", "idempotency_keys", "key", "created_at"),
+    _old("landing.session.store._REMOVE_SESSIONS", "debtor_sessions", "claim_id", "expires_at"),
+    _old("landing.session.store_drafts._REMOVE_OLD", "debtor_drafts", "claim_id", "kept_until"),
+    _old("landing.reaching.store._SWEEP", "debtor_contact_changes", "claim_id", "expires_at"),
+]  # fmt: skip
+
+_SETTLED_NOTICE = {"state": "ACCEPTED", "due_at": None, "settled_at": LONG_AGO}
+_NOTICE_DONE = f"state = 'ACCEPTED', due_at = NULL, settled_at = '{NOW.isoformat()}'"
+_NOT_OURS = {
+    "another's lease": f"UPDATE debtor_notices SET lease_id = '{OTHER_LEASE}'",
+    "settled": f"UPDATE debtor_notices SET {_NOTICE_DONE}",
+    "planned": "UPDATE debtor_notices SET state = 'PLANNED'",
+}
+_NOTICES = [
+    Moving(
+        "notices.store._LEASE", (NOW, LEASE, UNTIL, [], [], [], 10, 10),
+        {"debtor_notices": {"due_at": NOW}}, "debtor_notices", "claim_id",
+        {
+            "not due": f"UPDATE debtor_notices SET due_at = {JUST_LATER}",
+            "settled": f"UPDATE debtor_notices SET {_NOTICE_DONE}",
+        },
+        whose="ALL", passes_by="debtor_notices",
+    ),
+    *(
+        Moving(
+            statement, (FIRST, UUIDS[1], LEASE, *values), {"debtor_notices": _LEASED},
+            "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
+        )
+        for statement, values in (
+            ("notices.store._KEEP", (UNTIL,)),
+            ("notices.store._SETTLE", ("ACCEPTED", None, None, NOW)),
+        )
+    ),
+    Moving(
+        "notices.store._EMPTY", (NOW, 10), {"debtor_notices": _SETTLED_NOTICE}, "debtor_notices",
+        "claim_id",
+        {
+            "not old enough": f"UPDATE debtor_notices SET settled_at = '{NOW.isoformat()}'",
+            "under way": f"UPDATE debtor_notices SET state = 'PLANNED', settled_at = NULL,"
+            f" due_at = '{NOW.isoformat()}'",
+        },
+        whose="ALL", passes_by="debtor_notices",
+    ),
+]  # fmt: skip
+
+_DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
+_DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
+_DELIVERIES = [
+    Moving(
+        "events.store_deliveries._FIND_DUE", (NOW, 0, UUID(int=0), 10),
+        {"webhook_endpoints": {}, "deliveries": {"is_replay": is_replay}}, "webhook_endpoints",
+        "endpoint_id",
+        {
+            "not due": f"UPDATE deliveries SET due_at = {JUST_LATER}",
+            "delivered": _DONE,
+            "removed": "UPDATE webhook_endpoints SET removed_at = created_at",
+            "switched off": "UPDATE webhook_endpoints SET disabled_at = created_at,"
+            f" probe_at = {JUST_LATER}",
+        },
+        answers="endpoint_id", whose="ALL", case="replayed" if is_replay else "live",
+    )
+    for is_replay in (False, True)
+] + [
+    Moving(
+        "events.store_deliveries._LEASE", (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
+        {"events": {}, "deliveries": {**_DELIVERY, "is_replay": is_replay}}, "deliveries",
+        "event_id",
+        {
+            "not due": f"UPDATE deliveries SET due_at = {JUST_LATER}",
+            "delivered": _DONE,
+            "another endpoint's": "ALTER TABLE deliveries DISABLE TRIGGER ALL;"
+            f"UPDATE deliveries SET endpoint_id = '{UUID(int=8)}'"
+            f" WHERE merchant_id = {FIRST} AND event_id = '{UUIDS[1]}';"
+            "ALTER TABLE deliveries ENABLE TRIGGER ALL",
+        },
+        passes_by="deliveries", case="replayed" if is_replay else "live",
+    )
+    for is_replay in (False, True)
+] + [
+    Moving(
+        "events.store_deliveries._RELEASE", (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
+        {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
+        {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
+    ),
+    Moving(
+        "events.store_deliveries._RECORD",
+        (
+            [FIRST] * 2, [_ENDPOINT] * 2, UUIDS, [LEASE] * 2, IDS, ["DELIVERED"] * 2, [None] * 2,
+            [NOW] * 2, IDS, [200] * 2, [None] * 2, [None] * 2,
+        ),
+        {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
+        {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
+    ),
+]  # fmt: skip
+
+_REQUEST: Rows = {"payment_requests": {"next_check_at": NOW}}
+_NOT_TO_BE_CHECKED = {
+    "not due": f"UPDATE payment_requests SET next_check_at = {JUST_LATER}",
+    "settled": "UPDATE payment_requests SET next_check_at = NULL",
+}
+_PLAN: Rows = {"claims": _CLAIM, "payment_modalities": {"check_at": NOW}}
+_ENDED = f"UPDATE payment_modalities SET ended_at = '{NOW.isoformat()}', ended_reason = 'PASSED'"
+_PLAN_ENDED = {
+    "not due": f"UPDATE payment_modalities SET check_at = {JUST_LATER}",
+    "ended": _ENDED,
+}
+_CLAIM_ENDED: Rows = {
+    "claims": {"status": "WITHDRAWN"},
+    "payment_modalities": {"check_at": NOW + timedelta(days=9)},
+}
+_GOES_ON = {"goes on": "UPDATE claims SET status = 'IN_PROCESS'", "ended": _ENDED}
+_MONEY = [
+    Moving(
+        "payments.store_requests._LOCK_DUE", (FIRST, NOW, 10), _REQUEST, "payment_requests",
+        "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
+    ),
+    Moving(
+        "payments.store_requests._FIND_MERCHANTS", (NOW, 10), _REQUEST, "payment_requests",
+        "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
+    ),
+    Moving(
+        "modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
+    ),
+    Moving(
+        "modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _CLAIM_ENDED, "payment_modalities",
+        "claim_id", _GOES_ON, answers="claim_id", passes_by="claims", case="claims that ended",
+    ),
+    Moving(
+        "modalities.store_checks._FIND_MERCHANTS", (NOW, None), _PLAN, "payment_modalities",
+        "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
+    ),
+    Moving(
+        "modalities.store_checks._FIND_MERCHANTS", (NOW, None), _CLAIM_ENDED, "payment_modalities",
+        "claim_id", _GOES_ON, answers="merchant_id", whose="MERCHANTS", case="claims that ended",
+    ),
+    Moving(
+        "adapters.payments.sandbox.store._TAKE_NOTICES", (NOW, UNTIL, 10),
+        {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
+        "checkout_id",
+        {
+            "not due": f"UPDATE sandbox_checkouts SET notice_at = {JUST_LATER}",
+            "sent": "UPDATE sandbox_checkouts SET notices_due = 0",
+        },
+        whose="ALL", passes_by="sandbox_checkouts",
+    ),
+]  # fmt: skip
+
+_HELD: Rows = {
+    "claims": {"held": True},
+    "holds": {"claim_id": IDS, "since": LONG_AGO, "until": NOW},
+}
+_STANDS = {
+    "not over": f"UPDATE holds SET until = {JUST_LATER}",
+    "without end": "UPDATE holds SET until = NULL",
+    "lifted": "UPDATE holds SET lifted_at = since",
+}
+_REST = [
+    Moving(
+        "claims.store_holds._FIND_ENDED_HOLDS", (NOW, None, 10), _HELD, "holds", "claim_id",
+        _STANDS,
+        answers="claim_id", whose="ALL",
+    ),
+    Moving(
+        "claims.store_holds._FIND_ENDED_HOLDS", (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        _STANDS,
+        answers="claim_id", case="of one merchant",
+    ),
+    Moving(
+        "claims.store_holds._LIFT_ENDED", (FIRST, IDS, NOW), _HELD, "claims", "claim_id", _STANDS
+    ),
+    Moving(
+        "files.store._FIND_UNUSED", (LONG_AGO, NOW, 10),
+        {"uploads": {"expires_at": LONG_AGO}}, "uploads", "ticket_id",
+        {
+            "not old enough": f"UPDATE uploads SET expires_at = '{NOW.isoformat()}'",
+            "looked at before": "UPDATE uploads SET expires_at ="
+            f" '{(LONG_AGO - timedelta(microseconds=1)).isoformat()}'",
+        },
+        answers="ticket_id", whose="ALL",
+    ),
+    Moving(
+        "messages.ledger_store._TAKE_TURN", (FIRST,), {}, "merchants", "merchant_id", {},
+        answers="merchant_id", whose="FIRST", passes_by="merchants",
+    ),
+]  # fmt: skip
+
+MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_DELIVERIES, *_MONEY, *_REST]
+
+_NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
+_READS = "reads what somebody asked for, and moves nothing"
+# Statements that look at the time or at what is locked and are tried elsewhere, and where.
+NOT_TWO = {
+    "kit.attempts._REMOVE": _NO_MERCHANT,
+    "landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
+    "landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
+    "events.replay_events._WANTED": "a part of the next two",
+    "events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
+    "events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
+    "events.store_spans._FIND": _READS,
+    "landing.entering.store_ways._FIND_CODE": _READS,
+    "landing.entering.store_ways._FIND_LINK": _READS,
+    "merchants.lookup._FIND_ACCESSES": _READS,
+    "merchants.store._LOAD_MERCHANT": _READS,
+    "merchants.store._LOAD_MERCHANTS_PAGE": _READS,
+    "merchants.store_changes._INSERT_MERCHANT": "a merchant of its own",
+    "recovery.hold._FIND_CONCERNED": "lists what a restore concerns, and moves nothing",
+    "sandbox.store._LOAD_AGENDA": "tried by tests.engine.test_sandbox_order",
+    "sandbox.store._MOVE": "moves one merchant's clock: tried by tests.store.test_isolation",
+}

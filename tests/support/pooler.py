@@ -1,0 +1,100 @@
+"""pgBouncer in transaction mode before a server of the tests': one connection of its own for many
+of ours, so that hardly two transactions in a row reach the same one."""
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import asyncpg
+
+from dunwell.kit.postgres import DATABASE_NAME, EmbeddedPostgres
+from dunwell.kit.postgres_user import become_user, find_server_user
+from tests.support.tools import find_tool
+
+_PATIENCE_SECONDS = 20
+_CONFIGURATION = """
+[databases]
+* = host={sockets} user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = {size}
+max_client_conn = 500
+server_round_robin = 1
+admin_users = postgres
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pooler:
+    """url: of the server's database, through it; unnamed: the same, but that it says nothing of the
+    pooler."""
+
+    unnamed: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.unnamed}?pooler=transaction"
+
+    def url_of(self, database: str) -> str:
+        head, _, _ = self.unnamed.rpartition("/")
+        return f"{head}/{quote(database)}?pooler=transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class PooledPostgres(EmbeddedPostgres):
+    """A server that is reached through its pooler."""
+
+    pooled_url: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.pooled_url
+
+
+@contextmanager
+def a_pooler(server: EmbeddedPostgres, folder: Path, size: int = 8) -> Iterator[Pooler]:
+    """size: how many connections to the server it shares out."""
+    program = find_tool("pgbouncer")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    file = folder / "pgbouncer.ini"
+    file.write_text(_CONFIGURATION.format(sockets=server.socket_folder, port=port, size=size))
+    file.chmod(0o644)
+    with (folder / "pgbouncer.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, str(file)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            # It takes no lock that another thread may hold.
+            preexec_fn=become_user(find_server_user(), [folder], ends_with_parent=True),  # noqa: PLW1509
+        )  # fmt: skip
+    try:
+        unnamed = f"postgresql://postgres@127.0.0.1:{port}/{DATABASE_NAME}"
+        asyncio.run(_wait_for(unnamed, process))
+        yield Pooler(unnamed)
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        assert process.poll() is None, "pgBouncer ended; see pgbouncer.log"
+        try:
+            connection = await asyncpg.connect(url, statement_cache_size=0)
+        except OSError:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+        else:
+            await connection.close()
+            return

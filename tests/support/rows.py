@@ -1,0 +1,82 @@
+"""Rows of any table, stored by what a test says of them: what it leaves open is filled with
+something that is the row's own. No foreign keys are checked, so that a row needs no parents.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+
+Values = Mapping[str, Any]
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+_ALONE = "SET session_replication_role = replica"
+_AS_EVER = "SET session_replication_role = DEFAULT"
+# Of every table the columns that need a value, with their types.
+_NEEDED = """
+SELECT t.relname AS name, a.attname AS column, format_type(a.atttypid, NULL) AS type
+FROM pg_class t
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace
+  AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
+"""
+_needed: dict[str, dict[str, str]] = {}
+# What checks ask for.
+_USUAL: dict[str, Values] = {
+    "claims": {"currency": "EUR"},
+    "items": {"type": "PRIMARY"},
+    "communications": {"channel": "EMAIL"},
+    "contact_ledger": {"channel": "EMAIL", "outcome": "ACCEPTED"},
+    "debtor_notices": {
+        "channel": "EMAIL", "kind": "LINK", "recipient": "a@example.org", "body_text": "x",
+        "due_at": NOW,
+    },
+    "debtor_contact_changes": {"channel": "EMAIL"},
+    "debtor_sessions": {"level": "LINK"},
+    "holds": {"kind": "PAUSE"},
+    "audit_log": {"actor_kind": "SYSTEM"},
+    "step_history": {"outcome": "DONE"},
+    "suppressions": {"channel": "EMAIL", "reason": "DEBTOR"},
+    "webhook_endpoints": {"types": ["*"]},
+    "workflow_versions": {"state": "DRAFT"},
+    "deliveries": {"due_at": NOW},
+    "payment_modalities": {"type": "PAYMENT_PLAN"},
+    "payment_requests": {"state": "OPEN"},
+    "sandbox_checkouts": {"state": "OPEN"},
+}  # fmt: skip
+
+
+async def insert_row(tx: Connection, table: str, number: int, /, **values: Any) -> None:
+    """A row of the table; what it needs and nobody gave is made of `number`."""
+    if not _needed:
+        for row in await tx.fetch(_NEEDED):
+            _needed.setdefault(row["name"], {})[row["column"]] = row["type"]
+    row = {column: make_value(kind, number) for column, kind in _needed[table].items()}
+    row = {**row, **_USUAL.get(table, {}), **values}
+    columns = ", ".join(f'"{name}"' for name in row)
+    statement = (
+        f"INSERT INTO {table} ({columns})"
+        f" SELECT {columns} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)"
+    )
+    await tx.execute(_ALONE)
+    await tx.execute(statement, msgspec.json.encode(row, enc_hook=str).decode())
+    await tx.execute(_AS_EVER)
+
+
+def make_value(kind: str, number: int) -> Any:
+    """One of that type of PostgreSQL's, as JSON has it."""
+    made: dict[str, Any] = {
+        "uuid": UUID(int=number), "text": f"x{number}", "bytea": as_bytes(number),
+        "timestamp with time zone": NOW, "date": NOW.date(), "boolean": False, "jsonb": {},
+        "integer": number, "bigint": number, "smallint": number, "text[]": [f"x{number}"],
+        "xid8": str(number),
+    }  # fmt: skip
+    return made[kind]
+
+
+def as_bytes(number: int) -> str:
+    return f"\\x{number:04x}"

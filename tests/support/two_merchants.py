@@ -1,0 +1,226 @@
+"""Two merchants with the same rows in every table, under the same ids, and what a statement is
+given so that it finds them: read off the statement and what PostgreSQL says of its parameters.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from dunwell.kit.db import Connection
+from tests.support.rows import NOW, as_bytes, insert_row
+
+OWN, OTHER = 1, 2
+# The first row of each table.
+FirstRows = Mapping[str, Mapping[str, Any]]
+_TABLES = """
+SELECT t.relname AS name, array_agg(a.attname::text) AS columns,
+    array_agg(a.attname::text) FILTER (WHERE a.atttypid = 'smallint'::regtype) AS small
+FROM pg_class t
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace
+GROUP BY t.relname
+HAVING 'merchant_id' = ANY(array_agg(a.attname))
+ORDER BY t.relname
+"""
+_CHECKS = """
+SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS statement
+FROM pg_constraint
+WHERE contype = 'c' AND connamespace = 'public'::regnamespace
+"""
+# What is unique over all merchants bears the merchant's number.
+_OVERALL = {
+    "merchants": ("key",), "credentials": ("client_id",), "access_tokens": ("token_hash",),
+    "debtor_links": ("token_hash",), "debtor_codes": ("code_digest",),
+    "debtor_sessions": ("session_hash",), "payment_requests": ("provider_reference",),
+}  # fmt: skip
+# What the database draws: ids of items and of whatever has none of its own.
+_DRAWN = re.compile(r"(?!0{8})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[1-9]\d{2,}\b")
+_SEQUENCES = [
+    f"pg_get_serial_sequence('{table}', '{column}')"
+    for table, column in (
+        ("merchants", "merchant_id"), ("claims", "claim_id"), ("items", "item_id"),
+        ("scenarios", "scenario_id"),
+    )
+]  # fmt: skip
+# Of a merchant there is one.
+_ONE_ROW = ("merchants", "assignment_rule_drafts")
+_SAMPLES: Mapping[str, Any] = {
+    "int2": 1, "int4": 1, "int8": 1, "uuid": UUID(int=1), "text": "x1", "varchar": "x1",
+    "bool": True, "timestamptz": NOW, "date": NOW.date(), "bytea": bytes([0, 1]), "json": {},
+    "jsonb": {}, "interval": timedelta(days=1), "numeric": 1, "xid8": 1,
+}  # fmt: skip
+
+
+async def furnish_merchant(tx: Connection, merchant_id: int, **everywhere: Any) -> None:
+    """Two rows in each table. everywhere: values of columns, wherever there is such a column;
+    of a pair each row has its own."""
+    for sequence in _SEQUENCES:
+        await tx.execute(f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))")
+    for row in await tx.fetch(_TABLES):
+        table, columns = row["name"], set(row["columns"]) - set(row["small"] or ())
+        for number in (1,) if table in _ONE_ROW else (1, 2):
+            given = {
+                name: value[number - 1] if isinstance(value, tuple) else value
+                for name, value in everywhere.items()
+                if name in columns
+            }
+            for name in _OVERALL.get(table, ()):
+                is_digest = name.endswith(("_hash", "_digest"))
+                own = 256 * merchant_id + number
+                given[name] = as_bytes(own) if is_digest else f"x{own}"
+            for name in ("claim_id", "item_id", "scenario_id"):
+                if name in columns:
+                    given[name] = number
+            await insert_row(tx, table, number, **given, merchant_id=merchant_id)
+
+
+async def drop_checks(tx: Connection) -> None:
+    """So that rows may stand in any state."""
+    for row in await tx.fetch(_CHECKS):
+        await tx.execute(row["statement"])
+
+
+def find_merchant_parameters(text: str) -> set[int]:
+    """The parameters that are a merchant's id."""
+    found = re.findall(r"\b(?:merchant_id|owner_id) = (?:ANY\()?\$(\d+)", text)
+    return {int(each) for each in found} | set(_find_inserted(text))
+
+
+def _find_inserted(text: str) -> list[int]:
+    """`INSERT INTO t (merchant_id, ...) VALUES or SELECT $1, ...`"""
+    columns = r"INSERT INTO \w+(?: AS \w+)?\s*\(\s*merchant_id\b[^)]*\)"
+    return [
+        int(each) for each in re.findall(rf"{columns}\s*(?:VALUES\s*\(|SELECT)\s*\$(\d+)", text)
+    ]
+
+
+async def make_values(tx: Connection, text: str, number: int, own: FirstRows) -> list[Any] | None:
+    """For each parameter what the own merchant's rows of that number hold; there need be none.
+    None: it is a part of another statement, and none by itself."""
+    trial = tx.transaction()
+    await trial.start()
+    try:
+        prepared = await tx.prepare(text)
+    except asyncpg.PostgresError:
+        return None
+    finally:
+        await trial.rollback()
+    merchants = find_merchant_parameters(text)
+    rows = {
+        column: value
+        for name in reversed(find_named(own, text))
+        for column, value in own[name].items()
+    }
+    return [
+        _make(place, kind.name, text, merchants, _like(rows, number))
+        for place, kind in enumerate(prepared.get_parameters(), 1)
+    ]
+
+
+def _like(rows: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Samples by type, behind what the first rows hold by column."""
+    samples = {
+        **_SAMPLES, "int2": number, "int4": number, "int8": number, "uuid": UUID(int=number),
+        "text": f"x{number}", "bytea": bytes([0, number]),
+    }  # fmt: skip
+    return samples | (dict(rows) if number == 1 else {})
+
+
+def _make(number: int, kind: str, text: str, merchants: set[int], rows: Mapping[str, Any]) -> Any:
+    if number in merchants:
+        return [OWN] if kind.endswith("[]") else OWN
+    column, sign = _find_use(text, number)
+    base = kind.removesuffix("[]")
+    value = rows[base]
+    if sign == "SET":
+        fresh = {"timestamptz": NOW + timedelta(minutes=5), "text": "fresh", "jsonb": {"new": 1}}
+        value = fresh.get(base, not value if base == "bool" else value)
+    if base == "timestamptz":
+        value += timedelta(days={"<": 1, "<=": 1, ">": -1, ">=": -1}.get(sign, 0))
+    elif sign == "=" and type(rows.get(column)) is type(value):
+        value = rows[column]
+    return [value] if kind.endswith("[]") else value
+
+
+def _find_use(text: str, number: int) -> tuple[str, str]:
+    """The column a parameter is compared with, and how."""
+    compared = rf"(\w+)\)? *(=|<>|>=|<=|<|>) *(?:ANY *\()?\(?\${number}\b"
+    found = re.search(compared, text)
+    if found is None:
+        return "", "="
+    before = text[: found.start()]
+    is_set = before.rfind("SET ") > max(before.rfind("WHERE"), before.rfind("INSERT"))
+    return (found[1], "SET") if is_set and found[2] == "=" else (found[1], found[2])
+
+
+async def load_own(tx: Connection) -> FirstRows:
+    """By table."""
+    names = await list_tables(tx)
+    first = [f"SELECT * FROM {name} WHERE merchant_id = {OWN} ORDER BY 2 LIMIT 1" for name in names]
+    return {name: dict(await tx.fetchrow(each)) for name, each in zip(names, first, strict=True)}
+
+
+async def list_tables(tx: Connection) -> Sequence[str]:
+    return [row["name"] for row in await tx.fetch(_TABLES)]
+
+
+def find_named(names: Iterable[str], text: str) -> list[str]:
+    """The tables that a statement names."""
+    return [name for name in names if re.search(rf"\b{name}\b", text)]
+
+
+async def read_rows(tx: Connection, merchant_id: int, names: Sequence[str]) -> Mapping[str, str]:
+    """Of each of the tables the merchant's rows."""
+    if not names:
+        return {}
+    rows = await tx.fetch(
+        " UNION ALL ".join(
+            f"SELECT '{each}' AS name, string_agg(t::text, '|' ORDER BY t::text) AS rows"
+            f" FROM {each} t WHERE merchant_id = $1"
+            for each in names
+        ),
+        merchant_id,
+    )
+    return {row["name"]: row["rows"] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a statement answered, and what both merchants have after it."""
+
+    answer: Sequence[str]
+    own: Mapping[str, str]
+    theirs: Mapping[str, str]
+    does_anything: bool
+
+    def is_same(self, other: "Tried") -> bool:
+        """But for numbers drawn from a sequence."""
+        return _plain("|".join(self.answer)) == _plain("|".join(other.answer)) and {
+            name: _plain(rows) for name, rows in self.own.items()
+        } == {name: _plain(rows) for name, rows in other.own.items()}
+
+
+def _plain(rows: str | None) -> Sequence[str]:
+    return sorted(_DRAWN.sub("#", rows or "").split("|"))
+
+
+async def try_statement(
+    tx: Connection, text: str, values: Sequence[Any], names: Sequence[str]
+) -> Tried | None:
+    """Nothing of it is kept. None: it is refused. names: of the tables that are looked at."""
+    before = await read_rows(tx, OWN, names)
+    trial = tx.transaction()
+    await trial.start()
+    try:
+        answer = sorted(str(tuple(row)) for row in await tx.fetch(text, *values))
+        own, theirs = await read_rows(tx, OWN, names), await read_rows(tx, OTHER, names)
+        return Tried(answer, own, theirs, bool(answer) or own != before)
+    except asyncpg.PostgresError:
+        return None
+    finally:
+        await trial.rollback()

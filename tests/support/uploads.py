@@ -1,0 +1,17 @@
+"""A file on its way, as tests of what comes after it need it."""
+
+from uuid import UUID
+
+from dunwell.files.inspection import Inspector
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.upload import NewUpload, PreparedUpload
+from dunwell.files.upload_file import check_upload
+
+
+async def prepare_upload(
+    storage: SealedFiles, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
+) -> PreparedUpload:
+    """Checked and kept; without a row yet."""
+    checked = await check_upload(inspector, merchant_id, ticket_id, upload)
+    await storage.save(checked.prepared.storage_key, checked.content)
+    return checked.prepared

@@ -1,0 +1,29 @@
+"""The SQL statements that stand in the code: none is forgotten by a test over all of them."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import dunwell
+
+_STATEMENT = re.compile(r"\s*(--.*\n\s*)*(SELECT|WITH|INSERT|UPDATE|DELETE)\b")
+
+
+@cache
+def list_statements() -> Mapping[str, str]:
+    """By module and name: "claims.store._LOAD". One of several in a table has its key behind."""
+    return dict(_find_statements())
+
+
+def _find_statements() -> Iterator[tuple[str, str]]:
+    for found in pkgutil.walk_packages(dunwell.__path__, "dunwell."):
+        if found.name.startswith("dunwell.migrations") or found.name == "dunwell.__main__":
+            continue
+        module = found.name.removeprefix("dunwell.")
+        for name, value in vars(importlib.import_module(found.name)).items():
+            several = value if isinstance(value, dict) else {"": value}
+            for key, text in several.items():
+                if isinstance(text, str) and _STATEMENT.match(text):
+                    yield f"{module}.{name}{key and f'[{key}]'}", text

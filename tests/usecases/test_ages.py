@@ -1,0 +1,92 @@
+"""What is removed when it is old: of each table with an age one row just too young and one just too
+old, seen by the worker's own sweeps. The ages stand here as days and minutes, not as names.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.notices.settled import sweep_notices
+from dunwell.worker.housekeeping import Housekeeping
+from tests.support.merchants import a_merchant
+from tests.support.rows import insert_row
+from tests.support.written import list_statements
+
+YOUNG, OLD = 1, 2
+JUST = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Since the instant in a column. `left`: what tells a row that is still there as it was."""
+
+    column: str
+    age: timedelta
+    others: Mapping[str, Any] = field(default_factory=dict)
+    left: str = "true"
+
+
+AGES = {
+    "access_tokens": Age("expires_at", timedelta(0)),
+    "credential_secrets": Age("expires_at", timedelta(0)),
+    "request_quotas": Age("minute", timedelta(minutes=2)),
+    "idempotency_keys": Age("created_at", timedelta(days=30)),
+    "attempts": Age("last_at", timedelta(hours=1)),
+    "code_attempts": Age("window_start", timedelta(minutes=16)),
+    "wrong_codes": Age("minute", timedelta(minutes=16)),
+    "debtor_sessions": Age("expires_at", timedelta(days=1)),
+    "debtor_drafts": Age("kept_until", timedelta(0)),
+    "debtor_contact_changes": Age("expires_at", timedelta(0)),
+    "uploads": Age("expires_at", timedelta(hours=1), {"storage_key": ["1/x", "1/y"]}),
+    "debtor_notices": Age(
+        "settled_at", timedelta(days=7), {"state": "ACCEPTED", "due_at": None},
+        "recipient IS NOT NULL AND body_text IS NOT NULL",
+    ),
+}  # fmt: skip
+_REMOVES = re.compile(r"DELETE FROM (\w+)\s+WHERE.*< \$", re.DOTALL)
+
+
+async def sweep(resources: Resources) -> None:
+    await Housekeeping(resources, SealedFiles.open(resources)).run_once()
+    await sweep_landing(resources)
+    await sweep_notices(resources)
+
+
+@pytest.mark.parametrize("table", AGES)
+async def test_what_is_just_too_old_goes_and_what_is_just_too_young_stays(
+    resources: Resources, clock: MovableClock, table: str
+) -> None:
+    each, at_limit = AGES[table], clock.now() - AGES[table].age
+    instants: Mapping[int, datetime] = {YOUNG: at_limit, OLD: at_limit - JUST}
+    async with resources.database.transaction() as tx:
+        merchant_id = (await a_merchant(tx, now=clock.now())).merchant_id
+        for number, instant in instants.items():
+            given = {k: v[number - 1] if isinstance(v, list) else v for k, v in each.others.items()}
+            await _insert(tx, table, number, merchant_id, {**given, each.column: instant})
+    await sweep(resources)
+    async with resources.database.connection() as connection:
+        rows = await connection.fetch(f"SELECT {each.column} AS at FROM {table} WHERE {each.left}")
+    assert [row["at"] for row in rows] == [instants[YOUNG]]
+
+
+async def _insert(
+    tx: Any, table: str, number: int, merchant_id: int, values: Mapping[str, Any]
+) -> None:
+    column = "SELECT FROM pg_attribute WHERE attrelid = $1::regclass AND attname = 'merchant_id'"
+    owner = {"merchant_id": merchant_id} if await tx.fetchrow(column, table) is not None else {}
+    await insert_row(tx, table, number, **owner, **values)
+
+
+def test_each_table_with_an_age_is_tried_on_both_sides() -> None:
+    found = (_REMOVES.match(text.strip()) for text in list_statements().values())
+    aged = {each[1] for each in found if each}
+    # These two are found by one statement and removed, or emptied, by another.
+    assert aged | {"uploads", "debtor_notices"} == AGES.keys()

@@ -1,0 +1,273 @@
+"""Claims of requests that arrive together: one statement, and each as if it had come alone."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured
+from dunwell.intake.create_claims import CreationResult
+from dunwell.intake.create_together import ClaimIntake
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, ActorKind
+from tests.support.claims import a_submission
+from tests.support.definitions import a_definition
+from tests.support.house import ERP, House, a_house
+from tests.support.lost_answers import Losses, losing
+from tests.support.merchants import CONFIGURATION
+from tests.support.statements import a_counted_database
+
+SHOP = Actor(ActorKind.CREDENTIAL, "shop")
+_AUDITS = """
+SELECT actor_id, details->'claimIds' AS claim_ids FROM audit_log
+WHERE merchant_id = $1 AND action = 'claims.create' ORDER BY details->'claimIds'->0
+"""
+_STORED = "SELECT claim_id, reference_number FROM claims WHERE merchant_id = $1 ORDER BY 2"
+_PARTS = """
+SELECT (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
+       (SELECT count(*) FROM items WHERE merchant_id = $1) AS items
+"""
+
+
+class Counter:
+    """A house's requests, as a web process passes them on."""
+
+    def __init__(self, house: House, intake: ClaimIntake) -> None:
+        self.house = house
+        self.intake = intake
+
+    async def hand_over(self, *references: str, actor: Actor = ERP) -> list[CreationResult]:
+        """One request."""
+        claims = [a_submission(each) for each in references]
+        return await self.intake.create(self.house.merchant, actor, claims)
+
+    async def at_once(self, *requests: Sequence[str]) -> list[list[CreationResult]]:
+        return await asyncio.gather(*(self.hand_over(*each) for each in requests))
+
+    async def stored(self) -> dict[str, int]:
+        rows = await self.house.rows(_STORED)
+        return {row["reference_number"]: row["claim_id"] for row in rows}
+
+
+def ids_of(*answers: Sequence[CreationResult]) -> dict[str | None, int | None]:
+    """Of answers that all tell of success."""
+    assert [each.error for results in answers for each in results if each.error] == []
+    return {each.reference_number: each.claim_id for results in answers for each in results}
+
+
+@pytest.fixture
+async def counter(resources: Resources, clock: MovableClock) -> Counter:
+    return Counter(await a_house(resources, clock, a_definition()), ClaimIntake(resources))
+
+
+async def test_requests_that_arrive_together_share_one_statement(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    async with a_counted_database(resources, clock) as (over, statements):
+        counter = Counter(house, ClaimIntake(over))
+        await counter.hand_over("A-0")
+        await statements.take()
+
+        answers = await counter.at_once(["A-1"], ["A-2", "A-3"], ["A-4"])
+        sent = await statements.take()
+
+    assert [len(each) for each in answers] == [1, 2, 1]
+    assert ids_of(*answers).items() <= (await counter.stored()).items()
+    assert len(sent) == 1, sent
+    assert (await house.read((await counter.stored())["A-4"])).next_step_at == clock.now()
+
+
+async def test_each_request_has_an_audit_row_of_its_own_with_its_own_actor(
+    counter: Counter,
+) -> None:
+    await asyncio.gather(
+        counter.hand_over("A-1", "A-2"), counter.hand_over("A-3", actor=SHOP), counter.at_once()
+    )
+    await counter.hand_over("A-3")
+
+    stored = await counter.stored()
+    assert [tuple(row) for row in await counter.house.rows(_AUDITS)] == [
+        ("erp", [stored["A-1"], stored["A-2"]]),
+        ("shop", [stored["A-3"]]),
+    ]
+
+
+async def test_a_reference_of_two_requests_goes_to_the_first_and_the_second_names_its_claim(
+    counter: Counter,
+) -> None:
+    first, second, other = await counter.at_once(["A"], ["A", "B"], ["C"])
+
+    stored = await counter.stored()
+    assert ids_of(first, other, second[1:]) == stored
+    assert isinstance(second[0].error, DuplicateReferenceNumber)
+    assert second[0].error.details == {"claimId": stored["A"]}
+
+
+async def test_larger_requests_go_alone_and_hold_nobody_up(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    async with a_counted_database(resources, clock, connections=3) as (over, statements):
+        counter = Counter(house, ClaimIntake(over))
+        await counter.hand_over(*(f"A-{n}" for n in range(21)))
+        await statements.take()
+        done: list[str] = []
+
+        async def hand_over(*references: str) -> None:
+            ids_of(await counter.hand_over(*references))
+            done.append(references[0])
+
+        many = [f"B-{n}" for n in range(1000)]
+        await asyncio.gather(hand_over(*many), *(hand_over(f"C-{n}") for n in range(20)))
+        sent = [each for each in await statements.take() if "INSERT" in each]
+
+    assert done[-1] == "B-0"
+    assert len(sent) == 2
+
+
+async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
+    counter: Counter, clock: MovableClock
+) -> None:
+    now = counter.house.merchant
+    later = msgspec.structs.replace(now, sandbox_now=clock.now() + timedelta(days=3))
+
+    answers = await asyncio.gather(
+        *(
+            counter.intake.create(merchant, ERP, [a_submission(f"A-{n}")])
+            for n, merchant in enumerate((now, later, now))
+        )
+    )
+
+    ids = ids_of(*answers)
+    starts = [(await counter.house.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
+    assert starts == [clock.now(), later.sandbox_now, clock.now()]
+
+
+async def test_a_merchant_that_is_not_set_up_is_told_so_and_holds_nobody_up(
+    counter: Counter, resources: Resources, clock: MovableClock
+) -> None:
+    incomplete = msgspec.structs.replace(CONFIGURATION, channels={})
+    bare = (await a_house(resources, clock, key="bare", configuration=incomplete)).merchant
+    asked = [
+        counter.intake.create(bare, ERP, [a_submission("A-1")]),
+        counter.hand_over("A-1"),
+        counter.intake.create(bare, ERP, [a_submission("A-2")]),
+    ]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [isinstance(each, MerchantNotConfigured) for each in answers] == [True, False, True]
+
+
+async def test_one_request_that_cannot_be_written_does_not_harm_the_others(
+    counter: Counter, database: Database
+) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            "ALTER TABLE claims ADD CONSTRAINT no_b CHECK (reference_number <> 'B')"
+        )
+        try:
+            answers = await asyncio.gather(
+                *(counter.hand_over(each) for each in "ABC"), return_exceptions=True
+            )
+        finally:
+            await connection.execute("ALTER TABLE claims DROP CONSTRAINT no_b")
+
+    assert isinstance(answers[1], Exception)
+    assert ids_of(answers[0], answers[2]) == await counter.stored()  # type: ignore[arg-type]
+    assert len(await counter.house.rows(_AUDITS)) == 2
+
+
+async def test_two_processes_create_a_reference_once_and_share_no_id(
+    counter: Counter, resources: Resources
+) -> None:
+    other = Counter(counter.house, ClaimIntake(resources))
+    references = [[f"A-{n}"] for n in range(250)]
+
+    answers = await asyncio.gather(counter.at_once(*references), other.at_once(*references))
+
+    stored = await counter.stored()
+    assert len(stored) == len(set(stored.values())) == 250
+    for pair in zip(*answers, strict=True):
+        results = [result for [result] in pair]
+        created = [each for each in results if each.error is None]
+        refused = [each.error for each in results if each.error is not None]
+        assert [each.claim_id for each in created] == [stored[results[0].reference_number or ""]]
+        assert [each.details["claimId"] for each in refused] == [created[0].claim_id]
+
+
+async def test_ids_that_were_given_away_already_are_drawn_anew(
+    counter: Counter, database: Database
+) -> None:
+    """As after a restore of the database to an earlier time."""
+    await counter.hand_over("A-1")
+    async with database.connection() as connection:
+        await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
+        other = Counter(counter.house, ClaimIntake(counter.house.resources))
+        await other.hand_over("B-1")
+        await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
+        again = Counter(counter.house, ClaimIntake(counter.house.resources))
+        answers = await again.at_once(["C-1"], ["C-2"])
+    assert ids_of(*answers).items() <= (await counter.stored()).items()
+
+
+@pytest.fixture
+async def losses(postgres: EmbeddedPostgres) -> AsyncIterator[Losses]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        async with losing(postgres, Path(name)) as losses:
+            yield losses
+
+
+@pytest.fixture
+async def far(counter: Counter, losses: Losses) -> AsyncIterator[Counter]:
+    """The same house over a connection that loses answers."""
+    resources = counter.house.resources
+    over = await Database.open(losses.url, size=3)
+    yield Counter(counter.house, ClaimIntake(replace(resources, database=over)))
+    await over.close()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("number", [1, 3])
+async def test_what_was_created_and_not_heard_of_is_no_duplicate(
+    far: Counter, losses: Losses, number: int, times: int
+) -> None:
+    losses.sign, losses.left = b"LOST-0", times
+    asked = [far.hand_over(f"LOST-{n}", f"M-{n}") for n in range(number)]
+
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert losses.lost == times
+    stored = await far.stored()
+    assert len(stored) == 2 * number
+    away, told = (answers[:1], answers[1:]) if times == 2 else ([], answers)
+    assert [getattr(each, "type", None) for each in away] == ["DatabaseAway"] * len(away)
+    assert ids_of(*told).items() <= stored.items()  # type: ignore[arg-type]
+    assert sum(len(row["claim_ids"]) for row in await far.house.rows(_AUDITS)) == 2 * number
+    assert len(await far.house.rows(_AUDITS)) == number
+    assert [tuple(row) for row in await far.house.rows(_PARTS)] == [(2 * number, 2 * number)]
+
+
+async def test_a_larger_request_finds_what_it_created_too(far: Counter, losses: Losses) -> None:
+    losses.sign, losses.left = b"A-20", 1
+    answers = await far.hand_over(*(f"A-{n}" for n in range(21)))
+    assert losses.lost == 1
+    assert ids_of(answers) == await far.stored()
+
+
+async def test_what_was_not_heard_of_is_still_a_duplicate_of_an_earlier_claim(
+    far: Counter, counter: Counter, losses: Losses
+) -> None:
+    [first] = await counter.hand_over("A")
+    losses.sign, losses.left = b"LOST-0", 1
+    _, [again] = await far.at_once(["LOST-0"], ["A"])
+    assert losses.lost == 1
+    assert again.error is not None
+    assert again.error.details == {"claimId": first.claim_id}

@@ -1,0 +1,93 @@
+"""After a restore nothing is sent until a person says how much was lost, and nothing twice then."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+
+from dunwell.claims.pause_claim import resume_claim
+from dunwell.errors import InvalidState
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.recovery.hold import REASON, resume, wait_until_resumed
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+DAY = timedelta(days=1)
+_RESTORED = "INSERT INTO restores (taken_at) VALUES ($1)"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def note_restore(resources: Resources, taken_at: datetime) -> None:
+    async with resources.database.connection() as connection:
+        await connection.execute(_RESTORED, taken_at)
+
+
+async def test_what_may_have_been_sent_meanwhile_waits_for_a_person(
+    resources: Resources, clock: MovableClock, house: House
+) -> None:
+    [due, later] = await house.create("A-1", "A-2")
+    async with resources.database.connection() as connection:
+        await connection.execute(
+            "UPDATE claims SET due_at = $1 WHERE claim_id = $2", clock.now() + 9 * DAY, later
+        )
+    await note_restore(resources, clock.now())
+    clock.advance(DAY)
+
+    assert await resume(resources, clock.now()) == 1
+
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [each.reason for each in (await house.read(due)).holds] == [REASON]
+    assert (await house.read(later)).holds == []
+    async with house.work() as work:
+        await resume_claim(work, due)
+    await house.run()
+    assert [message.claim_id for message in house.channels[0].sent] == [due]
+
+
+async def test_a_planned_contact_waits_too(
+    resources: Resources, clock: MovableClock, house: House
+) -> None:
+    [claim_id] = await house.create()
+    await Engine(resources).run_once()
+    await note_restore(resources, clock.now())
+    assert await resume(resources, clock.now()) == 1
+    await house.run()
+    assert house.channels[0].sent == []
+    assert [each.reason for each in (await house.read(claim_id)).holds] == [REASON]
+
+
+async def test_a_worker_waits_until_it_is_resumed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    await note_restore(resources, clock.now())
+    waiting = asyncio.create_task(wait_until_resumed(resources, asyncio.Event()))
+    done, _ = await asyncio.wait([waiting], timeout=0.3)
+    assert not done
+    assert await resume(resources, clock.now()) == 0
+    await asyncio.wait_for(waiting, 5)
+
+
+async def test_a_held_worker_still_ends(resources: Resources, clock: MovableClock) -> None:
+    await note_restore(resources, clock.now())
+    stop = asyncio.Event()
+    waiting = asyncio.create_task(wait_until_resumed(resources, stop))
+    stop.set()
+    await asyncio.wait_for(waiting, 5)
+
+
+async def test_only_what_waits_is_resumed_and_with_a_time_that_can_be(
+    resources: Resources, clock: MovableClock
+) -> None:
+    with pytest.raises(InvalidState):
+        await resume(resources, clock.now())
+    await note_restore(resources, clock.now())
+    for impossible in (clock.now() - DAY, clock.now() + DAY):
+        with pytest.raises(InvalidState):
+            await resume(resources, impossible)
