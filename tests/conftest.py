@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -22,11 +21,9 @@ from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
 from dunwell.kit.resources import Resources
 from tests.support.children import end_children
+from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.pooler import PooledPostgres, a_pooler
 from tests.support.web_processes import Web, two_webs
-
-# The first merchant id of each test.
-_FIRST_MERCHANT_IDS = itertools.count(100, 100)
 
 _TABLES = """
 SELECT relname FROM pg_class
@@ -150,7 +147,7 @@ async def emptiable(pool: Database) -> Database:
 async def database(emptiable: Database) -> Database:
     """The database, every table empty. Ids go on counting: caches are keyed by them."""
     async with emptiable.connection() as connection:
-        await connection.execute("SELECT tests.begin_empty($1)", next(_FIRST_MERCHANT_IDS))
+        await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
     return emptiable
 
 

@@ -1,7 +1,6 @@
 """The database goes away and comes back: 503 with Retry-After meanwhile, and no restart after."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,10 +16,8 @@ from dunwell.kit.pool import Limits
 from dunwell.kit.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.claims import a_claim
+from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
-
-_FIRST_MERCHANT_IDS = itertools.count(1_000_000, 100)
-
 
 # Short ones; the product's are told in docs/operator/outages.md.
 _LIMITS = Limits(patience_seconds=1, answer_seconds=1, mending_seconds=1)
@@ -41,10 +38,7 @@ async def own(server: OwnServer, tmp_path: Path, clock: MovableClock) -> AsyncIt
     await asyncio.to_thread(migrate, url)
     database = await Database.open(url, size=4, limits=_LIMITS)
     async with database.connection() as connection:
-        # As in every test: no merchant id twice in a process.
-        await connection.execute(
-            f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_FIRST_MERCHANT_IDS)}"
-        )
+        await count_on(connection)
     keys = KeyRing(settings.secret_key)
     async with an_api(Resources(settings, database, clock, RandomIds(), keys), clock) as api:
         yield api

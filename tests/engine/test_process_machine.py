@@ -39,6 +39,7 @@ from dunwell.sending.channel import Accepted, Permanent, Temporary
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import a_house
+from tests.support.merchant_ids import count_on
 from tests.support.merchants import CONFIGURATION
 from tests.support.process_end import list_active, play_out
 from tests.support.process_truths import Truths
@@ -49,7 +50,6 @@ pytestmark = pytest.mark.faults
 
 T = TypeVar("T")
 EXAMPLES, STEPS = 18, 40
-_FIRST_MERCHANT_ID = 1_000_000_000
 # A Friday afternoon before Easter: contact hours end soon, business days and the clock change come.
 _START = datetime(2026, 3, 27, 15, 30, tzinfo=UTC)
 _SETUPS: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
@@ -74,9 +74,7 @@ class Ground:
     async def prepare(self) -> None:
         """Ids that no other test uses: caches are keyed by them."""
         async with self.database.connection() as connection:
-            await connection.execute(
-                f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {_FIRST_MERCHANT_ID}"
-            )
+            await count_on(connection)
 
     async def open_world(self) -> World:
         key = str(next(self.keys))

@@ -1,7 +1,6 @@
 """The database is away while channels answer: what they answered is kept until it is back."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,9 @@ from dunwell.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
+from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
-# No merchant id is used twice in a process.
-_FIRST_MERCHANT_IDS = itertools.count(2_000_000, 100)
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
 # So often it is tried in vain.
 _TRIES = 5
@@ -55,9 +53,7 @@ def server(tmp_path: Path) -> Iterator[OwnServer]:
 async def own(resources: Resources, server: OwnServer) -> AsyncIterator[Resources]:
     database = await Database.open(server.url, size=4)
     async with database.connection() as connection:
-        await connection.execute(
-            f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_FIRST_MERCHANT_IDS)}"
-        )
+        await count_on(connection)
     yield replace(resources, database=database)
     await database.close()
 

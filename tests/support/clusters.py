@@ -23,6 +23,7 @@ from dunwell.kit.postgres import EmbeddedPostgres, find_binaries, stop_server
 from dunwell.kit.postgres_user import find_server_user
 from dunwell.kit.resources import Resources
 from tests.support.claims import a_submission
+from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.webhooks import Outbox, an_outbox
 
 OLDER, NEWER = (
@@ -126,10 +127,6 @@ def give_to_server(folder: Path) -> None:
             shutil.chown(path, user.pw_uid, user.pw_gid)
 
 
-# As in every test: no merchant id twice in a process.
-_MERCHANT_IDS = count(7_000_000)
-
-
 class Servers:
     """Clusters under one folder, ended with the test."""
 
@@ -156,7 +153,7 @@ async def a_served_cluster(servers: Servers, binaries: Path) -> Cluster:
                             archive_command="/bin/true")  # fmt: skip
     await asyncio.to_thread(migrate, cluster.url)
     await cluster.run_sql(
-        f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(_MERCHANT_IDS)}"
+        f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(FIRST_MERCHANT_IDS)}"
     )
     await cluster.age()
     return cluster
