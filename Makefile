@@ -1,7 +1,7 @@
 # Python 3.11 to 3.13 and make are all that is needed; everything else goes into .venv.
 PYTHON ?= python3
 ONCE ?=
-# Rounds of each test that kills processes; make test takes one of each.
+# Rounds of each test that kills processes, in the long form; the short one takes one.
 ROUNDS ?= 10
 # long: make faults in its long form.
 FAULTS ?=
@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes; one that has nothing left to do takes of what the other has.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # They need more than Python, or more time: make e2e, make clients, make faults.
-APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls
+APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls --ignore tests/faults
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
@@ -41,7 +41,7 @@ setup: $(VENV)/installed  ## install into .venv
 demo: $(VENV)/installed  ## the life of seven claims, told as it happens (ONCE=1: and end; PORT=8010)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
-# Three, as those that start and kill installations wait more than they work.
+# Three, as those that start servers of their own wait more than they work.
 test: $(VENV)/installed-dev  ## the tests, without the browser
 	$(PYTEST) -n 3 $(APART) $(ARGS)
 
@@ -67,15 +67,16 @@ contract: $(VENV)/installed-dev  ## every operation of the API and every propert
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 	PROPERTIES=full $(PYTEST) -m hypothesis $(APART) $(ARGS)
 
-# Short: kills and a full disk once, and the tests' own controls: each plants a fault, and the tests of
-# the promise it breaks must fail. Long: what kills, ROUNDS times; 200 kills under load, 20 full disks.
+# Whole installations: started, killed, restored, with a full disk, once; and the tests' own controls,
+# each of which plants a fault, and the tests of the promise it breaks must fail. Long: what kills,
+# ROUNDS times; 200 kills under load, 20 full disks.
 # -rs says what could not be tried: only root may mount the disk that is filled.
 faults: $(VENV)/installed-dev  ## faults planted, processes killed, disks filled (FAULTS=long, ROUNDS=10)
 ifeq ($(FAULTS),long)
-	FAULT_ROUNDS=$(ROUNDS) FAULT_KILLS=200 FULL_DISKS=20 $(BIN)/python -m pytest -rs -s -m faults $(APART) $(ARGS)
-	FULL_DISKS=20 $(BIN)/python -m pytest -rs -s tests/controls $(ARGS)
+	FAULT_ROUNDS=$(ROUNDS) FAULT_KILLS=200 FULL_DISKS=20 $(BIN)/python -m pytest -rs -s \
+	  tests/engine/test_process_machine.py tests/faults tests/controls $(ARGS)
 else
-	$(PYTEST) -rs tests/controls $(ARGS)
+	$(PYTEST) -n 3 -rs tests/faults tests/controls $(ARGS)
 endif
 
 # pgBouncer comes from the system (.ci/run); make test takes a few of them.

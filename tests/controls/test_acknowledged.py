@@ -6,12 +6,9 @@ import itertools
 import os
 
 import psutil
-import pytest
 
 from tests.faults.installation import Installation, wait_until
 from tests.faults.load import LoadClient, a_load_client, execute
-
-pytestmark = pytest.mark.faults
 
 KILLS = int(os.environ.get("FAULT_KILLS", "3"))
 _ROLES = ("postgres", "web", "worker")

@@ -13,13 +13,10 @@ from typing import Any
 
 import asyncpg
 import httpx
-import pytest
 
 from tests.faults.installation import Installation, wait_until
 from tests.faults.load import LoadClient, a_load_client, execute
 from tests.support.claims import a_claim
-
-pytestmark = pytest.mark.faults
 
 # Of a debtor nobody else is called like.
 PERSON: dict[str, Any] = {

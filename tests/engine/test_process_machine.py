@@ -46,8 +46,6 @@ from tests.support.process_truths import Truths
 from tests.support.process_variants import SHAPES, VARIANTS
 from tests.support.process_world import NAMES, PEOPLE, Desk, World
 
-pytestmark = pytest.mark.faults
-
 T = TypeVar("T")
 EXAMPLES, STEPS = 18, 40
 # A Friday afternoon before Easter: contact hours end soon, business days and the clock change come.

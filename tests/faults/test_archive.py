@@ -115,7 +115,6 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
         assert await served.list_events(later.cursor) == new_events
 
 
-@pytest.mark.faults
 def test_a_base_backup_that_was_killed_is_none(installation: Installation, tmp_path: Path) -> None:
     archive = Archive(tmp_path / "archive")
     installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive.folder)

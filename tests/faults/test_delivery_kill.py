@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing.context import ForkServerProcess
 
-import pytest
 from aiohttp import web
 
 from dunwell.config import Settings
@@ -21,8 +20,6 @@ from dunwell.kit.resources import Resources
 from tests.support.processes import a_process
 from tests.support.receiver import a_receiver, answers, wait_until
 from tests.support.webhooks import Outbox, an_outbox
-
-pytestmark = pytest.mark.faults
 
 
 def a_dispatcher(settings: Settings) -> AbstractContextManager[ForkServerProcess]:

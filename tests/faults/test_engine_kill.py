@@ -16,8 +16,6 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 from tests.support.processes import a_process
 
-pytestmark = pytest.mark.faults
-
 CLAIMS = 1500
 # A dead worker's leases have surely run out for the next one.
 AHEAD_SECONDS = 200

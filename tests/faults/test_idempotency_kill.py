@@ -24,8 +24,6 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.web_processes import Web, a_web
 
-pytestmark = pytest.mark.faults
-
 # Path, body, and the table that shows the effect.
 EFFECTS: dict[str, tuple[str, Any, str]] = {
     "claims": ("/claims", [a_claim("INV-2"), a_claim("INV-3")], "claims"),

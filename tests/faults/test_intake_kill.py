@@ -32,8 +32,6 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.web_processes import Web, a_web
 
-pytestmark = pytest.mark.faults
-
 # Kills in one round: make test has one round, make faults ten, hence a hundred of each.
 _KILLS = 3 if len(ROUNDS) == 1 else 10
 _CALLERS = 24

@@ -6,15 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.notices import an_asker
 from tests.support.processes import a_process
-
-pytestmark = pytest.mark.faults
 
 
 def _read(folder: Path) -> dict[str, bytes]:

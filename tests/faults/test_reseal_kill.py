@@ -17,8 +17,6 @@ from tests.faults.installation import ROUNDS
 from tests.support.keys import with_versions
 from tests.support.webhooks import Outbox, an_outbox
 
-pytestmark = pytest.mark.faults
-
 ENDPOINTS = 1000
 
 

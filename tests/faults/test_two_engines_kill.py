@@ -26,8 +26,6 @@ from tests.support.merchants import CONFIGURATION
 from tests.support.process_variants import read_tag, tagged
 from tests.support.processes import a_process
 
-pytestmark = pytest.mark.faults
-
 IS_SHORT = len(ROUNDS) == 1
 CLAIMS = 600 if IS_SHORT else 10_000
 # Each kills both workers.

@@ -9,7 +9,6 @@ import subprocess
 
 import httpx
 import psutil
-import pytest
 
 from tests.faults.installation import (
     PATIENCE_SECONDS,
@@ -17,8 +16,6 @@ from tests.faults.installation import (
     find_free_port,
     wait_until,
 )
-
-pytestmark = pytest.mark.faults
 
 
 def test_up_says_ready_once_ends_cleanly_and_goes_on_with_what_was_kept(

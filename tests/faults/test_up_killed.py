@@ -10,8 +10,6 @@ import pytest
 from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
 from tests.faults.installation import PATIENCE_SECONDS, ROUNDS, Installation, kill_all, wait_until
 
-pytestmark = pytest.mark.faults
-
 
 @pytest.mark.parametrize("_round", ROUNDS)
 def test_a_killed_child_is_started_again(installation: Installation, _round: int) -> None:

@@ -20,8 +20,6 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.processes import a_process
 
-pytestmark = pytest.mark.faults
-
 _PROMISED = timedelta(seconds=20)
 _AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
 # The outbox is told by its recipient to take a message and never answer.
