@@ -1,7 +1,11 @@
-"""The listening socket that web processes share, and whether they answer on it."""
+"""The listening sockets that processes share, and whether they are answered on."""
 
 import http.client
 import socket
+
+import click
+
+from dunwell.config import Settings
 
 _BACKLOG = 2048
 
@@ -20,6 +24,20 @@ def open_listener(host: str, port: int, setting: str = "--port") -> socket.socke
             f"cannot listen on {host} port {port}: {error.strerror}; choose another with {setting}."
         ) from error
     return listener
+
+
+def find_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
+    """The socket of the setting, or the one that `dunwell up` shares among its children; none
+    where neither is. Raises OSError."""
+    if inherited is not None:
+        return socket.socket(fileno=inherited)
+    bind = settings.operator_bind
+    return open_listener(bind.host, bind.port, "DUNWELL_OPERATOR_BIND") if bind else None
+
+
+operators_option = click.option(
+    "--operators-listener", type=int, hidden=True, help="An inherited listening socket."
+)
 
 
 def render_address(host: str, port: int) -> str:

@@ -8,11 +8,8 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import click
 import uvicorn
 
-from dunwell.cli.listener import open_listener
-from dunwell.config import Settings
 from dunwell.kit.http_server import build_server
 from dunwell.wiring import Operators
 
@@ -23,20 +20,6 @@ class _Beside(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def find_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
-    """The socket of the setting, or the one that `dunwell up` shares among its children; none
-    where neither is. Raises OSError."""
-    if inherited is not None:
-        return socket.socket(fileno=inherited)
-    bind = settings.operator_bind
-    return open_listener(bind.host, bind.port, "DUNWELL_OPERATOR_BIND") if bind else None
-
-
-operators_option = click.option(
-    "--operators-listener", type=int, hidden=True, help="An inherited listening socket."
-)
 
 
 @asynccontextmanager

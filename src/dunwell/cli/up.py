@@ -20,17 +20,23 @@ from dataclasses import dataclass
 import asyncpg
 import click
 
-from dunwell.cli.listener import is_ready, open_listener, render_address
-from dunwell.cli.operators import find_operators_listener
+from dunwell.cli.listener import (
+    find_operators_listener,
+    is_ready,
+    open_listener,
+    render_address,
+)
 from dunwell.cli.options import address_options, data_dir_option, read_settings
+from dunwell.cli.words import load
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
 from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import settle_epoch_at
 from dunwell.kit.folder_lock import FolderLock
 from dunwell.kit.key_versions import admit_at
-from dunwell.kit.migrate import migrate
 from dunwell.kit.postgres import PostgresFailed, find_database_url
 from dunwell.kit.programs import Lifeline, Process, Program, stop_programs
+from dunwell.migrations.revisions import load_revisions
 from dunwell.recovery.archive import open_embedded
 
 _WATCH_SECONDS = 0.1
@@ -124,7 +130,7 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
     deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
     while not stopping.is_asked():
         try:
-            migrate(url)
+            _bring_to_newest(url)
         except _AWAY as error:
             if time.monotonic() > deadline:
                 raise PostgresFailed(
@@ -134,6 +140,15 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
             return True
         stopping.wait(0.5)
     return False
+
+
+def _bring_to_newest(url: str) -> None:
+    """Alembic is read only where something is to be migrated: it takes as long as the rest."""
+    present, newest = load_revisions(url)
+    if present == newest:
+        asyncio.run(settle_epoch_at(url))
+    else:
+        load("dunwell.kit.migrate:migrate")(url)
 
 
 @dataclass(frozen=True, slots=True)

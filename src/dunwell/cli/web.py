@@ -9,8 +9,13 @@ import click
 import uvicorn
 import uvloop
 
-from dunwell.cli.listener import open_listener, render_address
-from dunwell.cli.operators import find_operators_listener, operators_option, serve_operators
+from dunwell.cli.listener import (
+    find_operators_listener,
+    open_listener,
+    operators_option,
+    render_address,
+)
+from dunwell.cli.operators import serve_operators
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.ready import announced
 from dunwell.config import Settings

@@ -8,7 +8,8 @@ from contextlib import nullcontext
 import click
 import uvloop
 
-from dunwell.cli.operators import find_operators_listener, operators_option, serve_operators
+from dunwell.cli.listener import find_operators_listener, operators_option
+from dunwell.cli.operators import serve_operators
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.ready import announced
 from dunwell.config import Settings

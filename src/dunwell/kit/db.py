@@ -17,7 +17,7 @@ import structlog
 
 from dunwell.errors import Refusal, Unavailable
 from dunwell.kit.epochs import settle_epoch
-from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection, connect
+from dunwell.kit.pool import ConnectionPool, Limits, OpenConnection, PooledConnection, connect
 
 Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
@@ -163,6 +163,16 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         return
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         yield
+
+
+async def settle_epoch_at(url: str) -> None:
+    """Compare the server with the one its order was begun on, as every new connection does; a
+    database that was restored before anybody compared is mended by it."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await settle_epoch(connection)
+    finally:
+        await connection.close()
 
 
 async def _connect(

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from dunwell.errors import Unavailable
-from dunwell.kit.epochs import settle_epoch
+from dunwell.kit.db import settle_epoch_at
 from dunwell.kit.pool import OpenConnection, connect
 
 NEWEST = "head"
@@ -61,16 +61,7 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
     finally:
         await turn.close()
         await engine.dispose()
-    await _settle_epoch(url)
-
-
-async def _settle_epoch(url: str) -> None:
-    """A database that was restored before anybody compared servers is mended here."""
-    connection = await connect(url, OpenConnection)
-    try:
-        await settle_epoch(connection)
-    finally:
-        await connection.close()
+    await settle_epoch_at(url)
 
 
 async def _has_turn(turn: asyncpg.Connection) -> bool:
