@@ -9,6 +9,8 @@ from dunwell.escalation.contact_store import find_merchants_with_contacts
 from dunwell.escalation.due_claim_store import find_due_merchants
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.messages.ledger_store import find_merchants_to_seal
+from dunwell.modalities.store_checks import find_merchants_to_check
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
 from tests.support.plans import Explaining
@@ -56,7 +58,10 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert await find_due_merchants(explaining, now, 0, 50) == []
         assert await find_merchants_with_contacts(explaining, now, 0, [], 50) == []
         assert await find_ended_holds(explaining, now, None, 50) == {}
-        assert explaining.rows_read <= 20, explaining.plans
+        assert await find_merchants_to_check(explaining, now, None) == []
+        # Its own rows wait for their seal, and nobody else's.
+        assert len(await find_merchants_to_seal(explaining)) == 1 + is_sandbox
+        assert explaining.rows_read <= 40, explaining.plans
         assert await find_due_merchants(tx, later, 0, 50) == [house.merchant.merchant_id]
         assert [*await find_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
 

@@ -31,11 +31,27 @@ _NAMES = {
 }
 
 # Rides on contact_ledger_unsealed and audit_log_unsealed.
+# From one merchant that has something unsealed to the next, so that the others are not looked at.
+# Rides on contact_ledger_unsealed and audit_log_unsealed.
 _FIND_MERCHANTS = """
-SELECT merchant_id
-FROM merchants m
-WHERE EXISTS (SELECT FROM contact_ledger WHERE merchant_id = m.merchant_id AND seal IS NULL)
-   OR EXISTS (SELECT FROM audit_log WHERE merchant_id = m.merchant_id AND seal IS NULL)
+WITH RECURSIVE contacts AS (
+    SELECT min(merchant_id) AS merchant_id FROM contact_ledger WHERE seal IS NULL
+    UNION ALL
+    SELECT (SELECT min(l.merchant_id) FROM contact_ledger l
+            WHERE l.seal IS NULL AND l.merchant_id > contacts.merchant_id)
+    FROM contacts
+    WHERE contacts.merchant_id IS NOT NULL
+), audits AS (
+    SELECT min(merchant_id) AS merchant_id FROM audit_log WHERE seal IS NULL
+    UNION ALL
+    SELECT (SELECT min(l.merchant_id) FROM audit_log l
+            WHERE l.seal IS NULL AND l.merchant_id > audits.merchant_id)
+    FROM audits
+    WHERE audits.merchant_id IS NOT NULL
+)
+SELECT merchant_id FROM contacts WHERE merchant_id IS NOT NULL
+UNION
+SELECT merchant_id FROM audits WHERE merchant_id IS NOT NULL
 ORDER BY merchant_id
 """
 # One sealer at a time for each merchant: a chain has one next link. What refers to the merchant may

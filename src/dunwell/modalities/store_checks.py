@@ -5,23 +5,29 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
+from dunwell.merchants.due_merchants import Due, list_due_merchants
 
-# Rides on payment_modalities_check. Claims that ended meanwhile are found from the live modalities
-# (payment_modalities_one), each by the claims' primary key: as a scalar, so that no plan begins
-# with the ended claims, of which there are many more.
-_FIND_MERCHANTS = """
-SELECT m.merchant_id
-FROM merchants m
-WHERE ($2::integer IS NULL OR m.merchant_id = $2)
-  AND (EXISTS (SELECT FROM payment_modalities
-               WHERE merchant_id = m.merchant_id AND ended_at IS NULL
-                 AND check_at <= coalesce(m.sandbox_now, $1))
-    OR EXISTS (SELECT FROM payment_modalities p
-               WHERE p.merchant_id = m.merchant_id AND p.ended_at IS NULL
-                 AND (SELECT status FROM claims
-                      WHERE merchant_id = p.merchant_id AND claim_id = p.claim_id)
-                     NOT IN ('CREATED', 'IN_PROCESS')))
-"""
+# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. Claims that ended
+# meanwhile are found from the live modalities (payment_modalities_one), each by the claims' primary
+# key: as a scalar, so that no plan begins with the ended claims, of which there are many more.
+_FIND_MERCHANTS = compose(
+    """
+SELECT due.merchant_id
+FROM {due} due
+WHERE $2::integer IS NULL OR due.merchant_id = $2
+""",
+    due=list_due_merchants(
+        Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}"),
+        Due(
+            "payment_modalities",
+            """d.ended_at IS NULL
+              AND (SELECT status FROM claims
+                   WHERE merchant_id = d.merchant_id AND claim_id = d.claim_id)
+                  NOT IN ('CREATED', 'IN_PROCESS')""",
+        ),
+    ),
+)
 _LOCK_SET = """
 SELECT claim_id
 FROM claims
