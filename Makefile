@@ -29,7 +29,7 @@ APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls -
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
-.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults pooler e2e clients lock clean
+.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e clients lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -78,6 +78,10 @@ ifeq ($(FAULTS),long)
 else
 	$(PYTEST) -n 3 -rs tests/faults tests/controls $(ARGS)
 endif
+
+# An hour and more for all; SINCE=HEAD~10: only functions that changed; ARGS="claims.balance": a module.
+mutants: $(VENV)/installed-mutants  ## small changes to pure modules that no test notices
+	$(BIN)/python -m tools.mutants $(if $(SINCE),--since $(SINCE)) $(ARGS)
 
 # pgBouncer comes from the system (.ci/run); make test takes a few of them.
 pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBouncer in transaction mode
@@ -131,6 +135,10 @@ $(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
 	@$(INSTALL) requirements-bench.lock
 	@touch $@
 
+$(VENV)/installed-mutants: $(VENV)/installed-dev requirements-mutants.lock
+	@$(INSTALL) requirements-mutants.lock
+	@touch $@
+
 $(VENV)/installed-clients: $(VENV)/installed-dev requirements-clients.lock
 	@$(INSTALL) requirements-clients.lock
 	@touch $@
@@ -166,6 +174,7 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(LOCK) requirements-dev.in -o requirements-dev.lock
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 	$(LOCK) requirements-clients.in -o requirements-clients.lock
+	$(LOCK) requirements-mutants.in -o requirements-mutants.lock
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/clients
 
 clean:  ## remove what was installed and built
