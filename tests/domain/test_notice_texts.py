@@ -4,10 +4,16 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+import msgspec
 import pytest
 
 from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.facts import (
+from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.gsm import count_parts
+from dunwell.messages.links import TOKEN_MASK
+from dunwell.notices.facts import (
+    OCCASIONS,
     ChangeCodeFacts,
     ChangeNoticeFacts,
     CodeFacts,
@@ -19,10 +25,6 @@ from dunwell.landing.telling.facts import (
     ReceiptFacts,
     RejectionFacts,
 )
-from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
-from dunwell.merchants.merchant import Merchant
-from dunwell.messages.gsm import count_parts
-from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.notices.secrets import NOTICE_CODE_MASK
 from tests.support.merchants import CONFIGURATION
@@ -46,9 +48,10 @@ ALL: list[Facts] = [
     PlanFacts("INV-1001", "EUR", ((APRIL, 5120),), 0, is_approved=False),
     DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=False),
 ]  # fmt: skip
+TOLD_ONCE: list[Facts] = [each for each in ALL if isinstance(each, tuple(OCCASIONS.values()))]
 BY_SMS: list[Facts] = [
     CodeFacts(), LinkFacts(), ChangeCodeFacts(), CHANGE, ChangeNoticeFacts("SMS", AT, None),
-    ANSWER, replace(ANSWER, is_accepted=True),
+    *TOLD_ONCE,
 ]  # fmt: skip
 HOSTILE = (
     'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
@@ -151,9 +154,15 @@ def test_a_name_in_typographers_characters_makes_an_sms_no_dearer() -> None:
 
 
 def test_what_makes_no_sms_is_a_fault_of_the_page() -> None:
-    for facts in (RECEIPT, PLAN, DEFERMENT):
-        with pytest.raises(LookupError):
-            write(facts, channel="SMS")
+    with pytest.raises(LookupError):
+        write(RECEIPT, channel="SMS")
+
+
+def test_what_is_told_once_can_be_told_by_every_way_and_kept_until_then() -> None:
+    assert {each.template for each in TOLD_ONCE} == OCCASIONS.keys()
+    for facts in TOLD_ONCE:
+        kept = msgspec.json.decode(msgspec.json.encode(facts))
+        assert msgspec.convert(kept, OCCASIONS[facts.template]) == facts
 
 
 def test_only_the_kinds_that_bear_a_secret_have_its_mask() -> None:

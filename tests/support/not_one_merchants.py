@@ -14,9 +14,9 @@ NOT_ONE_MERCHANTS = _name({
         "adapters.payments.sandbox.store._TAKE_NOTICES", "escalation.contact_store._FIND_MERCHANTS",
         "escalation.due_claim_store._FIND_MERCHANTS", "events.store_deliveries._FIND_DUE",
         "events.store_deliveries._RECORD", "events.store_spans._SAVE", "files.store._FIND_UNUSED",
-        "landing.objecting.store_answers._FIND",
-        "messages.ledger_store._FIND_MERCHANTS", "modalities.store_answers._FIND",
-        "notices.store._EMPTY", "notices.store._LEASE", "payments.store_requests._FIND_MERCHANTS",
+        "messages.ledger_store._FIND_MERCHANTS", "notices.store._EMPTY", "notices.store._LEASE",
+        "notices.store_occasions._EMPTY", "notices.store_occasions._FIND_DUE",
+        "payments.store_requests._FIND_MERCHANTS",
     ),
     "a sweep removes what is old of all merchants": (
         "landing.reaching.store._SWEEP", "landing.session.store._REMOVE_SESSIONS",

@@ -22,6 +22,7 @@ from dunwell.modalities.bounds import (
     find_terms_faults,
     is_approved_at_once,
 )
+from dunwell.modalities.confirmation import tell_modality
 from dunwell.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.modalities.progress import decide_course, find_end, local_date, start_of_day
 from dunwell.modalities.store import load_claim_facts, load_modalities, save_modality
@@ -58,6 +59,7 @@ async def request_modality(
     await announce(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
         await announce(work, modality)
+    await tell_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
         modalityId=str(modality.modality_id), type=modality.type, state=modality.state,

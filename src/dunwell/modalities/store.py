@@ -73,8 +73,8 @@ _SAVE = """
 WITH modality AS (
     INSERT INTO payment_modalities
         (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
-         requested_at, answered_at, actor_kind, actor_id, check_at, is_untold, paid_before_cents)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $5::text = 'APPROVED',
+         requested_at, answered_at, actor_kind, actor_id, check_at, paid_before_cents)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
            coalesce(sum(amount_cents), 0)
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
@@ -85,12 +85,12 @@ FROM unnest($13::date[], $14::bigint[]) WITH ORDINALITY AS i (due_on, cents, num
 """
 _APPROVE = """
 UPDATE payment_modalities
-SET state = 'APPROVED', answered_at = $3, is_untold = true
+SET state = 'APPROVED', answered_at = $3
 WHERE merchant_id = $1 AND modality_id = $2
 """
 _REJECT = """
 UPDATE payment_modalities
-SET state = 'REJECTED', answered_at = $3, reason = $4, is_untold = true,
+SET state = 'REJECTED', answered_at = $3, reason = $4,
     ended_at = $3, ended_reason = 'REJECTED', check_at = NULL
 WHERE merchant_id = $1 AND modality_id = $2
 """

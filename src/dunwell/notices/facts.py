@@ -1,12 +1,13 @@
-"""What a page tells about what it has done, for a message of its own (`notices`).
+"""What a message of its own tells a debtor: facts for its templates (`landing.telling`).
 
-Cents, days and instants only: how they read is the templates' business. Each kind of facts names
-its template; of an SMS only those with a `.txt` beside the `.md` can be made. Pure.
+Cents, days and instants only: how they read is the templates' business. Each class names its kind
+and its template. Those of OCCASIONS are kept until they are told (`tell_debtor`). Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from dunwell.notices.notice import Kind, NoticeChannel
 
@@ -138,3 +139,10 @@ Facts = (
     | ChangeCodeFacts
     | ChangeNoticeFacts
 )
+
+# What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
+OccasionFacts = PlanFacts | DefermentFacts | RejectionFacts | DisputeAnswerFacts
+# By the name of their templates, which is the occasion's name.
+OCCASIONS: Mapping[str, type[OccasionFacts]] = {
+    each.template: each for each in get_args(OccasionFacts)
+}
