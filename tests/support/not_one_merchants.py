@@ -89,6 +89,7 @@ QUIET = _name({
         "escalation.settlement_store._MARK_FAILED", "events.store_spans._FIND",
         "intake.create_claims._CREATE", "merchants.store._ROTATE",
         "messages.guard_store._GIVE_BACK", "messages.guard_store._LOAD_RAISED",
+        "notices.store_occasions._SAVE_MANY",
         "payments.store._LOAD_SURPLUS", "sandbox.store._COUNT", "sandbox.store._MOVE",
         "workflows.store_history._LOAD_KNOWN_STEPS",
     ),
@@ -98,6 +99,7 @@ QUIET = _name({
     ),
     "acts on a state that none of these rows is in": (
         "escalation.claim_contact_store._WAKE", "landing.session.store._END",
-        "merchants.store_revocations._END_ROTATED", "payments.store_requests._OPEN",
+        "merchants.store_revocations._END_ROTATED", "modalities.rest_after_break._END_HOLDS",
+        "payments.store_requests._OPEN",
     ),
 })  # fmt: skip

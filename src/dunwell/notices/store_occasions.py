@@ -19,6 +19,14 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT DO NOTHING
 RETURNING true
 """
+# The same of several claims.
+_SAVE_MANY = """
+INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
+SELECT $1, claim_id, occasion, subject, facts::jsonb, due_at
+FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+    AS o (claim_id, occasion, subject, facts, due_at)
+ON CONFLICT DO NOTHING
+"""
 # Over all merchants: those of which nothing was sent yet, and those of which it is known what
 # became of what was sent. Rides on debtor_occasions_due, then on debtor_notices_pkey.
 _FIND_DUE = """
@@ -90,6 +98,16 @@ class Occasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
+class NewOccasion:
+    """due_at: in real time."""
+
+    claim_id: int
+    subject: str
+    facts: OccasionFacts
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """The last message of an occasion, and what became of it."""
 
@@ -119,6 +137,17 @@ async def save_occasion(
     """False: it is there already."""
     stored = msgspec.to_builtins(facts)
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
+
+
+async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOccasion]) -> None:
+    """Those that are not there yet."""
+    if told:
+        await tx.execute(
+            _SAVE_MANY, merchant_id, [each.claim_id for each in told],
+            [each.facts.template for each in told], [each.subject for each in told],
+            [msgspec.json.encode(each.facts).decode() for each in told],
+            [each.due_at for each in told],
+        )  # fmt: skip
 
 
 async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[Occasion]:

@@ -18,7 +18,9 @@ from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
-from dunwell.notices.facts import DisputeAnswerFacts
+from dunwell.modalities.rest_after_break import rest_after_break
+from dunwell.modalities.tell_plan import is_still_true
+from dunwell.notices.facts import DisputeAnswerFacts, PlanBrokenFacts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, list_ways
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.store_occasions import (
@@ -38,6 +40,7 @@ _SET_SIZE = 100
 # What else happens once something was told, and while it is being told: by the occasion's name.
 _FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, Told], Awaitable[None]]] = {
     DisputeAnswerFacts.template: rest_after_answer,
+    PlanBrokenFacts.template: rest_after_break,
 }
 
 log = structlog.get_logger(__name__)
@@ -73,7 +76,13 @@ async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter |
         work = Work.open(resources, tx, merchant, SYSTEM)
         sent = standing.sent
         is_to_send = sent is None or sent.state == "FAILED"
-        if is_to_send and writer and await _send(work, resources, writer, occasion, standing):
+        is_true = await is_still_true(work, claim, occasion.subject, standing.facts)
+        if (
+            is_to_send
+            and is_true
+            and writer
+            and await _send(work, resources, writer, occasion, standing)
+        ):
             return
         told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
