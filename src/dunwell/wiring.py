@@ -33,12 +33,10 @@ from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
 from dunwell.landing.application import build_landing_routes
-from dunwell.landing.arranging.tell_answers import ANSWER_SECONDS, tell_answers
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
-from dunwell.landing.objecting.tell_answers import ANSWER_SECONDS as DISPUTE_ANSWER_SECONDS
-from dunwell.landing.objecting.tell_answers import tell_answers as tell_dispute_answers
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
@@ -142,14 +140,9 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
 
 
 def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
-    """What tells debtors how they were answered, and sends the links they asked for."""
+    """What tells debtors what they are to know, and sends the links they asked for."""
     return [
-        Loop("answers", lambda: tell_answers(resources, writer), idle_seconds=ANSWER_SECONDS),
-        Loop(
-            "dispute answers",
-            lambda: tell_dispute_answers(resources, writer),
-            idle_seconds=DISPUTE_ANSWER_SECONDS,
-        ),
+        Loop("telling", lambda: tell_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
             "asked links",
             lambda: send_asked_links(resources, writer),

@@ -230,6 +230,6 @@ async def test_a_sandbox_clock_stops_where_a_modality_ends(offering: Api) -> Non
 
     [item] = (await listed(offering, path))["items"]
     assert (item["endedAt"], item["endedReason"]) == ("2026-03-23T23:00:00.000Z", "BROKEN")
-    # The contact hours after that: Tuesday, 9:00 in Berlin.
+    # A day of rest, then the contact hours: Wednesday, 9:00 in Berlin.
     events = (await offering.nordwind.get("/events")).json()["result"]["items"]
-    assert (events[-1]["type"], events[-1]["date"]) == ("ESCALATED", "2026-03-24T08:00:00Z")
+    assert (events[-1]["type"], events[-1]["date"]) == ("ESCALATED", "2026-03-25T08:00:00Z")

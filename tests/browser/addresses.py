@@ -22,7 +22,8 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-disputed claim-archived claim-withdrawn claim-by-link claim-plan-requested "
         "claim-deferment-requested claim-plan-active claim-plan-by-link claim-deferred "
         "claim-objection-accepted claim-objection-rejected "
-        "claim-disputed-in-part claim-all-at-once claim-paid-with-documents"
+        "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
+        "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late"
     ),
     "/claim/pay": "pay-amount",
     "/claim/pay/method": (

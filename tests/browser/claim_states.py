@@ -1,11 +1,14 @@
 """How each state of the claim page is reached, and the pages of documents and preferences."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
+from dunwell.assignment.start_assignment import start_assignment
 from dunwell.modalities.bounds import Terms
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
+from tests.support.definitions import a_definition
 from tests.support.disputes import dispute
 from tests.support.documents import attach
 from tests.support.files import an_image
@@ -23,6 +26,8 @@ _OFFERS: dict[str, Any] = {
     "modalities": {"plan": {"counts": [2, 3, 6]}, "deferment": {"max_days": 30}},
     "payment": {"methods": [{"provider": "sandbox"}], "partial": {"min_cents": 500}},
 }
+_CONTACT: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+_FEE: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
 _VERIFY = "/claim/verify/preferences"
 _PAGE = "/claim/preferences"
 
@@ -46,6 +51,41 @@ async def _arrange(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
 
 async def _show(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
     await _arrange(visit, terms, is_agreed=is_agreed)
+    await visit.open()
+
+
+async def _run(visit: Visit) -> None:
+    """A claim whose process has begun: contacts, a fee and an end are to come."""
+    house = visit.site.till.house
+    waits: list[dict[str, Any]] = [{"kind": "WAIT", "days": days} for days in (10, 9, 14)]
+    kinds = [_CONTACT, waits[0], _CONTACT, waits[1], _FEE, _CONTACT, waits[2]]
+    steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
+    await house.publish(a_definition(steps=steps))
+    async with house.work() as work:
+        await start_assignment(work, visit.site.claim_id)
+    await house.run()
+
+
+async def _what_follows(visit: Visit) -> None:
+    await _run(visit)
+    await visit.open()
+
+
+async def _what_follows_a_pause(visit: Visit) -> None:
+    await _run(visit)
+    await visit.site.hold("PAUSE", 9)
+    await visit.open()
+
+
+async def _rate_missed(visit: Visit) -> None:
+    await _arrange(visit, PLAN, is_agreed=True)
+    visit.site.clock.advance(timedelta(days=17))
+    await visit.open()
+
+
+async def _answer_late(visit: Visit) -> None:
+    await _disputed(visit)
+    visit.site.clock.advance(timedelta(days=20))
     await visit.open()
 
 
@@ -143,6 +183,10 @@ async def _confirm(visit: Visit, code: str = "") -> None:
 
 CLAIM_STATES: dict[str, Reach] = {
     "claim-by-link": _open_by_link,
+    "claim-what-follows": _what_follows,
+    "claim-what-follows-a-pause": _what_follows_a_pause,
+    "claim-rate-missed": _rate_missed,
+    "claim-answer-late": _answer_late,
     "claim-plan-requested": lambda visit: _show(visit, PLAN, is_agreed=False),
     "claim-deferment-requested": lambda visit: _show(visit, DEFERMENT, is_agreed=False),
     "claim-plan-active": _plan_in_part_paid,

@@ -11,17 +11,17 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.objecting.tell_answers import tell_answers
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import Disputes
 from dunwell.messages.suppression import suppress
+from dunwell.notices.settled import report_notice_failure
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
-from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, tell, withdraw
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.house import ERP, House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION
 from tests.support.notices import WITH_SMS
+from tests.support.telling import a_writer, tell
 
 DAY = timedelta(days=1)
 MOBILE = {"mobileNumber": "+4915112345678"}
@@ -143,8 +143,7 @@ async def test_so_has_whoever_perhaps_was_not_reached(
 async def test_many_workers_tell_it_once(resources: Resources, clock: MovableClock) -> None:
     house, opened = await _a_disputed(resources, clock)
     await resolve(house, opened, REJECTED)
-    writer = NoticeWriter(load_languages(), resources.settings.public_url)
-    await asyncio.gather(*(tell_answers(resources, writer) for _ in range(4)))
+    await asyncio.gather(*(tell_occasions(resources, a_writer(house)) for _ in range(4)))
     await tell(house)
     assert len(_sent(house)) == 1
 
@@ -192,3 +191,25 @@ async def test_an_objection_beside_it_holds_the_claim_longer(
     await house.run_until(clock.now() + 8 * DAY)
     assert [hold.kind for hold in (await house.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
     assert len(_sent(house)) == 1
+
+
+async def test_an_answer_that_did_not_arrive_is_told_by_the_next_way(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Reported when it counted as told: the quiet days begin anew with the way that worked."""
+    house, opened = await _a_disputed(resources, clock, fields=MOBILE)
+    await answer(house, opened, REJECTED)
+    [email] = house.channels[0].sent
+    clock.advance(2 * DAY)
+    async with house.work() as work:
+        await report_notice_failure(work, email.communication_id, "550 no such user")
+    house.channels[1].answers = [Temporary(3600)]
+    await tell(house)
+    assert await _until(house, opened.claim_id) == [None]
+    clock.advance(timedelta(hours=2))
+    await tell(house)
+    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
+    async with house.work() as work:
+        await report_notice_failure(work, email.communication_id, "550 once more")
+    await tell(house)
+    assert [channel for channel, _ in _sent(house)] == ["EMAIL", "SMS", "SMS"]

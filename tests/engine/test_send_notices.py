@@ -15,8 +15,8 @@ from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.telling.facts import CodeFacts, DefermentFacts, LinkFacts
 from dunwell.messages.suppression import suppress
+from dunwell.notices.facts import CodeFacts, DefermentFacts, LinkFacts
 from dunwell.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.notices.sender import NoticeSender
 from dunwell.sending.channel import Permanent, Temporary

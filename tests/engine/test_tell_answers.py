@@ -1,4 +1,4 @@
-"""A debtor is told once how a request was answered, whoever answered it."""
+"""A debtor is told once that a request has arrived, and how it was answered, by whomever."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.arranging.tell_answers import tell_answers
 from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
 from tests.support.modalities import AT_ONCE, DEFERMENT, Arrangement, an_arrangement
 
@@ -29,7 +29,7 @@ class Teller:
     writer: NoticeWriter
 
     async def tell(self) -> int:
-        return await tell_answers(self.resources, self.writer)
+        return await tell_occasions(self.resources, self.writer)
 
     async def told(self) -> list[Any]:
         return list(await self.arrangement.house.rows(_NOTICES))
@@ -46,18 +46,22 @@ async def teller(resources: Resources, clock: MovableClock) -> Teller:
     return await _a_teller(resources, clock)
 
 
-async def test_a_request_alone_tells_nothing(teller: Teller) -> None:
+async def test_a_request_is_confirmed_at_once_as_one(teller: Teller) -> None:
     await teller.arrangement.ask()
 
-    assert await teller.tell() == 0
-    assert await teller.told() == []
+    assert [await teller.tell() for _ in range(2)] == [1, 0]
+    [notice] = await teller.told()
+    assert notice["subject"] == "Ihre Anfrage an Nordwind nach einem Ratenplan"
 
 
 async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller) -> None:
-    await teller.arrangement.agree()
+    modality = await teller.arrangement.ask()
+    await teller.tell()
+    for _ in range(2):
+        await teller.arrangement.approve(modality.modality_id)
 
     assert [await teller.tell() for _ in range(3)] == [1, 0, 0]
-    [notice] = await teller.told()
+    _, notice = await teller.told()
     assert (notice["kind"], notice["channel"], notice["recipient"], notice["language"]) == (
         "CONFIRMATION", "EMAIL", "erika@example.org", "de",
     )  # fmt: skip
@@ -66,7 +70,7 @@ async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller
 
 
 async def test_many_workers_tell_it_once(teller: Teller) -> None:
-    await teller.arrangement.agree()
+    await teller.arrangement.ask()
 
     await asyncio.gather(*(teller.tell() for _ in range(4)))
 
@@ -91,7 +95,7 @@ async def test_a_refusal_is_told_with_its_reason(teller: Teller) -> None:
 
     await teller.tell()
 
-    [notice] = await teller.told()
+    _, notice = await teller.told()
     assert "Der Grund: Zu lang. <b>Drei</b> [x](http://a)" in notice["body_text"]
     assert "&lt;b&gt;Drei&lt;/b&gt; [x](http://a)" in notice["body_html"]
 
@@ -102,7 +106,7 @@ async def test_a_claims_language_is_the_messages(resources: Resources, clock: Mo
 
     await teller.tell()
 
-    [notice] = await teller.told()
+    _, notice = await teller.told()
     assert notice["subject"] == "Your payment plan with Nordwind"
 
 
@@ -110,7 +114,7 @@ async def test_without_an_address_nothing_is_sent_and_nothing_waits(
     resources: Resources, clock: MovableClock
 ) -> None:
     teller = await _a_teller(resources, clock, debtor={"email": None})
-    await teller.arrangement.agree()
+    await teller.arrangement.ask()
 
     assert [await teller.tell(), await teller.tell()] == [1, 0]
     assert await teller.told() == []
@@ -118,7 +122,7 @@ async def test_without_an_address_nothing_is_sent_and_nothing_waits(
 
 async def test_what_cannot_be_told_does_not_come_again(teller: Teller, clock: MovableClock) -> None:
     """A merchant's legal name is part of every message."""
-    await teller.arrangement.agree()
+    await teller.arrangement.ask()
     await teller.arrangement.house.rows(
         "UPDATE merchants"
         " SET revision = revision + 1, configuration = configuration::jsonb - 'legal'"

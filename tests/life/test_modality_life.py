@@ -10,6 +10,7 @@ from dunwell.kit.resources import Resources
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms
 from dunwell.modalities.modality import EndReason
 from tests.support.modalities import Arrangement, an_arrangement
+from tests.support.telling import tell
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -24,7 +25,12 @@ class Life:
     async def at_day(self, day: int) -> list[str]:
         """Run until the end of that day's contact hours; the types of all events so far."""
         house = self.arrangement.house
-        await house.run_until(START + timedelta(days=day, hours=7))
+        until = START + timedelta(days=day, hours=7)
+        await house.run()
+        while house.clock.now() < until:
+            house.clock.move_to(min(until, house.clock.now() + timedelta(hours=1)))
+            await house.run()
+            await tell(house)
         return [event["type"] for event in await house.events(self.arrangement.claim_id)]
 
     async def pay(self, cents: int, transaction_id: str) -> None:
@@ -62,12 +68,14 @@ async def test_a_plan_with_two_rates_paid_and_the_third_missed(life: Life) -> No
     # 17 May, the last day of the third one's.
     assert await life.at_day(76) == agreed
     assert await life.ended() == [None]
-    # From the step it stood at: the fee, the checkpoint, the last wait.
-    reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
-    assert await life.at_day(77) == reminded
+    # It is told on the day after, at nine; a day later the process goes on from the step it stood
+    # at: the fee, the checkpoint, the last wait.
+    assert await life.at_day(77) == agreed
     assert await life.ended() == [EndReason.BROKEN]
-    assert await life.at_day(90) == reminded
-    assert await life.at_day(91) == [*reminded, "ARCHIVED"]
+    reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await life.at_day(78) == reminded
+    assert await life.at_day(91) == reminded
+    assert await life.at_day(92) == [*reminded, "ARCHIVED"]
 
 
 async def test_a_plan_that_is_kept(life: Life) -> None:

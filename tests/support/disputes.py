@@ -12,14 +12,11 @@ from dunwell.disputes.read_disputes import list_disputes
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import save_upload
 from dunwell.files.upload import NewUpload
-from dunwell.landing.objecting.tell_answers import tell_answers
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.notices.sender import NoticeSender
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import ERP, House
+from tests.support.telling import tell
 from tests.support.uploads import prepare_upload
 
 DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
@@ -41,16 +38,6 @@ async def resolve(house: House, opened: Dispute, outcome: Outcome, **given: Any)
     async with house.work(ERP) as work:
         resolution = Resolution(outcome, **given)
         return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
-
-
-async def tell(house: House) -> None:
-    """Tell what was answered, as a worker's loops would."""
-    writer = NoticeWriter(load_languages(), house.resources.settings.public_url)
-    sender = NoticeSender(house.resources, house.channels)
-    done = 1
-    while done or not sender.is_idle:
-        done = await tell_answers(house.resources, writer)
-        done += await sender.run_once()
 
 
 async def answer(house: House, opened: Dispute, outcome: Outcome, **given: Any) -> Dispute:

@@ -90,6 +90,32 @@ _NOTICES = [
     ),
 ]  # fmt: skip
 
+_TOLD = {"occasion": "plan", "subject": "a", "facts": {}, "due_at": NOW, "over_at": None}
+_OVER = f"UPDATE debtor_occasions SET due_at = NULL, over_at = '{NOW.isoformat()}'"
+_NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
+_OCCASIONS = [
+    Moving(
+        "notices.store_occasions._FIND_DUE", (NOW, 10), {"debtor_occasions": _TOLD},
+        "debtor_occasions", "claim_id", _NOT_YET, answers="claim_id", whose="ALL",
+    ),
+    Moving(
+        "notices.store_occasions._LOCK", (FIRST, IDS[1], "plan", "a", NOW),
+        {"debtor_occasions": _TOLD | {"notice_id": UUIDS}}, "debtor_occasions", "claim_id",
+        _NOT_YET, answers="notice_id", whose="SECOND",
+    ),
+    Moving(
+        "notices.store_occasions._EMPTY", (NOW, 10),
+        {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
+        "claim_id",
+        {
+            "not old enough": f"UPDATE debtor_occasions SET over_at = '{NOW.isoformat()}'",
+            "told still": "UPDATE debtor_occasions SET over_at = NULL,"
+            f" due_at = '{NOW.isoformat()}'",
+        },
+        whose="ALL", passes_by="debtor_occasions",
+    ),
+]  # fmt: skip
+
 _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
@@ -232,7 +258,7 @@ _REST = [
     ),
 ]  # fmt: skip
 
-MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_DELIVERIES, *_MONEY, *_REST]
+MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_DELIVERIES, *_MONEY, *_REST]
 
 _NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
 _READS = "reads what somebody asked for, and moves nothing"

@@ -14,9 +14,9 @@ NOT_ONE_MERCHANTS = _name({
         "adapters.payments.sandbox.store._TAKE_NOTICES", "escalation.contact_store._FIND_MERCHANTS",
         "escalation.due_claim_store._FIND_MERCHANTS", "events.store_deliveries._FIND_DUE",
         "events.store_deliveries._RECORD", "events.store_spans._SAVE", "files.store._FIND_UNUSED",
-        "landing.objecting.store_answers._FIND",
-        "messages.ledger_store._FIND_MERCHANTS", "modalities.store_answers._FIND",
-        "notices.store._EMPTY", "notices.store._LEASE", "payments.store_requests._FIND_MERCHANTS",
+        "messages.ledger_store._FIND_MERCHANTS", "notices.store._EMPTY", "notices.store._LEASE",
+        "notices.store_occasions._EMPTY", "notices.store_occasions._FIND_DUE",
+        "payments.store_requests._FIND_MERCHANTS",
     ),
     "a sweep removes what is old of all merchants": (
         "landing.reaching.store._SWEEP", "landing.session.store._REMOVE_SESSIONS",
@@ -89,6 +89,7 @@ QUIET = _name({
         "escalation.settlement_store._MARK_FAILED", "events.store_spans._FIND",
         "intake.create_claims._CREATE", "merchants.store._ROTATE",
         "messages.guard_store._GIVE_BACK", "messages.guard_store._LOAD_RAISED",
+        "notices.store_occasions._SAVE_MANY",
         "payments.store._LOAD_SURPLUS", "sandbox.store._COUNT", "sandbox.store._MOVE",
         "workflows.store_history._LOAD_KNOWN_STEPS",
     ),
@@ -98,6 +99,7 @@ QUIET = _name({
     ),
     "acts on a state that none of these rows is in": (
         "escalation.claim_contact_store._WAKE", "landing.session.store._END",
-        "merchants.store_revocations._END_ROTATED", "payments.store_requests._OPEN",
+        "merchants.store_revocations._END_ROTATED", "modalities.rest_after_break._END_HOLDS",
+        "payments.store_requests._OPEN",
     ),
 })  # fmt: skip

@@ -9,10 +9,10 @@ import msgspec
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.facts import CodeFacts, Facts
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.notices.facts import CodeFacts, Facts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.sender import NoticeSender

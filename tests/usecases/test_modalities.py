@@ -44,15 +44,14 @@ async def test_a_request_holds_the_claim_and_is_told(arrangement: Arrangement) -
     assert arrangement.house.channels[0].sent == []
 
 
-async def test_an_approved_plan_holds_until_its_last_rates_grace(arrangement: Arrangement) -> None:
+async def test_an_approved_plan_holds_as_long_as_it_is_in_force(arrangement: Arrangement) -> None:
     approved = await arrangement.agree()
 
     assert await arrangement.look(approved.modality_id) == approved
     assert approved.state is ModalityState.APPROVED
     [hold] = (await arrangement.house.read(arrangement.claim_id)).holds
     assert hold.kind is HoldKind.MODALITY_ACTIVE
-    # The 16th of May and seven days of grace, to the end of the day in Berlin.
-    assert hold.until == datetime(2026, 5, 23, 22, 0, tzinfo=UTC)
+    assert hold.until is None
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
 
 

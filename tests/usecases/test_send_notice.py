@@ -9,9 +9,9 @@ import pytest
 from dunwell.errors import NotFound
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.telling.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
 from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import SuppressionReason, suppress
+from dunwell.notices.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
 from dunwell.notices.notice import TooMany, Unreachable
 from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
 from dunwell.notices.settled import KEPT_FOR, sweep_notices

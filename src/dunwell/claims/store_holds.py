@@ -138,9 +138,9 @@ async def lift_standing_holds(
 
 
 async def end_hold_at(
-    tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime
+    tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
 ) -> None:
-    """Let a hold that stands end then; the claim must be locked."""
+    """Let a hold that stands end then, or not by itself; the claim must be locked."""
     await tx.execute(_END_HOLD_AT, merchant_id, claim_id, hold_id, until)
 
 

@@ -2,10 +2,9 @@
 
 The claim is locked first, so that of two who end a dispute at once the second finds it ended.
 Accepting withdraws the claim, unless that is declined. An answer that leaves the claim open keeps
-it held: until the debtor was told of it and some quiet days have passed (`landing.objecting`
-tells, and then lets the hold end). What the debtor takes back lets the process go on at once,
-unless something else holds it. Of a claim that has been paid or has ended meanwhile the answer is
-recorded and told, and nothing else.
+it held: until the debtor was told of it and some quiet days have passed (`rest_after_answer`).
+What the debtor takes back lets the process go on at once, unless something else holds it. Of a
+claim that has been paid or has ended meanwhile the answer is recorded and told, and nothing else.
 """
 
 from dataclasses import dataclass
@@ -20,12 +19,20 @@ from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import ACTIVE, Happening
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import end_hold_at
-from dunwell.disputes.dispute import Dispute, DisputeState, check_move, decide_rest
+from dunwell.disputes.dispute import (
+    Dispute,
+    DisputeState,
+    check_move,
+    decide_rest,
+    render_case_number,
+)
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.notices.facts import DisputeAnswerFacts
+from dunwell.notices.tell_debtor import tell_debtor
 
 Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 
@@ -62,12 +69,14 @@ async def resolve_dispute(
         ended_claim=_ends_claim(claim, resolution) if is_accepted else None,
     )
     await save_dispute_end(work.tx, work.merchant_id, resolved)
-    if claim.status in ACTIVE and not resolved.ended_claim:
+    is_closed = claim.status not in ACTIVE or bool(resolved.ended_claim)
+    if not is_closed:
         await _let_rest(work, resolved)
     else:
         await _let_go(work, resolved)
     if resolved.ended_claim:
         await end_claim(work, claim, Happening.WITHDRAWN_BY_MERCHANT)
+    await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",
         disputeId=str(dispute_id), state=resolved.state, endedClaim=bool(resolved.ended_claim),
@@ -107,6 +116,18 @@ async def _let_rest(work: Work, answered: Dispute) -> None:
 
 async def _let_go(work: Work, ended: Dispute) -> None:
     await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
+
+
+async def _tell(work: Work, reference_number: str, answered: Dispute, *, is_closed: bool) -> None:
+    facts = DisputeAnswerFacts(
+        reference_number=reference_number,
+        case_number=render_case_number(answered.dispute_id),
+        is_accepted=answered.state is DisputeState.ACCEPTED,
+        is_closed=is_closed,
+        reason=answered.resolution,
+        quiet_days=work.merchant.configuration.disputes.quiet_days_after_answer,
+    )
+    await tell_debtor(work, answered.claim_id, str(answered.dispute_id), facts)
 
 
 def _ends_claim(claim: LockedClaim, resolution: Resolution) -> bool:

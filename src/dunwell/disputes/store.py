@@ -53,10 +53,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 _SAVE_END = """
 UPDATE disputes
-SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6,
-    -- Who takes a dispute back needs no answer.
-    is_untold = $3 <> 'WITHDRAWN'
+SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6
 WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
+"""
+# By primary key.
+_SAVE_TOLD = """
+UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
 
 
@@ -99,6 +101,13 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -
         _SAVE_END, merchant_id, dispute.dispute_id, dispute.state, dispute.resolved_at,
         dispute.resolution, dispute.ended_claim,
     )  # fmt: skip
+
+
+async def save_told(
+    tx: Connection, merchant_id: int, dispute_id: UUID, told_at: datetime | None
+) -> None:
+    """told_at: since when a channel has the message that tells the answer; none: none has it."""
+    await tx.execute(_SAVE_TOLD, merchant_id, dispute_id, told_at)
 
 
 def _read(row: Row) -> Dispute:

@@ -34,6 +34,7 @@ class Occasion:
     version: Version
     step: CommunicationStep
     today: date
+    pay_by: date | None = None
     attachment_ids: tuple[UUID, ...] = ()
 
 
@@ -55,7 +56,7 @@ def render_contact(
     carry it. Raises LookupError without a template."""
     channel, definition = planned.contact.channel, occasion.version.definition
     language = choose_language(definition, planned.language, head.merchant)
-    facts = gather_facts(head, planned, occasion.today)
+    facts = gather_facts(head, planned, occasion.today, occasion.pay_by)
     sheet = None
     if channel == "EMAIL":
         content = _render_email(planned, occasion, language, facts)

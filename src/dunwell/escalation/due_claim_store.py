@@ -17,7 +17,7 @@ from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.merchants.merchant import Merchant
 
 _WRITE = load_statement(__file__, "engine_outcomes.sql")
-_LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
+LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
 # Merchants behind the given one first, so that each gets its turn. Rides on claims_due_anywhere,
 # then on claims_due.
@@ -107,9 +107,9 @@ async def load_claims(
     tx: Connection, keys: KeyRing, merchant: Merchant, claim_ids: Sequence[int]
 ) -> list[DueClaim]:
     """Claims by id, in its order, due or not; nothing is locked."""
-    rows = await tx.fetch(_LOAD_FACTS, merchant.merchant_id, claim_ids)
+    rows = await tx.fetch(LOAD_FACTS, merchant.merchant_id, claim_ids)
     usable = await _load_usable(tx, keys, merchant, rows)
-    return [_read(row, usable[row["claim_id"]]) for row in rows]
+    return [read_claim(row, usable[row["claim_id"]]) for row in rows]
 
 
 async def _load_usable(
@@ -167,7 +167,8 @@ def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]
     return turned
 
 
-def _read(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
+def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
+    """A row of `LOAD_FACTS`."""
     return DueClaim(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],

@@ -31,7 +31,9 @@ def choose_language(definition: Definition, claims: str | None, merchant: Mercha
     return next((each for each in wanted if each is not None and each in offered), offered[0])
 
 
-def gather_facts(head: Letterhead, planned: PlannedContact, today: date) -> MessageFacts:
+def gather_facts(
+    head: Letterhead, planned: PlannedContact, today: date, pay_by: date | None
+) -> MessageFacts:
     """Only a letter has a code: it counts as a known fact, which a link alone does not."""
     return MessageFacts(
         claim=planned.claim,
@@ -43,4 +45,5 @@ def gather_facts(head: Letterhead, planned: PlannedContact, today: date) -> Mess
             code=CODE_MASK if planned.contact.channel == "LETTER" else None,
             domain=urlsplit(head.public_url).netloc,
         ),
+        pay_by=pay_by,
     )

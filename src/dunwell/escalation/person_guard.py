@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dunwell.escalation.sending_hours import SendingHours, find_days
 from dunwell.merchants.configuration import Channel, Configuration, Guards
-from dunwell.messages.guards import Candidate, HeldBy, decide_contacts, has_room
+from dunwell.messages.guards import Candidate, Days, HeldBy, decide_contacts, has_room
 
 # Whom a question is about does not matter where one contact alone is asked for.
 _THE_ONE = UUID(int=0)
@@ -64,3 +64,11 @@ class PersonGuard:
     def _tell(self, day: date, held_by: HeldBy) -> None:
         if self._note is not None:
             self._note(day, held_by)
+
+
+def make_person_guard(
+    configuration: Configuration, identities: tuple[bytes, ...], contacted_on: Mapping[bytes, Days]
+) -> PersonGuard:
+    """Of one claim alone. contacted_on: the days of the identities that are known."""
+    days = {each: list(contacted_on.get(each, ())) for each in identities}
+    return PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)

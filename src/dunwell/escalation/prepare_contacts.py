@@ -15,6 +15,7 @@ from dunwell.escalation.contact_store import (
     lease_contacts,
     release,
 )
+from dunwell.escalation.days_to_pay import give_days_to_pay
 from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
@@ -55,6 +56,7 @@ async def prepare_contacts(
         leased = await _lease(
             tx, merchant.merchant_id, lease=lease, times=(now, real_now), limit=limit
         )
+        leased = await give_days_to_pay(tx, resources.keys, merchant, leased, now)
     if not leased:
         return Prepared()
     head = Letterhead(merchant, resources.settings.public_url, resources.keys)

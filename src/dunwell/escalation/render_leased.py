@@ -43,6 +43,8 @@ class Leased:
     step: CommunicationStep | None
     # None looked for unless the step wants them.
     attachments: tuple[Attachment, ...] = ()
+    # Looked for only where the text names it.
+    pay_by: date | None = None
 
 
 async def render_leased(
@@ -114,7 +116,7 @@ def _decide_occasion(
     # An SMS carries no files; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
-    return Occasion(each.version, each.step, today, ids)
+    return Occasion(each.version, each.step, today, each.pay_by, ids)
 
 
 def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:

@@ -4,7 +4,6 @@ holds it, and its next contacts (CONTRACT 5). Reads only, all of one instant.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import islice
 
 from msgspec import UNSET
@@ -16,9 +15,10 @@ from dunwell.claims.store_holds import load_holds
 from dunwell.errors import NotFound
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import load_claims
-from dunwell.escalation.forecast import forecast
-from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
+from dunwell.escalation.person_guard import make_person_guard
 from dunwell.escalation.process import Process, find_process
+from dunwell.escalation.running_claims import OpenContact as RunningContact
+from dunwell.escalation.running_claims import RunningClaim, find_person, foresee
 from dunwell.escalation.schedule import StepFacts
 from dunwell.explanation.explain_rules import explain_rules
 from dunwell.explanation.reasons import (
@@ -44,16 +44,12 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import snapshot
 from dunwell.kit.wire import write_instant
 from dunwell.merchants.account import Work
+from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
-from dunwell.rollout.running_claims import OpenContact as RunningContact
-from dunwell.rollout.running_claims import RunningClaim, find_person, find_standing
-from dunwell.rollout.running_store import load_contacted
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 
 _MOST_CONTACTS = 5
-# A contact that is farther away is none.
-_FARTHEST = timedelta(days=3_650)
 _ARCHIVING = "Archiving"
 _KINDS: dict[str, StepKind] = {
     "CommunicationStep": "COMMUNICATION",
@@ -136,18 +132,10 @@ async def _open_case(
 async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
     if Status(case.standing.status) not in ACTIVE:
         return ()
-    running = _find_running(case)
-    if running.is_held_without_end or running.is_unsettled:
-        return ()
     identities = identify(keys, work.merchant_id, find_person(case.claim))
     contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
-    configuration = work.merchant.configuration
-    days = {each: list(contacted_on.get(each, ())) for each in identities}
-    guard = PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)
-    foreseen = forecast(
-        case.process, find_standing(case.process, running, work.now), case.facts, work.now,
-        until=work.now + _FARTHEST, guard=guard,
-    )  # fmt: skip
+    guard = make_person_guard(work.merchant.configuration, identities, contacted_on)
+    foreseen = foresee(case.process, _find_running(case), work.now, guard)
     contacts = (
         ExplainedNextContact(
             write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name

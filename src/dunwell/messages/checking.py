@@ -23,6 +23,7 @@ from dunwell.messages.placeholders import (
     ITEMS,
     LANDING_CODE,
     NAMES,
+    OF_PAY_BY,
     PLACEHOLDER,
     SNIPPET_PREFIX,
     expand_snippets,
@@ -30,6 +31,7 @@ from dunwell.messages.placeholders import (
     find_unknown,
     find_used,
     has_stray_braces,
+    leave_out,
 )
 from dunwell.messages.rendering import MAX_PARTS
 from dunwell.workflows.definition import Definition, Template, Texts
@@ -82,13 +84,21 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         pointer = path + render_pointer([language])
         yield from _check_words(text, pointer)
         unknown = list(_check_snippets_known(text, definition, pointer))
-        yield from unknown or check(_expand(text, definition, language), language, pointer)
+        whole = _expand(text, definition, language)
+        yield from unknown or check(whole, language, pointer)
+        if whole.strip() and not leave_out(whole, OF_PAY_BY).strip():
+            message = (
+                "Without a day to pay by nothing of it is left: sentences with {{ payBy }} or "
+                "{{ daysToPay }} are left out then. Add one without."
+            )
+            yield Fault(pointer, message, "ONLY_PAY_BY")
 
 
 def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
     """The mandatory parts of one channel's message in each language, subject and body together."""
     for language, body in message.body.items():
-        whole = _expand(body, definition, language)
+        # What every message has: sentences about the day to pay by may be left out.
+        whole = leave_out(_expand(body, definition, language), OF_PAY_BY)
         if not whole.strip():
             continue
         used = find_used(whole)

@@ -75,3 +75,5 @@ class MessageFacts:
     # The day in the merchant's zone.
     today: date
     landing: LandingFacts = LandingFacts()
+    # The last day before the process goes on; none: nothing is foreseen, or it is too near.
+    pay_by: date | None = None

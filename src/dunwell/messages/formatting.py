@@ -17,7 +17,15 @@ from markupsafe import escape as _escape
 
 from dunwell.claims.fields import DebtorName
 from dunwell.messages.facts import MessageFacts
-from dunwell.messages.placeholders import GREETING_USED, ITEMS, LANDING_CODE, LANDING_URL, NAMES
+from dunwell.messages.placeholders import (
+    DAYS_TO_PAY,
+    GREETING_USED,
+    ITEMS,
+    LANDING_CODE,
+    LANDING_URL,
+    NAMES,
+    PAY_BY,
+)
 from dunwell.messages.wording import Wording, find_wording
 
 # ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
@@ -188,5 +196,7 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "bank.iban": lambda v: render_iban(v.facts.creditor.bank_iban),
     "bank.holder": lambda v: v.facts.creditor.bank_holder,
     "today": lambda v: v.day(v.facts.today),
+    PAY_BY: lambda v: v.day(v.facts.pay_by),
+    DAYS_TO_PAY: lambda v: str((v.facts.pay_by - v.facts.today).days) if v.facts.pay_by else None,
 }
 assert set(_READERS) == {*NAMES, GREETING_USED}

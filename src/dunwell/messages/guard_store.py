@@ -20,6 +20,12 @@ JOIN contact_guards g ON g.merchant_id = $1 AND g.identity_digest = i.identity_d
 ORDER BY g.identity_digest
 FOR NO KEY UPDATE OF g
 """
+# By primary key; the rows are not locked.
+_LOAD = """
+SELECT identity_digest, contacted_on
+FROM contact_guards
+WHERE merchant_id = $1 AND identity_digest = ANY($2::bytea[])
+"""
 # By primary key; the contacts are locked.
 _LOAD_RAISED = """
 SELECT guarded_on, unnest(guarded_by) AS identity_digest
@@ -38,6 +44,14 @@ UPDATE communications
 SET guarded_by = NULL, guarded_on = NULL
 WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND guarded_by IS NOT NULL
 """
+
+
+async def load_contacted(
+    tx: Connection, merchant_id: int, identities: Iterable[bytes]
+) -> dict[bytes, Sequence[date]]:
+    """The days of those that are known; nothing is locked."""
+    rows = await tx.fetch(_LOAD, merchant_id, sorted(set(identities)))
+    return {row["identity_digest"]: row["contacted_on"] for row in rows}
 
 
 async def lock_guards(

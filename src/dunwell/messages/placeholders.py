@@ -4,8 +4,9 @@
 Pure.
 """
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 SNIPPET_PREFIX = "snippet."
 # The snippet that is there without being written: how the debtor is greeted. A definition's own
@@ -16,6 +17,10 @@ GREETING_USED = SNIPPET_PREFIX + GREETING
 ITEMS = "items"
 LANDING_URL = "landing.url"
 LANDING_CODE = "landing.code"
+PAY_BY = "payBy"
+DAYS_TO_PAY = "daysToPay"
+# Where there is no day to pay by, a sentence that names it is left out.
+OF_PAY_BY = frozenset({PAY_BY, DAYS_TO_PAY})
 NAMES = (
     "claim.referenceNumber",
     "claim.id",
@@ -40,9 +45,40 @@ NAMES = (
     "bank.iban",
     "bank.holder",
     "today",
+    PAY_BY,
+    DAYS_TO_PAY,
 )
 PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\s]*)[ \t]*\}\}")
 _STRAY_BRACES = re.compile(r"\{\{|\}\}")
+# What ends a sentence, with closing marks behind it.
+_STOP = re.compile(r"[.!?][*_)\"'\u201c\u201d]*[ \t]+")
+# A full stop behind these ends none: "z. B.", "3. Oktober", "ca. 10".
+_LAST_WORD = re.compile(r"[\w]*\Z")
+_SHORT_WORDS = frozenset(
+    [
+        "bzw",
+        "ca",
+        "dr",
+        "etc",
+        "evtl",
+        "ggf",
+        "inkl",
+        "mr",
+        "mrs",
+        "ms",
+        "no",
+        "nr",
+        "st",
+        "str",
+        "tel",
+        "usw",
+        "zzgl",
+    ]
+)
+_MOST_ORDINAL_DIGITS = 2
+# What begins a line and is no sentence: a list's or a heading's mark.
+_LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def find_used(text: str) -> list[str]:
@@ -82,3 +118,40 @@ def expand_snippets(text: str, snippets: Mapping[str, str]) -> str:
         return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
     return PLACEHOLDER.sub(expand, text)
+
+
+def leave_out(text: str, names: Collection[str]) -> str:
+    """The text without the sentences that use one of these placeholders. A sentence ends with its
+    line at the latest; a line of which nothing is left goes too."""
+    if not any(name in names for name in find_used(text)):
+        return text
+    kept = [line for each in text.split("\n") if (line := _shorten(each, names)) is not None]
+    return _EMPTY_LINES.sub("\n\n", "\n".join(kept)).strip("\n")
+
+
+def _shorten(line: str, names: Collection[str]) -> str | None:
+    """None: nothing of it is left."""
+    if not any(name in names for name in find_used(line)):
+        return line
+    mark = _LINE_MARK.match(line)
+    start = mark.end() if mark else 0
+    sentences = _split_sentences(line[start:])
+    kept = [each for each in sentences if not any(name in names for name in find_used(each))]
+    return line[:start] + "".join(kept).rstrip() if any(map(str.strip, kept)) else None
+
+
+def _split_sentences(text: str) -> list[str]:
+    """Each with the blanks behind it."""
+    ends = [stop.end() for stop in _STOP.finditer(text) if _ends_sentence(text, stop.start())]
+    places = [0, *ends, len(text)]
+    return [text[since:until] for since, until in itertools.pairwise(places)]
+
+
+def _ends_sentence(text: str, place: int) -> bool:
+    if text[place] != ".":
+        return True
+    found = _LAST_WORD.search(text[:place])
+    word = found[0].lower() if found else ""
+    if word.isdigit():
+        return len(word) > _MOST_ORDINAL_DIGITS
+    return word not in _SHORT_WORDS and len(word) != 1

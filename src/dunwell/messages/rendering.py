@@ -19,7 +19,7 @@ from dunwell.messages.formatting import Values, find_locale, render_line
 from dunwell.messages.gsm import Parts, count_parts, write_plainly
 from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import Source, fill
-from dunwell.messages.placeholders import expand_snippets
+from dunwell.messages.placeholders import OF_PAY_BY, expand_snippets, leave_out
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
@@ -47,10 +47,8 @@ def render_email(
     """
     words = choose_words(snippets, language)
     values = Values(facts, language)
-    subject = fill(
-        parse_line(expand_snippets(choose_text(template.subject, language), words)), values
-    )
-    body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
+    subject = fill(parse_line(put_together(template.subject, words, values)), values)
+    body = parse_markdown(put_together(template.body, words, values))
     return frame_email(subject, body, values=values, language=language, creditor=facts.creditor)
 
 
@@ -89,9 +87,16 @@ def render_sms(
     The text in one of the definition's languages, and its parts; there may be more than
     MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
     that is sent."""
-    text = expand_snippets(choose_text(template.body, language), choose_words(snippets, language))
-    filled = write_plainly(fill(parse_lines(text), Values(facts, language)))
+    values = Values(facts, language)
+    text = put_together(template.body, choose_words(snippets, language), values)
+    filled = write_plainly(fill(parse_lines(text), values))
     return filled, count_parts(filled)
+
+
+def put_together(texts: Texts, words: Mapping[str, str], values: Values) -> str:
+    """A text in the values' language with its snippets, without what has no day to name."""
+    text = expand_snippets(choose_text(texts, values.language), words)
+    return text if values.facts.pay_by else leave_out(text, OF_PAY_BY)
 
 
 def choose_text(texts: Texts, language: str) -> str:

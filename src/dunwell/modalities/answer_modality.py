@@ -12,10 +12,12 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import Status
+from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.modalities.confirmation import tell_modality
 from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityState, check_answer
 from dunwell.modalities.progress import decide_course, local_date
 from dunwell.modalities.request_modality import announce, open_modality_hold
@@ -24,7 +26,9 @@ from dunwell.modalities.store import load_modality, save_approval, save_ends, sa
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
-    requested, is_new = await _lock_request(work, claim_id, modality_id, ModalityState.APPROVED)
+    claim, requested, is_new = await _lock_request(
+        work, claim_id, modality_id, ModalityState.APPROVED
+    )
     if not is_new:
         return requested
     approved = replace(requested, state=ModalityState.APPROVED, answered_at=work.now)
@@ -33,6 +37,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, approved)
+    await tell_modality(work, claim, approved)
     await save_audit(work, "modality.approve", f"claim:{claim_id}", modalityId=str(modality_id))
     return approved
 
@@ -44,7 +49,9 @@ async def reject_modality(
 
     Raises NotFound and InvalidState (see `answering`).
     """
-    requested, is_new = await _lock_request(work, claim_id, modality_id, ModalityState.REJECTED)
+    claim, requested, is_new = await _lock_request(
+        work, claim_id, modality_id, ModalityState.REJECTED
+    )
     if not is_new:
         return requested
     rejected = replace(
@@ -60,13 +67,14 @@ async def reject_modality(
     )
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, rejected)
+    await tell_modality(work, claim, rejected)
     await save_audit(work, "modality.reject", f"claim:{claim_id}", modalityId=str(modality_id))
     return rejected
 
 
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
-    modality, _ = await _lock(work, claim_id, modality_id)
+    _, modality = await _lock(work, claim_id, modality_id)
     if modality.ended_reason is EndReason.WITHDRAWN:
         return modality
     if modality.ended_reason is not None:
@@ -81,31 +89,31 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
     return replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
 
 
-async def _lock(work: Work, claim_id: int, modality_id: UUID) -> tuple[Modality, Status]:
-    """The modality, its claim being locked, and the claim's status. Raises NotFound."""
+async def _lock(work: Work, claim_id: int, modality_id: UUID) -> tuple[LockedClaim, Modality]:
+    """The locked claim and the modality. Raises NotFound."""
     claim = await access_claim(work, claim_id)
     modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
-    return modality, claim.status
+    return claim, modality
 
 
 async def _lock_request(
     work: Work, claim_id: int, modality_id: UUID, answer: ModalityState
-) -> tuple[Modality, bool]:
-    """The modality, and whether the answer changes it.
+) -> tuple[LockedClaim, Modality, bool]:
+    """The locked claim, the modality, and whether the answer changes it.
 
     Raises NotFound, and InvalidState where it cannot be given: it has ended, also when nobody has
     noted that yet, or the other answer was given.
     """
-    modality, status = await _lock(work, claim_id, modality_id)
+    claim, modality = await _lock(work, claim_id, modality_id)
     if not check_answer(modality, answer):
-        return modality, False
+        return claim, modality, False
     today = local_date(work.now, work.merchant.configuration.timezone)
-    course = decide_course(modality, status, today)
+    course = decide_course(modality, claim.status, today)
     if isinstance(course, EndReason):
-        raise InvalidState(_say_ended(course, status), state=str(course))
-    return modality, True
+        raise InvalidState(_say_ended(course, claim.status), state=str(course))
+    return claim, modality, True
 
 
 def _say_ended(reason: EndReason, status: Status) -> str:

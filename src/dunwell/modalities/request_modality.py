@@ -22,8 +22,10 @@ from dunwell.modalities.bounds import (
     find_terms_faults,
     is_approved_at_once,
 )
-from dunwell.modalities.modality import EndReason, Modality, ModalityState
+from dunwell.modalities.confirmation import tell_modality
+from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.progress import decide_course, find_end, local_date, start_of_day
+from dunwell.modalities.reminding import find_next_notice
 from dunwell.modalities.store import load_claim_facts, load_modalities, save_modality
 
 # Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
@@ -58,6 +60,7 @@ async def request_modality(
     await announce(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
         await announce(work, modality)
+    await tell_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
         modalityId=str(modality.modality_id), type=modality.type, state=modality.state,
@@ -66,12 +69,16 @@ async def request_modality(
 
 
 async def open_modality_hold(work: Work, modality: Modality) -> None:
-    """A request holds until it is answered, an approved modality until nothing of it is awaited."""
+    """A request holds until it is answered, a deferment until its day is over. A plan holds as long
+    as it is in force and, if it breaks, until that was told: it has no end of its own that could
+    come before."""
     if modality.state is ModalityState.REQUESTED:
         await open_hold(work, modality.claim_id, HoldKind.MODALITY_REQUESTED)
         return
-    end_on = find_end(modality.type, modality.schedule)
-    until = start_of_day(end_on, work.merchant.configuration.timezone)
+    until = None
+    if modality.type is ModalityType.PAYMENT_DEFEREMENT:
+        end_on = find_end(modality.type, modality.schedule)
+        until = start_of_day(end_on, work.merchant.configuration.timezone)
     await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
 
 
@@ -111,7 +118,8 @@ async def _save(work: Work, modality: Modality, status: Status) -> None:
     zone = work.merchant.configuration.timezone
     look_on = decide_course(modality, status, local_date(work.now, zone))
     assert not isinstance(look_on, EndReason)
+    look_at = start_of_day(look_on, zone)
+    check_at = min(look_at, find_next_notice(modality, work.now, zone) or look_at)
     await save_modality(
-        work.tx, work.merchant_id, modality,
-        actor_id=work.actor.actor_id, check_at=start_of_day(look_on, zone),
-    )  # fmt: skip
+        work.tx, work.merchant_id, modality, actor_id=work.actor.actor_id, check_at=check_at
+    )

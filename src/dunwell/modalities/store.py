@@ -34,7 +34,7 @@ WHERE d.merchant_id = $1 AND d.claim_id = $2
 _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
-       c.currency, c.status AS claim_status, r.due_ons, r.amounts_cents,
+       c.currency, c.status AS claim_status, c.reference_number, r.due_ons, r.amounts_cents,
        y.standing_cents - p.paid_before_cents + y.undone_cents AS paid_cents
 FROM payment_modalities p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
@@ -73,8 +73,8 @@ _SAVE = """
 WITH modality AS (
     INSERT INTO payment_modalities
         (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
-         requested_at, answered_at, actor_kind, actor_id, check_at, is_untold, paid_before_cents)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $5::text = 'APPROVED',
+         requested_at, answered_at, actor_kind, actor_id, check_at, paid_before_cents)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
            coalesce(sum(amount_cents), 0)
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
@@ -85,12 +85,14 @@ FROM unnest($13::date[], $14::bigint[]) WITH ORDINALITY AS i (due_on, cents, num
 """
 _APPROVE = """
 UPDATE payment_modalities
-SET state = 'APPROVED', answered_at = $3, is_untold = true
+SET state = 'APPROVED', answered_at = $3,
+    -- A plan is looked at without delay, for what is to be told of its rates.
+    check_at = CASE WHEN type = 'PAYMENT_PLAN' THEN least(check_at, $3) ELSE check_at END
 WHERE merchant_id = $1 AND modality_id = $2
 """
 _REJECT = """
 UPDATE payment_modalities
-SET state = 'REJECTED', answered_at = $3, reason = $4, is_untold = true,
+SET state = 'REJECTED', answered_at = $3, reason = $4,
     ended_at = $3, ended_reason = 'REJECTED', check_at = NULL
 WHERE merchant_id = $1 AND modality_id = $2
 """
@@ -150,10 +152,10 @@ async def load_modalities(
 
 async def load_live_modalities(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
-) -> list[tuple[Modality, Status]]:
-    """Those of the claims that have not ended, each with its claim's status."""
+) -> list[tuple[Modality, str, Status]]:
+    """Those of the claims that have not ended, each with its claim's reference and status."""
     rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
-    return [(_read(row), Status(row["claim_status"])) for row in rows]
+    return [(_read(row), row["reference_number"], Status(row["claim_status"])) for row in rows]
 
 
 async def save_modality(

@@ -1,17 +1,20 @@
-"""Ends modalities that are broken, passed or fulfilled, or whose claim has ended; run by a timer.
+"""Ends modalities that are broken, passed or fulfilled, or whose claim has ended, and has debtors
+told of their plans: of rates that are due or missed, of the end. Run by a timer.
 
 In sets: the claims of a set are locked first, so that a payment is either seen whole or comes
-afterwards, and has the modality looked at again. The process then goes on at its next step. No
-event is raised (CONTRACT 5).
+afterwards, and has the modality looked at again. The process then goes on at its next step; after
+a plan that broke once its debtor was told of it (`rest_after_break`). No event is raised (CONTRACT
+5).
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 import structlog
 
-from dunwell.claims.states import Status
 from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import Unavailable
 from dunwell.kit.resources import Resources
@@ -19,14 +22,17 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
-from dunwell.modalities.modality import HOLDS, EndReason, Modality
+from dunwell.modalities.modality import HOLDS, EndReason
 from dunwell.modalities.progress import decide_course, local_date, start_of_day
+from dunwell.modalities.reminding import find_next_notice
+from dunwell.modalities.rest_after_break import begin_rest
 from dunwell.modalities.store import load_live_modalities, save_ends
 from dunwell.modalities.store_checks import (
     find_merchants_to_check,
     lock_claims_to_check,
     postpone_checks,
 )
+from dunwell.modalities.tell_plan import PlanStanding, tell_plans
 
 MODALITY_SECONDS = 5.0
 _SET_SIZE = 500
@@ -61,29 +67,40 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
         # A statement of its own: it sees what was committed while the locks were waited for.
         found = await load_live_modalities(tx, merchant_id, claim_ids)
         if found:
-            await _apply(work, found)
+            await _apply(work, [PlanStanding(*each) for each in found])
     return len(found)
 
 
-async def _apply(work: Work, found: Sequence[tuple[Modality, Status]]) -> None:
+async def _apply(work: Work, found: Sequence[PlanStanding]) -> None:
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
-    ended: dict[UUID, EndReason] = {}
-    ended_claims, following = [], {}
-    for modality, status in found:
-        course = decide_course(modality, status, today)
+    looked_at: list[PlanStanding] = []
+    following: dict[UUID, datetime] = {}
+    for each in found:
+        course = decide_course(each.modality, each.status, today)
         if isinstance(course, EndReason):
-            ended[modality.modality_id] = course
-            ended_claims.append(modality.claim_id)
+            looked_at.append(replace(each, ended=course))
         else:
-            following[modality.modality_id] = start_of_day(course, zone)
+            looked_at.append(each)
+            next_notice = find_next_notice(each.modality, work.now, zone)
+            look_at = start_of_day(course, zone)
+            following[each.modality.modality_id] = min(look_at, next_notice or look_at)
     await postpone_checks(work.tx, work.merchant_id, following)
+    await _end(work, [each for each in looked_at if each.ended])
+    await tell_plans(work, looked_at)
+
+
+async def _end(work: Work, ended: Sequence[PlanStanding]) -> None:
     if not ended:
         return
-    await save_ends(work.tx, work.merchant_id, work.now, ended)
+    reasons = {each.modality.modality_id: each.ended for each in ended if each.ended}
+    await save_ends(work.tx, work.merchant_id, work.now, reasons)
+    broken = [each.modality.claim_id for each in ended if each.ended is EndReason.BROKEN]
+    others = [each.modality.claim_id for each in ended if each.ended is not EndReason.BROKEN]
+    await begin_rest(work, broken)
     await lift_holds_of_claims(
-        work.tx, work.merchant_id, claim_ids=ended_claims, kinds=HOLDS, now=work.now
+        work.tx, work.merchant_id, claim_ids=others, kinds=HOLDS, now=work.now
     )
     await save_audit(
-        work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(ended.values())
+        work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(reasons.values())
     )

@@ -30,7 +30,7 @@ class Kind(StrEnum):
     # A new link, to the address on file.
     LINK = "LINK"
     RECEIPT = "RECEIPT"
-    # Of a payment plan or a deferment.
+    # Of what the debtor has said or asked for: an objection, a transfer, a plan, more time.
     CONFIRMATION = "CONFIRMATION"
     # Six digits to an address that is to become the one on file.
     CHANGE_CODE = "CHANGE_CODE"
@@ -38,6 +38,8 @@ class Kind(StrEnum):
     CHANGE_NOTICE = "CHANGE_NOTICE"
     # How an objection was answered.
     ANSWER = "ANSWER"
+    # Of what was agreed and is to be done by the debtor.
+    REMINDER = "REMINDER"
 
 
 # So long is a notice worth sending. A code ends when its page stops waiting for it.
@@ -49,7 +51,9 @@ _SENT_WITHIN = {
     Kind.CHANGE_CODE: timedelta(minutes=10),
     Kind.CHANGE_NOTICE: timedelta(days=3),
     Kind.ANSWER: timedelta(days=1),
+    Kind.REMINDER: timedelta(days=1),
 }
+_WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
 _AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
 
@@ -109,6 +113,11 @@ def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany |
 def decide_expiry(kind: Kind, now: datetime) -> datetime:
     """When it is not sent any more."""
     return now + _SENT_WITHIN[kind]
+
+
+def list_ways(tried: NoticeChannel | None) -> Sequence[NoticeChannel]:
+    """By which an occasion is told, the first that works: those behind the one tried last."""
+    return _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
 
 
 def is_awaited(kind: Kind) -> bool:

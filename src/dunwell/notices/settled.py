@@ -1,9 +1,10 @@
 """What becomes of settled notices: failures are counted, those too that are reported later (a
 bounce, a delivery report), and some days on their addresses and contents are taken out.
 
-Nothing is sent instead of one that failed: the page that waits for it says so, and what to do. That
-one was sent, of which kind, when and with which outcome, stays with the claim. Figures are counts
-by kind and channel, no personal data.
+Nothing is sent instead of one that was asked for: the page that waits for it says so, and what to
+do. An occasion is told by the next way (`landing.telling`). That one was sent, of which kind, when
+and with which outcome, stays with the claim. Figures are counts by kind and channel, no personal
+data.
 """
 
 from datetime import timedelta
@@ -19,6 +20,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.notices.notice import Kind, NoticeChannel
 from dunwell.notices.store import empty_notices, lock_notice, save_failed
+from dunwell.notices.store_occasions import empty_occasions, reopen_occasion
 
 KEPT_FOR = timedelta(days=7)
 _ROWS_AT_ONCE = 5000
@@ -55,6 +57,7 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
     await save_failed(
         work.tx, work.merchant_id, notice_id=notice_id, reason=reason, now=work.real_now
     )
+    await reopen_occasion(work.tx, work.merchant_id, notice_id, work.real_now)
     await save_audit(
         work, "notice.fail", f"claim:{notice.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=notice.channel,
@@ -63,6 +66,8 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
 
 
 async def sweep_notices(resources: Resources) -> int:
-    """Notices emptied; 0 when nothing was left."""
+    """Notices and occasions emptied; 0 when nothing was left."""
+    before = resources.clock.now() - KEPT_FOR
     async with resources.database.transaction() as tx:
-        return await empty_notices(tx, resources.clock.now() - KEPT_FOR, _ROWS_AT_ONCE)
+        emptied = await empty_occasions(tx, before, _ROWS_AT_ONCE)
+        return emptied + await empty_notices(tx, before, _ROWS_AT_ONCE)

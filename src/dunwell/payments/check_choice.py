@@ -24,7 +24,7 @@ async def check_choice(work: Work, claim_id: int, choice: Choice) -> None:
 
 async def _load_rate_cents(work: Work, claim_id: int) -> int | None:
     """What is left of the next rate of the claim's plan; None: no plan is in force."""
-    for modality, _ in await load_live_modalities(work.tx, work.merchant_id, [claim_id]):
+    for modality, _, _ in await load_live_modalities(work.tx, work.merchant_id, [claim_id]):
         rate = find_open_rate(modality)
         if rate is not None:
             return rate.left_cents

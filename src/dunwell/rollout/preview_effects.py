@@ -15,10 +15,12 @@ from uuid import UUID
 
 from dunwell.escalation.due_claim import find_position
 from dunwell.escalation.process import Process, make_process
+from dunwell.escalation.running_claims import RunningClaim, find_person, find_standing
 from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.next_contacts import (
@@ -32,8 +34,7 @@ from dunwell.rollout.next_contacts import (
 )
 from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
-from dunwell.rollout.running_claims import RunningClaim, find_person, find_standing
-from dunwell.rollout.running_store import iterate_persons, load_contacted
+from dunwell.rollout.running_store import iterate_persons
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.versions import Version
 

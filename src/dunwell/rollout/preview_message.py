@@ -4,12 +4,17 @@ Nothing is sent and nothing is stored. The link and the code in it are masked, o
 """
 
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
 from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.compose_contact import Occasion, render_contact
+from dunwell.escalation.days_to_pay import foresee_pay_by
+from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import make_process
+from dunwell.escalation.schedule import ContactPlanned
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
@@ -21,6 +26,9 @@ from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
+
+# From today to the day to pay by, where no step tells.
+_MADE_UP = timedelta(days=13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ async def preview_message(
     else:
         reader = read_reader(await read_claim(work, wanted.claim_id))
     _check_reachable(reader, wanted)
+    pay_by = await _find_pay_by(work, resources.keys, definition, wanted, reader)
     reader = replace(reader, language=wanted.language or reader.language)
     step = CommunicationStep(1, "Preview", channel=wanted.channel, template=wanted.template)
     occasion = Occasion(
@@ -71,6 +80,7 @@ async def preview_message(
         ),
         step,
         today,
+        pay_by,
     )
     head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
@@ -86,6 +96,23 @@ async def preview_message(
         parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
         pdf=await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
     )
+
+
+async def _find_pay_by(
+    work: Work, keys: KeyRing, definition: Definition, wanted: Wanted, reader: Reader
+) -> date | None:
+    """As if the first step with this template ran now; of one that no step uses, made up."""
+    process = make_process(definition, work.merchant.configuration.timezone)
+    today = process.calendar.local_date(work.now)
+    steps = (each for each in definition.steps if isinstance(each, CommunicationStep))
+    step = next((each for each in steps if each.template == wanted.template), None)
+    if step is None:
+        return today + _MADE_UP
+    facts = reader.step_facts(today)
+    if wanted.claim_id is not None:
+        [claim] = await load_claims(work.tx, keys, work.merchant, [wanted.claim_id])
+        facts = claim.step_facts(today)
+    return foresee_pay_by(process, ContactPlanned(step, 0, wanted.channel), facts, work.now)
 
 
 def _check_wanted(definition: Definition, wanted: Wanted) -> None:

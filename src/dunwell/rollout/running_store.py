@@ -5,14 +5,13 @@ through a cursor, so that memory stays the same whatever their number.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import date
 from uuid import UUID
 
 from dunwell.escalation.due_claim_store import load_claims
+from dunwell.escalation.running_claims import OpenContact, RunningClaim
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.merchant import Merchant
-from dunwell.rollout.running_claims import OpenContact, RunningClaim
 
 PAGE_SIZE = 1_000
 
@@ -51,13 +50,6 @@ WHERE m.merchant_id = $1
     AND m.claim_id = ANY($2::bigint[])
     AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN')
 ORDER BY m.claim_id, m.step_id DESC, m.place DESC
-"""
-
-# By primary key; the rows are not locked.
-_LOAD_GUARDS = """
-SELECT identity_digest, contacted_on
-FROM contact_guards
-WHERE merchant_id = $1 AND identity_digest = ANY($2::bytea[])
 """
 
 
@@ -113,11 +105,3 @@ async def _load_page(
         for claim_id, person in persons.items()
         if claim_id in claims
     ]
-
-
-async def load_contacted(
-    tx: Connection, merchant_id: int, identities: Sequence[bytes]
-) -> dict[bytes, Sequence[date]]:
-    """The days on which those that are known were contacted."""
-    rows = await tx.fetch(_LOAD_GUARDS, merchant_id, identities)
-    return {row["identity_digest"]: row["contacted_on"] for row in rows}

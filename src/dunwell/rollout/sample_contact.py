@@ -5,14 +5,16 @@ What is made up is a claim as most are: one invoice, one fee, a person with ever
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import msgspec
 
 from dunwell.claims.balance import PRIMARY
+from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.fields import DebtorName
 from dunwell.claims.read_claim import ClaimView
+from dunwell.escalation.schedule import StepFacts
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts
@@ -32,6 +34,26 @@ class Reader:
     mobile_number: str | None
     address: dict[str, Any] | None
     language: str | None = None
+
+    def step_facts(self, today: date) -> StepFacts:
+        """What steps ask of it, where every channel reaches it."""
+        claim, address = self.claim, self.address or {}
+        dated = (i.due_date or i.item_date for i in claim.items if i.type == PRIMARY)
+        condition = ConditionFacts(
+            outstanding_cents=claim.outstanding_cents,
+            total_cents=claim.total_cents,
+            today=today,
+            first_primary_on=next(dated, None),
+            item_types=frozenset(item.type for item in claim.items),
+            language=self.language,
+            country=address.get("country"),
+            city=address.get("city"),
+            postal_code=address.get("postal_code"),
+            email=self.email,
+            mobile_number=self.mobile_number,
+            has_address=bool(address),
+        )
+        return StepFacts(condition, has_reached=True, usable_channels=get_args(Channel))
 
     def plan(self, channel: Channel) -> PlannedContact:
         contact = Contact(

@@ -17,9 +17,9 @@ from dunwell.kit.db import Connection, Row
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.versions import Draft, Version
 
-# Hot: the engine asks it for each set. One look per pair into the key
+# Hot: the engine asks it for each set, and nests it. One look per pair into the key
 # workflow_versions (merchant_id, workflow_id, major, minor), backwards.
-_LOAD_NEWEST = """
+LOAD_NEWEST = """
 SELECT newest.version_id, newest.workflow_id, newest.major, newest.minor,
     CASE WHEN newest.version_id = wanted.known_id THEN NULL ELSE newest.definition END AS definition
 FROM UNNEST($2::uuid[], $3::integer[], $4::uuid[]) AS wanted (workflow_id, major, known_id)
@@ -154,14 +154,24 @@ async def load_newest(
     """The newest minor of each (workflow, major), no draft; unknown pairs are left out."""
     known = {pair: _kept.get((merchant_id, *pair)) for pair in pairs}
     rows = await tx.fetch(
-        _LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
+        LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
         [major for _, major in known], [each and each.version_id for each in known.values()],
     )  # fmt: skip
-    newest = {}
-    for row in rows:
-        pair = (row["workflow_id"], row["major"])
-        newest[pair] = _read_version(row, (merchant_id, *pair), known[pair])
-    return newest
+    pairs_found = [(row["workflow_id"], row["major"]) for row in rows]
+    return {
+        pair: read_newest(row, merchant_id, known[pair])
+        for pair, row in zip(pairs_found, rows, strict=True)
+    }
+
+
+def find_kept(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
+    """What this process has read last of a (workflow, major); there may be a newer one."""
+    return _kept.get((merchant_id, *pair))
+
+
+def read_newest(row: Row, merchant_id: int, known: Version | None) -> Version:
+    """A row of `LOAD_NEWEST`, which was asked with the id of `known`."""
+    return _read_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:

@@ -8,7 +8,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.errors import InvalidState, NotFound
-from dunwell.landing.arranging.confirmation import is_agreed, tell_answer
 from dunwell.landing.arranging.paper import compose_confirmation
 from dunwell.landing.arranging.store import ENDED_MODALITY
 from dunwell.landing.arranging.views import ModalityWithdrawPage, describe_modality
@@ -29,6 +28,7 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.letters.paper import write_paper
 from dunwell.modalities.answer_modality import withdraw_modality
+from dunwell.modalities.confirmation import is_agreed, tell_answer
 from dunwell.modalities.modality import Modality, ModalityType
 from dunwell.modalities.store import read_modality
 from dunwell.notices.notice import Addressee

@@ -7,12 +7,12 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
-from dunwell.landing.arranging.confirmation import is_agreed
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.messages.identities import mask_address
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
+from dunwell.modalities.confirmation import is_agreed
 from dunwell.modalities.modality import EndReason, Modality, ModalityType, find_open_rate
 from dunwell.modalities.offers import (
     count_rate,

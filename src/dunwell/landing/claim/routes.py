@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.views import NoticesPage, describe_claim
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
@@ -17,7 +18,8 @@ from dunwell.landing.web.visit import Form, Visit
 async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     frame, merchant = site.frame_opened(visit, opened), opened.merchant
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
-    return site.answer(frame, describe_claim(opened, now, can_pay=can_pay))
+    announced = await look_ahead(site.resources, opened, now)
+    return site.answer(frame, describe_claim(opened, now, announced, can_pay=can_pay))
 
 
 async def extend(site: Site, visit: Visit) -> Response:

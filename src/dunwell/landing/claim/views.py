@@ -9,8 +9,10 @@ import msgspec
 
 from dunwell.claims.holds import HoldKind
 from dunwell.disputes.dispute import render_case_number
+from dunwell.escalation.announcing import Announced
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
+from dunwell.landing.claim.next_steps import NextSteps, describe_next
 from dunwell.landing.objecting.disputing import can_dispute, find_undisputed_cents
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts
@@ -90,6 +92,8 @@ class ClaimPage(Page, frozen=True):
     answer: Answer | None
     # Until when nothing is done after it; none: not known yet, or it is over.
     rests_until: datetime | None
+    # What happens, and when.
+    next: NextSteps
     # Since when the merchant has stopped the claim without a dispute of ours.
     held_since: datetime | None
     paused_until: datetime | None
@@ -116,8 +120,10 @@ class DocumentsPage(Page, frozen=True):
     missing: str | None = None
 
 
-def describe_claim(opened: OpenedClaim, now: datetime, *, can_pay: bool) -> ClaimPage:
-    """now: the merchant's. can_pay: whether there is any way to."""
+def describe_claim(
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (), *, can_pay: bool
+) -> ClaimPage:
+    """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
     facts, configuration = opened.facts, opened.merchant.configuration
     shows_all = opened.session.level.reaches(Level.FACT)
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
@@ -152,6 +158,7 @@ def describe_claim(opened: OpenedClaim, now: datetime, *, can_pay: bool) -> Clai
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
         answer=_describe_answer(opened, now) if is_answered(facts) else None,
         rests_until=hold.until if hold and is_answered(facts) else None,
+        next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
     )

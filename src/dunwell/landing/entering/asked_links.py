@@ -26,12 +26,12 @@ from dunwell.landing.entering.store_tries import remove_tries
 from dunwell.landing.entering.store_ways import find_references
 from dunwell.landing.entering.tries import Locked
 from dunwell.landing.entering.visitors import admit_request, count_visitors_request
-from dunwell.landing.telling.facts import LinkFacts
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.notices.facts import LinkFacts
 from dunwell.notices.notice import HOUR, Addressee, Kind
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.store import has_recent

@@ -12,12 +12,12 @@ from dunwell.landing.entering.try_sent_code import Typed
 from dunwell.landing.entering.views import CodeField, SentCodePage
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.telling.facts import CodeFacts
 from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.problems import Problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.merchants.merchant import Merchant
+from dunwell.notices.facts import CodeFacts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
 
 

@@ -21,12 +21,12 @@ from dunwell.landing.paying.views import (
 )
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.telling.facts import ReceiptFacts
 from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.letters.paper import write_paper
+from dunwell.notices.facts import ReceiptFacts
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.payments.banking_days import BANK_TRANSFER

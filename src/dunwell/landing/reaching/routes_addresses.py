@@ -19,7 +19,6 @@ from dunwell.landing.reaching.views import AddressPage, mask_present
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.telling.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.landing.web.in_session import (
     RoutedPages,
     check_feature,
@@ -33,6 +32,7 @@ from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.messages.identities import mask_address
+from dunwell.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
 
 _PLACE = "preferences"

@@ -84,6 +84,8 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     # Those not lifted; one whose end has come may still be among them.
     holds: list[HoldFacts]
     request: RequestFacts | None
+    # Workflow and major.
+    process: tuple[UUID, int] | None = None
     on_file: OnFile = OnFile()
     # No payment of a plan or a deferment may be due after this day.
     max_deferral_on: date | None = None

@@ -17,7 +17,6 @@ from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
 from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
-from dunwell.landing.telling.facts import Facts
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.formatting import NamedTexts, render_money
@@ -27,6 +26,7 @@ from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import fill
 from dunwell.messages.placeholders import LANDING_URL
 from dunwell.messages.rendering import frame_email
+from dunwell.notices.facts import Facts
 from dunwell.notices.notice import Addressee, Notice
 from dunwell.notices.secrets import NOTICE_CODE_MASK
 

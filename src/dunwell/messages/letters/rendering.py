@@ -24,8 +24,7 @@ from dunwell.messages.letters.wording import LetterWording, find_letter_wording
 from dunwell.messages.markdown import parse_line, parse_markdown
 from dunwell.messages.markdown_letter import fill_blocks
 from dunwell.messages.parts import fill
-from dunwell.messages.placeholders import expand_snippets
-from dunwell.messages.rendering import choose_text, choose_words, list_footer
+from dunwell.messages.rendering import choose_words, list_footer, put_together
 from dunwell.workflows.definition import LetterTemplate, Texts
 
 
@@ -61,10 +60,8 @@ def render_letter(
     words = choose_words(snippets, language)
     values = Values(facts, language)
     wording = find_letter_wording(language)
-    subject = fill(
-        parse_line(expand_snippets(choose_text(template.subject, language), words)), values
-    )
-    body = parse_markdown(expand_snippets(choose_text(template.body, language), words))
+    subject = fill(parse_line(put_together(template.subject, words, values)), values)
+    body = parse_markdown(put_together(template.body, words, values))
     enclosures = [_render_enclosure(each, wording) for each in post.enclosures]
     sheet = Sheet(
         language=language.partition("-")[0].lower(),

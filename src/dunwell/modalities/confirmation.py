@@ -1,7 +1,10 @@
-"""What is told of a plan or a deferment when it is answered, by message and on paper. Pure."""
+"""What is told of a plan or a deferment that was asked for or answered, by message and on paper."""
 
-from dunwell.landing.telling.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.claims.store import LockedClaim
+from dunwell.merchants.account import Work
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.notices.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.notices.tell_debtor import tell_debtor
 
 
 def is_agreed(modality: Modality) -> bool:
@@ -35,3 +38,10 @@ def tell_answer(
         until=until,
         is_approved=is_approved,
     )
+
+
+async def tell_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
+    """That it was asked for, or how that was answered; of each state once."""
+    subject = f"{modality.modality_id} {modality.state}"
+    facts = tell_answer(modality, claim.reference_number)
+    await tell_debtor(work, claim.claim_id, subject, facts)

@@ -1,17 +1,21 @@
-"""The claims that run on a major version, with all that playing them forward needs, and where each
-stands.
+"""A claim that runs, with all that playing it forward needs: where it stands, what holds it, the
+contact it waits for; and what is foreseen for it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from dunwell.escalation.due_claim import DueClaim, find_position
-from dunwell.escalation.forecast import UnderWay
+from dunwell.escalation.forecast import Foreseen, Guard, UnderWay, forecast
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import Person
 from dunwell.workflows.definition import CommunicationStep
+
+# What is farther away is not foreseen.
+FARTHEST = timedelta(days=3_650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,18 @@ def find_standing(process: Process, claim: RunningClaim, now: datetime) -> Posit
         return Position(_find_place_behind(process, position, step), max(waiting.not_before, since))
     planned = ContactPlanned(step, waiting.place, waiting.channel)
     return UnderWay(planned, max(waiting.not_before, since), position.next_step_id)
+
+
+def foresee(
+    process: Process, claim: RunningClaim, now: datetime, guard: Guard
+) -> Iterator[Foreseen]:
+    """What the claim's process does from now on if nothing is paid; nothing of a claim that is held
+    without end, or whose last contact a person has to settle first. The claim must be active."""
+    if claim.is_held_without_end or claim.is_unsettled:
+        return iter(())
+    facts = claim.facts.step_facts(process.calendar.local_date(now))
+    standing = find_standing(process, claim, now)
+    return forecast(process, standing, facts, now, until=now + FARTHEST, guard=guard)
 
 
 def _find_place_behind(process: Process, position: Position, step: CommunicationStep) -> int | None:

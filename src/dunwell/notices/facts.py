@@ -1,12 +1,13 @@
-"""What a page tells about what it has done, for a message of its own (`notices`).
+"""What a message of its own tells a debtor: facts for its templates (`landing.telling`).
 
-Cents, days and instants only: how they read is the templates' business. Each kind of facts names
-its template; of an SMS only those with a `.txt` beside the `.md` can be made. Pure.
+Cents, days and instants only: how they read is the templates' business. Each class names its kind
+and its template. Those of OCCASIONS are kept until they are told (`tell_debtor`). Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from dunwell.notices.notice import Kind, NoticeChannel
 
@@ -89,6 +90,55 @@ class RejectionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RateDueFacts:
+    """An instalment of a plan that is to be paid in some days. The message bears a link, as those
+    of the three classes below."""
+
+    kind: ClassVar = Kind.REMINDER
+    template: ClassVar = "rate_due"
+    reference_number: str
+    currency: str
+    # Of the instalment.
+    left_cents: int
+    due_on: date
+
+
+@dataclass(frozen=True, slots=True)
+class RateMissedFacts:
+    """One whose day is over, and that can still be paid."""
+
+    kind: ClassVar = Kind.REMINDER
+    template: ClassVar = "rate_missed"
+    reference_number: str
+    currency: str
+    left_cents: int
+    due_on: date
+    # The last day on which paying it keeps the plan.
+    mend_by: date
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBrokenFacts:
+    """A plan that has ended, because an instalment was not paid in its grace."""
+
+    kind: ClassVar = Kind.ANSWER
+    template: ClassVar = "plan_broken"
+    reference_number: str
+    currency: str
+    left_cents: int
+    due_on: date
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFulfilledFacts:
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "plan_fulfilled"
+    reference_number: str
+    # Whether nothing of the claim is left to pay.
+    is_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DisputeAnswerFacts:
     """How an objection was answered. The message bears a link by itself."""
 
@@ -134,7 +184,27 @@ Facts = (
     | PlanFacts
     | DefermentFacts
     | RejectionFacts
+    | RateDueFacts
+    | RateMissedFacts
+    | PlanBrokenFacts
+    | PlanFulfilledFacts
     | DisputeAnswerFacts
     | ChangeCodeFacts
     | ChangeNoticeFacts
 )
+
+# What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
+OccasionFacts = (
+    PlanFacts
+    | DefermentFacts
+    | RejectionFacts
+    | RateDueFacts
+    | RateMissedFacts
+    | PlanBrokenFacts
+    | PlanFulfilledFacts
+    | DisputeAnswerFacts
+)
+# By the name of their templates, which is the occasion's name.
+OCCASIONS: Mapping[str, type[OccasionFacts]] = {
+    each.template: each for each in get_args(OccasionFacts)
+}

@@ -1,0 +1,112 @@
+"""The day to pay by of contacts about to be written (CONTRACT 6), for those whose texts name it.
+
+It follows from what the process does when the contact is accepted now and nothing is paid. A set
+takes as many statements as one contact.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from uuid import UUID
+
+from dunwell.escalation.announcing import find_pay_by
+from dunwell.escalation.due_claim import DueClaim
+from dunwell.escalation.due_claim_store import load_claims
+from dunwell.escalation.forecast import Guard, UnderWay, forecast
+from dunwell.escalation.person_guard import make_person_guard
+from dunwell.escalation.process import Process, find_process
+from dunwell.escalation.render_leased import Leased
+from dunwell.escalation.running_claims import FARTHEST, find_person
+from dunwell.escalation.schedule import ContactPlanned, StepFacts
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.merchants.configuration import Channel
+from dunwell.merchants.merchant import Merchant
+from dunwell.messages.guard_store import load_contacted
+from dunwell.messages.guards import Days
+from dunwell.messages.identities import identify
+from dunwell.messages.placeholders import OF_PAY_BY, find_snippets, find_used
+from dunwell.workflows.definition import CommunicationStep, Definition, Texts
+
+
+async def give_days_to_pay(
+    tx: Connection, keys: KeyRing, merchant: Merchant, leased: Sequence[Leased], now: datetime
+) -> list[Leased]:
+    """The same contacts in their order, each that names its day to pay by with it. now: the
+    merchant's."""
+    known: dict[tuple[UUID, int, Channel], bool] = {}
+    wanting = {each.planned.contact.claim_id for each in leased if _wants(each, known)}
+    if not wanting:
+        return list(leased)
+    claims = {each.claim_id: each for each in await load_claims(tx, keys, merchant, list(wanting))}
+    identities = {
+        claim_id: identify(keys, merchant.merchant_id, find_person(claim))
+        for claim_id, claim in claims.items()
+    }
+    asked = [each for of_claim in identities.values() for each in of_claim]
+    contacted_on = await load_contacted(tx, merchant.merchant_id, asked)
+
+    def give(each: Leased) -> Leased:
+        claim = claims.get(each.planned.contact.claim_id)
+        if claim is None or not _wants(each, known):
+            return each
+        of_claim = (identities[claim.claim_id], contacted_on)
+        return replace(each, pay_by=_find_day(merchant, each, claim, of_claim, now))
+
+    return [give(each) for each in leased]
+
+
+def foresee_pay_by(
+    process: Process, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
+    next_step_id: int | None = None, guard: Guard | None = None,
+) -> date | None:  # fmt: skip
+    """If the contact is made now. next_step_id: where its claim stands, if not before its step."""
+    stands = UnderWay(contact, now, contact.step.id if next_step_id is None else next_step_id)
+    foreseen = forecast(process, stands, facts, now, until=now + FARTHEST, guard=guard)
+    next(foreseen, None)  # the contact itself
+    return find_pay_by(foreseen, process.calendar, process.calendar.local_date(now))
+
+
+def _find_day(
+    merchant: Merchant, each: Leased, claim: DueClaim,
+    known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
+) -> date | None:  # fmt: skip
+    assert each.step is not None
+    process = find_process(each.version, merchant.configuration.timezone)
+    contact = each.planned.contact
+    return foresee_pay_by(
+        process,
+        ContactPlanned(each.step, contact.place, contact.channel),
+        claim.step_facts(process.calendar.local_date(now)),
+        now,
+        next_step_id=claim.position.next_step_id,
+        guard=make_person_guard(merchant.configuration, *known),
+    )
+
+
+def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
+    """known: of the steps of a set, which are few."""
+    if each.step is None:
+        return False
+    channel = each.planned.contact.channel
+    key = (each.version.version_id, each.step.id, channel)
+    if key not in known:
+        known[key] = _names_day(each.version.definition, each.step, channel)
+    return known[key]
+
+
+def _names_day(definition: Definition, step: CommunicationStep, channel: Channel) -> bool:
+    template = definition.templates.get(step.template)
+    if template is None:
+        return False
+    part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
+    if part is None:
+        return False
+    texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
+    snippets = {name for text in texts for name in find_snippets(text)}
+    texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
+    return any(name in OF_PAY_BY for text in texts for name in find_used(text))
+
+
+def _list_texts(texts: Texts) -> list[str]:
+    return list(texts.values())

@@ -1,0 +1,33 @@
+"""Looks up what the process of an opened claim will do, where its page says so."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dunwell.escalation.announcing import Announced
+from dunwell.escalation.foresee_claim import Foreseeable, foresee_claim
+from dunwell.escalation.usable_channels import Addresses
+from dunwell.kit.resources import Resources
+from dunwell.landing.claim.next_steps import find_held_until, is_foreseeable
+from dunwell.landing.session.states import list_standing
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.messages.identities import Person
+
+
+async def look_ahead(
+    resources: Resources, opened: OpenedClaim, now: datetime
+) -> Sequence[Announced]:
+    """In one statement, or none where nothing is foreseen. now: the merchant's."""
+    facts = opened.facts
+    if facts.process is None or not is_foreseeable(opened, now):
+        return ()
+    known = facts.on_file
+    address = None if known.postal_address is None else dict(known.postal_address)
+    claim = Foreseeable(
+        person=Person(facts.claim_id, known.email, known.mobile_number, known.customer_number),
+        reachable=Addresses(known.email, known.mobile_number, address),
+        process_key=facts.process,
+        is_held=bool(list_standing(facts, now)),
+        held_until=find_held_until(opened, now),
+    )
+    async with resources.database.connection() as connection:
+        return await foresee_claim(connection, resources.keys, opened.merchant, claim, now)

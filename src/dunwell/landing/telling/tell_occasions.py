@@ -1,0 +1,129 @@
+"""Tells debtors what they are to be told (`notices.tell_debtor`), each occasion once.
+
+By e-mail, else by SMS: the next way is taken where there is no address, where it is suppressed,
+where a channel refuses, and where it is reported later that a message did not arrive. What may have
+left is not sent by another way. Who cannot be reached finds it on the page.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from uuid import UUID
+
+import structlog
+
+from dunwell.claims.store import lock_claim
+from dunwell.disputes.rest_after_answer import rest_after_answer
+from dunwell.errors import Unavailable
+from dunwell.kit.resources import Resources
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.store import load_merchant
+from dunwell.modalities.rest_after_break import rest_after_break
+from dunwell.modalities.tell_plan import is_still_true
+from dunwell.notices.facts import DisputeAnswerFacts, PlanBrokenFacts
+from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, list_ways
+from dunwell.notices.send_notice import send_notice
+from dunwell.notices.store_occasions import (
+    Occasion,
+    Standing,
+    end_occasion,
+    find_due,
+    load_debtor,
+    lock_occasion,
+    put_off,
+    save_sent,
+)
+from dunwell.notices.told import UNDER_WAY, Told
+
+TELL_SECONDS = 1.0
+_SET_SIZE = 100
+# What else happens once something was told, and while it is being told: by the occasion's name.
+_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, Told], Awaitable[None]]] = {
+    DisputeAnswerFacts.template: rest_after_answer,
+    PlanBrokenFacts.template: rest_after_break,
+}
+
+log = structlog.get_logger(__name__)
+
+
+async def tell_occasions(resources: Resources, writer: NoticeWriter) -> int:
+    """Occasions looked at; 0 when nothing was left."""
+    async with resources.database.connection() as connection:
+        found = await find_due(connection, resources.clock.now(), _SET_SIZE)
+    for occasion in found:
+        try:
+            await _look(resources, occasion, writer)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # One that cannot be told must not come again and again: the page tells it.
+            log.exception(
+                "cannot tell", merchant_id=occasion.merchant_id, error=type(error).__name__
+            )
+            await _look(resources, occasion, None)
+    return len(found)
+
+
+async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter | None) -> None:
+    """Send it by the next way, or end it. No writer: it is given up."""
+    async with resources.database.transaction() as tx:
+        # The claim before everything else.
+        claim = await lock_claim(tx, occasion.merchant_id, occasion.claim_id)
+        merchant = await load_merchant(tx, occasion.merchant_id)
+        standing = await lock_occasion(tx, occasion, resources.clock.now())
+        if claim is None or merchant is None or standing is None:
+            return
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        sent = standing.sent
+        is_to_send = sent is None or sent.state == "FAILED"
+        is_true = await is_still_true(work, claim, occasion.subject, standing.facts)
+        if (
+            is_to_send
+            and is_true
+            and writer
+            and await _send(work, resources, writer, occasion, standing)
+        ):
+            return
+        told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
+        await end_occasion(tx, occasion, work.real_now)
+        await _follow(work, occasion, Told(told_at))
+
+
+async def _send(
+    work: Work, resources: Resources, writer: NoticeWriter, occasion: Occasion, standing: Standing
+) -> bool:
+    """By the first way left that takes it. False: there is none."""
+    for addressee in await _list_addressees(work, occasion, standing):
+        notice = writer.write(work.merchant, addressee, standing.facts)
+        sent = await send_notice(work, resources.keys, notice)
+        if isinstance(sent, TooMany):
+            await put_off(work.tx, occasion, sent.again_at)
+            return True
+        if isinstance(sent, UUID):
+            await save_sent(work.tx, occasion, sent)
+            await _follow(work, occasion, UNDER_WAY)
+            return True
+    return False
+
+
+async def _list_addressees(
+    work: Work, occasion: Occasion, standing: Standing
+) -> Iterator[Addressee]:
+    """Those not tried yet, in their order, at addresses there are."""
+    debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
+    addresses: dict[NoticeChannel, str | None] = {
+        "EMAIL": debtor.email, "SMS": debtor.mobile_number,
+    }  # fmt: skip
+    language = debtor.language or work.merchant.configuration.language
+    tried = None if standing.sent is None else standing.sent.channel
+    return (
+        Addressee(occasion.claim_id, channel, address, language)
+        for channel in list_ways(tried)
+        if (address := addresses[channel]) is not None
+    )
+
+
+async def _follow(work: Work, occasion: Occasion, told: Told) -> None:
+    follow = _FOLLOWED_BY.get(occasion.name)
+    if follow is not None:
+        await follow(work, occasion.claim_id, occasion.subject, told)

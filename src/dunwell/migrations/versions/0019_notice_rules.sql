@@ -1,0 +1,2 @@
+ALTER TABLE debtor_notices VALIDATE CONSTRAINT debtor_notices_kind_check;
+ALTER TABLE debtor_notices VALIDATE CONSTRAINT debtor_notices_channel_check;

@@ -1,0 +1,43 @@
+"""Lets a claim rest after its plan broke: without an end as long as the message that tells it is
+under way, then for one more day. So nothing breaks in silence, and no fee runs ahead of the news.
+"""
+
+from datetime import timedelta
+
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.notices.told import Told
+
+QUIET_AFTER_BREAK = timedelta(days=1)
+
+# Of claims whose plans have ended: what still holds them for these, and not for a later one. By the
+# holds' primary key, then by payment_modalities_one.
+_END_HOLDS = """
+UPDATE holds h
+SET until = $3
+WHERE h.merchant_id = $1 AND h.claim_id = ANY($2::bigint[]) AND h.kind = 'MODALITY_ACTIVE'
+  AND h.lifted_at IS NULL
+  AND NOT EXISTS (SELECT FROM payment_modalities p
+                  WHERE p.merchant_id = $1 AND p.claim_id = h.claim_id AND p.ended_at IS NULL
+                    AND p.state = 'APPROVED')
+"""
+
+
+async def begin_rest(work: Work, claim_ids: list[int]) -> None:
+    """Of locked claims whose plans have just broken; what tells it is written beside. A sandbox's
+    clock does not wait for real messages: its rest begins at once."""
+    until = work.now + QUIET_AFTER_BREAK if work.merchant.is_sandbox else None
+    await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
+
+
+async def rest_after_break(work: Work, claim_id: int, subject: str, told: Told) -> None:
+    """subject: the plan's id. The claim must be locked. A hold that has fallen stays so."""
+    if not told.is_under_way:
+        await save_audit(
+            work, "modality.tell", f"claim:{claim_id}",
+            modalityId=subject, isTold=told.at is not None,
+        )  # fmt: skip
+    if work.merchant.is_sandbox:
+        return
+    until = None if told.is_under_way else (told.at or work.now) + QUIET_AFTER_BREAK
+    await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], until)

@@ -1,0 +1,253 @@
+"""What the claim's page says of what happens next, and when: in each state, and as it comes."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.suppression import suppress
+from tests.support.definitions import a_definition
+from tests.support.disputes import REJECTED, dispute, resolve
+from tests.support.documents import read_text
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
+from tests.support.payments import PAYING
+from tests.support.statements import a_counted_database
+
+DAY = timedelta(days=1)
+CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED)
+STILL = "erheben wir keine Gebühren und fordern Sie nicht zur Zahlung auf."
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> Any:
+    """Its claim's first message has been sent, on Monday, 2 March 2026."""
+    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
+        await doorstep.till.house.run()
+        yield doorstep
+
+
+async def read_next(doorstep: Doorstep, language: str = "de") -> str:
+    """The section, in one line."""
+    if doorstep.browser.cookie is None:
+        await doorstep.browser.type_code(await doorstep.give_code())
+    page = await doorstep.browser.get(f"/claim?lang={language}")
+    assert page.status_code == 200
+    return _cut(page.text)
+
+
+def _cut(page: str) -> str:
+    _, _, behind = page.partition('<section aria-labelledby="next">')
+    section, _, _ = behind.partition("</section>")
+    return read_text(section)
+
+
+async def hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
+    house, now = doorstep.till.house, doorstep.till.now
+    await house.rows(
+        "WITH held AS (UPDATE claims SET held = true WHERE merchant_id = $1 AND claim_id = $2)"
+        " INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind)"
+        " VALUES ($1, $2, $3, $4, $5, $6, 'SYSTEM')",
+        doorstep.claim_id, house.resources.ids.new(now), kind, now,
+        None if days is None else now + timedelta(days=days),
+    )  # fmt: skip
+
+
+async def test_an_open_claim_says_what_follows_with_its_days(doorstep: Doorstep) -> None:
+    assert await read_next(doorstep) == (
+        "So geht es weiter Wenn nichts geschieht:"
+        " Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu."
+        " Am 23. März 2026 schließen wir den Vorgang hier."
+        " Danach entscheidet Nordwind, wie es weitergeht."
+        " Wenn Sie vorher alles bezahlen, geschieht nichts davon."
+    )
+    assert await read_next(doorstep, "en") == (
+        "What happens next If nothing happens:"
+        " On 9 March 2026 a fee of €2.50 is added."
+        " On 23 March 2026 we close the claim here. Nordwind then decides what follows."
+        " If you pay all of it before, none of this happens."
+    ).replace("9 March 2026", "March 9, 2026").replace("23 March 2026", "March 23, 2026")
+
+
+async def test_it_is_what_the_engine_does(doorstep: Doorstep, clock: MovableClock) -> None:
+    house = doorstep.till.house
+    await house.publish(_repeating(), "Repeating")
+    [claim_id] = await house.create("INV-2")
+    page = await doorstep.visitor().open(await doorstep.give_link(claim_id=claim_id))
+    before = _cut(page.text)
+    await house.run_until(clock.now() + 40 * DAY)
+    sent = [m.created_at for m in house.channels[0].sent if m.claim_id == claim_id]
+    assert [f"{at.day}. {'März' if at.month == 3 else 'April'}" in before for at in sent] == [
+        True, True, True,
+    ]  # fmt: skip
+    assert "Heute schreiben wir Ihnen wieder." not in before
+    assert before.count("schreiben wir Ihnen wieder") == len(sent)
+
+
+def _repeating() -> Any:
+    email = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+    steps: list[dict[str, Any]] = [{"kind": "WAIT", "days": 3}]
+    for days in (10, 11, 5):
+        steps += [email, {"kind": "WAIT", "days": days}]
+    return a_definition(
+        steps=[{"id": n, "name": f"Step {n}", **s} for n, s in enumerate(steps, start=1)]
+    )
+
+
+async def test_an_objection_says_by_when_it_is_answered_and_that_nothing_happens(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await dispute(doorstep.till.house, doorstep.claim_id)
+    assert await read_next(doorstep) == (
+        "So geht es weiter Wir prüfen Ihren Einwand und antworten Ihnen bis zum 16. März 2026."
+        f" Bis Sie die Antwort haben, {STILL}"
+    )
+    clock.advance(20 * DAY)
+    doorstep.browser = doorstep.visitor()
+    assert "Antwort auf Ihren Einwand verspätet sich. Das tut uns leid." in await read_next(
+        doorstep
+    )
+
+
+async def test_after_an_answer_the_quiet_days_are_named_and_what_follows(
+    doorstep: Doorstep,
+) -> None:
+    house = doorstep.till.house
+    opened = await dispute(house, doorstep.claim_id)
+    await resolve(house, opened, REJECTED)
+    await house.rows(
+        "UPDATE holds SET until = since + interval '7 days'"
+        " WHERE merchant_id = $1 AND until IS NULL"
+    )
+    text = await read_next(doorstep)
+    assert f"Bis zum 9. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
+    assert "Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
+
+
+async def test_a_request_is_answered_before_anything_happens(doorstep: Doorstep) -> None:
+    await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
+    assert await read_next(doorstep) == (
+        "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen."
+        f" Bis Sie die Antwort haben, {STILL}"
+    )
+
+
+async def test_a_plan_says_its_next_rate_and_until_when_it_is_mended(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
+    assert await read_next(doorstep) == (
+        "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026."
+        " Wenn Sie diesen Tag verpassen, können Sie noch bis zum 23. März 2026 zahlen."
+        " Sonst endet der Ratenplan, und es geht mit der Forderung weiter."
+        " Solange Sie sich an unsere Vereinbarung halten, erheben wir keine Gebühren."
+    )
+    clock.advance(17 * DAY)
+    doorstep.browser = doorstep.visitor()
+    text = await read_next(doorstep)
+    assert "Eine Rate fehlt noch: 34,14 € waren am 16. März 2026 fällig." in text
+    assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihr Ratenplan weiter." in text
+
+
+async def test_a_deferment_says_until_when_and_what_follows(doorstep: Doorstep) -> None:
+    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(DEFERMENT)
+    text = await read_next(doorstep)
+    assert f"Bis zum 31. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
+    assert "Am 1. April 2026 kommt eine Gebühr von 2,50 € hinzu." in text
+
+
+async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep) -> None:
+    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
+    text = _cut((await doorstep.open()).text)
+    assert text == (
+        "So geht es weiter Solange Sie sich an unsere Vereinbarung halten,"
+        " erheben wir keine Gebühren."
+    )
+
+
+async def test_a_pause_says_until_when_or_that_nothing_happens_meanwhile(
+    doorstep: Doorstep,
+) -> None:
+    await hold(doorstep, "PAUSE", 10)
+    assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_next(doorstep)
+    await hold(doorstep, "PAUSE", None)
+    assert await read_next(doorstep) == f"So geht es weiter Solange das so ist, {STILL}"
+
+
+async def test_a_payment_on_its_way_is_waited_for(doorstep: Doorstep) -> None:
+    await hold(doorstep, "PAYMENT_PENDING", None)
+    assert await read_next(doorstep) == (
+        f"So geht es weiter Wir warten auf Ihre Zahlung. So lange {STILL}"
+    )
+
+
+async def test_a_paid_claim_needs_nothing_more(doorstep: Doorstep) -> None:
+    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+    assert (await read_next(doorstep)).startswith("So geht es weiter Sie müssen nichts mehr tun.")
+
+
+async def test_a_closed_claim_says_first_that_nothing_follows(doorstep: Doorstep) -> None:
+    await read_next(doorstep)
+    await doorstep.till.end_claim("ARCHIVED")
+    page = await doorstep.browser.get("/claim")
+    assert 'id="next"' not in page.text
+    assert "und wir schreiben Ihnen nicht mehr." in read_text(page.text)
+
+
+async def test_a_claim_of_no_process_has_nothing_planned(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, definition=None) as doorstep:
+        assert await read_next(doorstep) == (
+            "So geht es weiter Weitere Nachrichten und Gebühren sind nicht geplant."
+        )
+
+
+async def test_nobody_is_told_of_messages_to_an_address_that_is_suppressed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
+        await doorstep.till.house.publish(_repeating(), "Repeating")
+        [claim_id] = await doorstep.till.house.create("INV-2")
+        before = _cut((await doorstep.browser.open(await _link(doorstep, claim_id))).text)
+        await _suppress(doorstep)
+        after = _cut((await doorstep.visitor().open(await _link(doorstep, claim_id))).text)
+    assert before.count("schreiben wir Ihnen") == 3
+    assert after.count("schreiben wir Ihnen") == 0
+    assert "schließen wir den Vorgang hier" in after
+
+
+async def _link(doorstep: Doorstep, claim_id: int) -> str:
+    return await doorstep.give_link(claim_id=claim_id)
+
+
+async def _suppress(doorstep: Doorstep) -> None:
+    house = doorstep.till.house
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "MERCHANT")
+
+
+async def test_it_takes_one_more_statement_and_none_where_nothing_is_foreseen(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with (
+        a_counted_database(resources, clock, connections=2) as (over, statements),
+        a_doorstep(over, clock, configuration=CONFIGURATION) as doorstep,
+    ):
+        await doorstep.till.house.run()
+
+        async def count() -> int:
+            await read_next(doorstep)  # connections learn the types they meet
+            await statements.take()
+            await read_next(doorstep)
+            return len(await statements.take())
+
+        counts = [await count()]
+        await hold(doorstep, "PAUSE", 5)
+        counts.append(await count())
+        await hold(doorstep, "PAUSE", None)
+        counts.append(await count())
+    assert counts == [2, 2, 1]

@@ -1,0 +1,98 @@
+"""Sentences that name a day there is none of are left out, and no others."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.messages.checking import find_template_faults
+from dunwell.messages.placeholders import OF_PAY_BY, find_used, leave_out
+from dunwell.messages.rendering import render_email, render_sms
+from dunwell.workflows.definition import EmailTemplate, SmsTemplate
+from tests.support.definitions import a_definition
+from tests.support.messages import some_facts
+
+PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"Guten Tag. {PAY} Danke.", "Guten Tag. Danke."),
+        (f"{PAY} Danke.", "Danke."),
+        (f"Danke! {PAY}", "Danke!"),
+        ("Sie haben {{ daysToPay }} Tage. Danke.", "Danke."),
+        # A full stop that ends no sentence.
+        ("Danke. Zahlen Sie, z. B. heute, bis {{ payBy }}. Ende.", "Danke. Ende."),
+        ("Danke. Zahlen Sie vor dem 3. Mai oder bis {{ payBy }}. Ende.", "Danke. Ende."),
+        ("Danke. Das sind ca. {{ daysToPay }} Tage. Ende.", "Danke. Ende."),
+        ("Seit 2026. Bitte bis {{ payBy }}. Ende.", "Seit 2026. Ende."),
+        # A placeholder's own text ends nothing.
+        ("{{ merchant.name }} bittet bis {{ payBy }} um {{ outstanding }}. Ende.", "Ende."),
+        # A line ends a sentence, and goes where nothing is left of it.
+        (f"Erstens\n{PAY}\nZweitens", "Erstens\nZweitens"),
+        (f"Erstens\n\n{PAY}\n\nZweitens", "Erstens\n\nZweitens"),
+        (f"- Eins\n- {PAY}\n- Drei. {PAY}", "- Eins\n- Drei."),
+        ("**Bitte bis {{ payBy }}.** Danke.", "Danke."),
+        ("# Bis {{ payBy }}\n\nDanke.", "Danke."),
+        (PAY, ""),
+        ("Heute ist {{ today }}.\n\n\n\nDanke.", "Heute ist {{ today }}.\n\n\n\nDanke."),
+    ],
+)
+def test_a_sentence_goes_as_a_whole(text: str, left: str) -> None:
+    assert leave_out(text, OF_PAY_BY) == left
+
+
+@given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
+def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -> None:
+    left = leave_out(before + " {{ payBy }} " + after, OF_PAY_BY)
+    assert not OF_PAY_BY.intersection(find_used(left))
+    assert set(left) <= set(before + after + " \n{}payBy")
+
+
+@given(st.text(max_size=80))
+def test_a_text_that_names_no_day_stays_as_it_is(text: str) -> None:
+    if not OF_PAY_BY.intersection(find_used(text)):
+        assert leave_out(text, OF_PAY_BY) == text
+
+
+def test_messages_name_the_day_and_how_many_are_left() -> None:
+    facts = some_facts(pay_by=some_facts().today.replace(day=16))
+    body = f"Hallo. {PAY} Das sind {{{{ daysToPay }}}} Tage."
+    sms, _ = render_sms(SmsTemplate({"de": body}), {}, "de", facts)
+    assert sms == "Hallo. Bitte zahlen Sie bis zum 16. März 2026. Das sind 14 Tage."
+    mail = render_email(EmailTemplate({"de": "Offen"}, {"de": body}), {}, "de", facts)
+    assert "Bitte zahlen Sie bis zum 16. März 2026." in mail.body_text
+    assert "bis zum 16. März 2026." in mail.body_html
+
+
+def test_messages_without_such_a_day_do_without_the_sentence_in_each_form() -> None:
+    facts, snippets = some_facts(), {"when": {"de": PAY}}
+    body = "Hallo. {{ snippet.when }} Danke."
+    sms, _ = render_sms(SmsTemplate({"de": body}), snippets, "de", facts)
+    assert sms == "Hallo. Danke."
+    template = EmailTemplate({"de": "Offen. {{ snippet.when }}"}, {"de": body})
+    mail = render_email(template, snippets, "de", facts)
+    assert mail.subject == "Offen."
+    assert "Hallo. Danke." in mail.body_text
+    assert "zahlen" not in mail.body_html
+
+
+PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"
+
+
+@pytest.mark.parametrize(
+    ("subject", "body", "codes"),
+    [
+        ("Offen", f"{PARTS}\n\n{PAY}", []),
+        ("Bitte bis {{ payBy }}", PARTS, ["ONLY_PAY_BY"]),
+        ("Offen. Bitte bis {{ payBy }}", PARTS, []),
+        ("Offen", f"{PARTS} bis {{{{ payBy }}}}", ["ONLY_PAY_BY"]),
+        ("Offen", f"Hallo.\n\n{PARTS} bis {{{{ payBy }}}}.", ["MISSING_PART"] * 3),
+    ],
+)
+def test_what_every_message_says_stands_in_no_such_sentence(
+    subject: str, body: str, codes: list[str]
+) -> None:
+    email = {"subject": {"de": subject}, "body": {"de": body}}
+    definition = a_definition(templates={"first": {"EMAIL": email}}, snippets={})
+    assert [fault.code for fault in find_template_faults(definition)] == codes

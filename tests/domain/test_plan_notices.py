@@ -1,0 +1,154 @@
+"""Which rates a plan's debtor is written to about: day by day, and under any jumps of a clock."""
+
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from dunwell.claims.states import Status
+from dunwell.merchants.actor import ActorKind
+from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.modalities.plans import cover, plan_instalments
+from dunwell.modalities.progress import decide_course, local_date
+from dunwell.modalities.reminding import RateNotice, find_next_notice, list_due_notices, mend_by
+
+BERLIN = "Europe/Berlin"
+FIRST = date(2026, 3, 16)
+AGREED = datetime(2026, 3, 2, 9, tzinfo=UTC)
+DUE, MISSED = RateNotice.DUE, RateNotice.MISSED
+
+
+def a_plan(paid: int = 0, agreed_at: datetime = AGREED) -> Modality:
+    schedule = cover(plan_instalments(10240, 3, FIRST), paid)
+    return Modality(
+        UUID(int=1), 1, ModalityType.PAYMENT_PLAN, ModalityState.APPROVED, "EUR", 10240, schedule,
+        paid, AGREED, ActorKind.DEBTOR, answered_at=agreed_at,
+    )  # fmt: skip
+
+
+def at(day: str, time: str = "09:00") -> datetime:
+    """A moment in Berlin."""
+    return datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=ZoneInfo(BERLIN)).astimezone(UTC)
+
+
+def told(modality: Modality, now: datetime) -> list[tuple[RateNotice, int]]:
+    return [(each.kind, each.rate.number) for each in list_due_notices(modality, now, BERLIN)]
+
+
+@pytest.mark.parametrize(
+    ("paid", "now", "notices"),
+    [
+        (0, at("2026-03-13", "08:59"), []),
+        (0, at("2026-03-13"), [(DUE, 1)]),
+        (0, at("2026-03-16", "23:59"), [(DUE, 1)]),
+        (0, at("2026-03-17", "00:00"), []),
+        (0, at("2026-03-17"), [(MISSED, 1)]),
+        (3413, at("2026-03-17"), [(MISSED, 1)]),
+        (0, at("2026-03-23", "23:59"), [(MISSED, 1)]),
+        # Broken; only that is told.
+        (0, at("2026-03-24", "00:00"), []),
+        (3414, at("2026-03-13"), []),
+        (3414, at("2026-03-17"), []),
+        (3414, at("2026-04-13"), [(DUE, 2)]),
+        (10240, at("2026-04-13"), []),
+    ],
+)
+def test_a_rate_is_told_three_days_before_and_on_the_day_after(
+    paid: int, now: datetime, notices: list[tuple[RateNotice, int]]
+) -> None:
+    assert told(a_plan(paid), now) == notices
+
+
+@pytest.mark.parametrize(
+    ("agreed_at", "notices"),
+    [
+        (at("2026-03-13", "08:59"), [(DUE, 1)]),
+        (at("2026-03-13"), []),
+        (at("2026-03-14"), []),
+    ],
+)
+def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_rate(
+    agreed_at: datetime, notices: list[tuple[RateNotice, int]]
+) -> None:
+    plan = a_plan(agreed_at=agreed_at)
+    assert told(plan, at("2026-03-15")) == notices
+    assert told(plan, at("2026-03-17")) == [(MISSED, 1)]
+    assert told(plan, at("2026-04-14")) == [(DUE, 2)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"state": ModalityState.REQUESTED},
+        {"state": ModalityState.REJECTED, "ended_at": AGREED, "ended_reason": EndReason.REJECTED},
+        {"ended_at": AGREED, "ended_reason": EndReason.WITHDRAWN},
+        {"type": ModalityType.PAYMENT_DEFEREMENT},
+    ],
+)
+def test_only_a_plan_in_force_has_notices(changes: dict[str, object]) -> None:
+    modality = replace(a_plan(), **changes)
+    assert told(modality, at("2026-03-13")) == []
+    assert find_next_notice(modality, AGREED, BERLIN) is None
+
+
+def test_over_a_change_of_clocks_it_is_nine_in_the_morning() -> None:
+    plan = replace(a_plan(), schedule=tuple(plan_instalments(10240, 3, date(2026, 3, 31))))
+    assert find_next_notice(plan, AGREED, BERLIN) == datetime(2026, 3, 28, 8, tzinfo=UTC)
+    after = find_next_notice(plan, datetime(2026, 3, 28, 8, tzinfo=UTC), BERLIN)
+    assert after == datetime(2026, 4, 1, 7, tzinfo=UTC)
+
+
+_JUMPS = st.lists(
+    st.tuples(st.integers(0, 20 * 24 * 60), st.sampled_from([0, 0, 0, 100, 3414, 3500])),
+    max_size=40,
+)
+
+
+@given(_JUMPS, st.integers(0, 20 * 24))
+def test_each_is_told_once_in_order_never_of_a_paid_rate_nor_after_the_end(
+    jumps: list[tuple[int, int]], agreed_late: int
+) -> None:
+    """As the sweep does it: at instants as they come, with payments between them, until it ends."""
+    now = agreed = AGREED + timedelta(hours=agreed_late)
+    seen: list[tuple[RateNotice, int]] = []
+    paid = 0
+    for minutes, cents in jumps:
+        now, paid = now + timedelta(minutes=minutes), paid + cents
+        plan = a_plan(paid, agreed)
+        if isinstance(decide_course(plan, Status.IN_PROCESS, local_date(now, BERLIN)), EndReason):
+            # What is not told of it any more would not be true; the end is told by itself.
+            break
+        today = local_date(now, BERLIN)
+        for each in list_due_notices(plan, now, BERLIN):
+            if (each.kind, each.rate.number) in seen:  # the occasion's key
+                continue
+            seen.append((each.kind, each.rate.number))
+            assert each.rate.left_cents > 0
+            if each.kind is DUE:
+                assert each.rate.due_on - timedelta(days=3) <= today <= each.rate.due_on
+                assert now > agreed
+            else:
+                assert each.rate.due_on < today <= mend_by(each.rate)
+    numbers = [number for _, number in seen]
+    assert numbers == sorted(numbers)
+    for number in set(numbers):
+        kinds = [kind for kind, of in seen if of == number]
+        assert kinds in ([DUE], [MISSED], [DUE, MISSED])
+
+
+@given(st.integers(0, 100 * 24 * 60), st.sampled_from([0, 3414, 6827, 10240]))
+def test_who_looks_at_the_named_instants_misses_nothing(minutes: int, paid: int) -> None:
+    """Between two of them nothing begins."""
+    plan, now = a_plan(paid), AGREED + timedelta(minutes=minutes)
+    following = find_next_notice(plan, now, BERLIN)
+    begun = told(plan, now)
+    end = following or now + timedelta(days=100)
+    for share in (0.3, 0.9):
+        between = now + (end - now) * share
+        assert set(told(plan, between)) <= set(begun)
+    if following is not None:
+        assert set(told(plan, following)) - set(begun)

@@ -1,0 +1,102 @@
+"""Messages that name the day to pay by: it follows from the claim's own forecast, in sets."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import a_house
+from tests.support.statements import a_counted_database
+
+DAY = timedelta(days=1)
+BODY = "Hallo {{ outstanding }} {{ landing.url }}\n\nBitte zahlen Sie bis {{ payBy }}. Danke."
+_TEXTS = {"subject": {"de": "Offen", "en": "Open"}, "body": {"de": BODY, "en": BODY}}
+TEMPLATES = {"reminder": {"EMAIL": _TEXTS}}
+EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+LARGE = {"outstanding": {"min": "20000"}}
+
+
+def _define(*steps: dict[str, Any], templates: Any = TEMPLATES) -> Any:
+    return a_definition(
+        steps=[{"id": n, "name": f"Step {n}", **s} for n, s in enumerate(steps, start=1)],
+        templates=templates,
+    )
+
+
+def wait(days: int) -> dict[str, Any]:
+    return {"kind": "WAIT", "days": days}
+
+
+# The first message is sent on Monday, 2 March 2026.
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([wait(14), FEE], "Bitte zahlen Sie bis 15. März 2026. Danke."),
+        ([wait(7), FEE], "\n\nDanke."),
+        ([wait(14), {**FEE, "when": LARGE}, wait(7), EMAIL], "bis 22. März 2026. Danke."),
+    ],
+)
+async def test_a_message_names_the_day_before_the_next_fee_or_contact(
+    steps: list[dict[str, Any]], said: str, resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, _define(EMAIL, *steps))
+    await house.create()
+    await house.run()
+    [message] = house.channels[0].sent
+    assert said in message.body_text
+    assert message.body_html is not None
+    assert ("zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
+
+
+async def test_until_that_day_is_over_nothing_more_is_done(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, _define(EMAIL, wait(14), FEE, EMAIL, wait(30)))
+    [claim_id] = await house.create()
+    await house.run_until(clock.now() + 13 * DAY)
+    assert len(house.channels[0].sent) == 1
+    assert (await house.read(claim_id)).balance.total_cents == 10240
+    await house.run_until(clock.now() + DAY)
+    _, second = house.channels[0].sent
+    assert "Bitte zahlen" not in second.body_text
+
+
+async def test_each_claim_has_its_own_day_and_many_take_as_many_statements_as_few(
+    resources: Resources, clock: MovableClock
+) -> None:
+    steps = (EMAIL, wait(14), {**FEE, "when": LARGE}, wait(7), EMAIL)
+    large = [{"reference": "R", "type": "PRIMARY", "value": "50000"}]
+    counts = []
+    async with a_counted_database(resources, clock) as (over, statements):
+        house = await a_house(over, clock, _define(*steps))
+        for round_ in range(3):
+            await house.create(*(f"S-{round_}-{n}" for n in range(2 + 5 * round_)))
+            await house.create(*(f"L-{round_}-{n}" for n in range(2 + 5 * round_)), items=large)
+            house.channels[0].sent.clear()
+            await statements.take()
+            await house.run()
+            sent = await statements.take()
+            counts.append(sum("contact_guards" in each and "LATERAL" not in each for each in sent))
+            days = {m.body_text.split("bis ")[1][:8] for m in house.channels[0].sent}
+            assert days == {"22. März", "15. März"}
+    assert counts[1] == counts[2]
+
+
+async def test_texts_that_name_no_day_ask_for_none(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_counted_database(resources, clock) as (over, statements):
+        house = await a_house(over, clock, _define(EMAIL, templates=DOCUMENT["templates"]))
+        await house.create()
+        await house.run()
+        without = await statements.take()
+        await house.publish(_define(EMAIL), "Naming")
+        await house.create("INV-2")
+        await house.run()
+        naming = await statements.take()
+    asked = "SELECT identity_digest, contacted_on\nFROM contact_guards\nWHERE merchant_id"
+    assert [sum(asked in each for each in sent) for sent in (without, naming)] == [0, 1]

@@ -1,0 +1,273 @@
+"""A plan's debtor is told of its rates and of its end, once each, and before anything else."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.access import access_claim
+from dunwell.claims.states import Happening
+from dunwell.escalation.end_claim import end_claim
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.merchants.store import load_merchant
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.sandbox.advance_clock import advance_clock
+from dunwell.sending.channel import Permanent
+from tests.support.disputes import dispute
+from tests.support.house import ERP, ScriptedChannel
+from tests.support.modalities import PLAN, Arrangement, an_arrangement
+from tests.support.statements import a_counted_database
+from tests.support.telling import a_writer, tell
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+# Nine in the morning in Berlin: three days before the first rate, the day after it, and the day on
+# which its grace is over. Summer time begins on the 29th of March.
+REMINDED = datetime(2026, 3, 13, 8, tzinfo=UTC)
+MISSED = datetime(2026, 3, 17, 8, tzinfo=UTC)
+BROKEN = datetime(2026, 3, 24, 8, tzinfo=UTC)
+_OCCASIONS = """
+SELECT occasion, subject, over_at FROM debtor_occasions
+WHERE merchant_id = $1 AND occasion LIKE ANY (ARRAY['rate%', 'plan_%']) ORDER BY due_at, occasion
+"""
+_NOTICES = """
+SELECT subject, body_text, kind, channel FROM debtor_notices
+WHERE merchant_id = $1 ORDER BY notice_id
+"""
+_FEES = "SELECT count(*) AS fees FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
+_HOLDS = "SELECT until FROM holds WHERE merchant_id = $1 AND lifted_at IS NULL"
+
+
+@pytest.fixture
+async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
+    """Its claim's first message was sent; its plan is agreed, and that was told."""
+    arrangement = await an_arrangement(resources, clock)
+    await arrangement.house.run()
+    await arrangement.agree(PLAN)
+    await tell(arrangement.house)
+    return arrangement
+
+
+async def go(arrangement: Arrangement, until: datetime) -> None:
+    """Hour by hour, with all that falls due."""
+    house = arrangement.house
+    while house.clock.now() < until:
+        house.clock.move_to(min(until, house.clock.now() + HOUR))
+        await house.run()
+        await tell(house)
+        await house.run()
+
+
+async def subjects(arrangement: Arrangement) -> list[str]:
+    rows = await arrangement.house.rows(_NOTICES)
+    return [row["subject"] for row in rows if "Anfrage" not in row["subject"]][1:]
+
+
+async def occasions(arrangement: Arrangement) -> list[str]:
+    return [row["occasion"] for row in await arrangement.house.rows(_OCCASIONS)]
+
+
+async def fees(arrangement: Arrangement) -> int:
+    [row] = await arrangement.house.rows(_FEES)
+    return int(row["fees"])
+
+
+async def test_a_rate_is_told_three_days_before_at_nine(arrangement: Arrangement) -> None:
+    await go(arrangement, REMINDED - HOUR)
+    assert await subjects(arrangement) == []
+    await go(arrangement, REMINDED + DAY)
+    assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
+    *_, notice = await arrangement.house.rows(_NOTICES)
+    assert "Bitte zahlen Sie 34,14\u00a0€ bis zum 16. März 2026." in notice["body_text"]
+    assert notice["kind"] == "REMINDER"
+
+
+async def test_a_missed_one_is_told_with_until_when_it_is_mended(arrangement: Arrangement) -> None:
+    await arrangement.house.pay(arrangement.claim_id, 1000)
+    await go(arrangement, MISSED)
+    *_, notice = await arrangement.house.rows(_NOTICES)
+    assert notice["subject"] == "Ihre Rate an Nordwind ist nicht angekommen"
+    assert "24,14\u00a0€ waren am 16. März 2026 fällig." in notice["body_text"]
+    assert "Zahlen Sie bis zum 23. März 2026, dann läuft" in notice["body_text"]
+    await go(arrangement, BROKEN - 10 * HOUR)
+    assert len(await subjects(arrangement)) == 2
+
+
+async def test_a_broken_plan_is_told_a_day_before_anything_else(arrangement: Arrangement) -> None:
+    await go(arrangement, BROKEN - HOUR)
+    assert await fees(arrangement) == 0
+    assert (await arrangement.house.read(arrangement.claim_id)).next_step_at is None
+    await go(arrangement, BROKEN)
+    assert (await subjects(arrangement))[-1] == "Ihr Ratenplan mit Nordwind ist beendet"
+    await go(arrangement, BROKEN + DAY - HOUR)
+    assert await fees(arrangement) == 0
+    await go(arrangement, BROKEN + DAY + HOUR)
+    assert await fees(arrangement) == 1
+
+
+async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangement) -> None:
+    house = arrangement.house
+    house.clock.move_to(BROKEN)
+    for _ in range(3):
+        await house.run()
+        house.clock.advance(3 * DAY)
+    assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
+    assert await fees(arrangement) == 0
+    told_at = house.clock.now()
+    await tell(house)
+    assert [row["until"] for row in await house.rows(_HOLDS)] == [told_at + DAY]
+
+
+async def test_who_cannot_be_reached_has_the_day_all_the_same(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await an_arrangement(resources, clock)
+    await arrangement.house.run()
+    await arrangement.agree(PLAN)
+    arrangement.house.channels[:] = [ScriptedChannel([Permanent("no mailbox")] * 9)]
+    await go(arrangement, BROKEN + DAY - HOUR)
+    assert await fees(arrangement) == 0
+    await go(arrangement, BROKEN + DAY + HOUR)
+    assert await fees(arrangement) == 1
+
+
+async def test_a_plan_that_is_kept_is_told_so_once(arrangement: Arrangement) -> None:
+    await go(arrangement, REMINDED)
+    await arrangement.house.pay(arrangement.claim_id, 10240)
+    await go(arrangement, REMINDED + 60 * HOUR)
+    assert await subjects(arrangement) == [
+        "Ihre nächste Rate an Nordwind", "Ihr Ratenplan mit Nordwind ist bezahlt",
+    ]  # fmt: skip
+    *_, notice = await arrangement.house.rows(_NOTICES)
+    assert "Es ist nichts mehr zu zahlen." in notice["body_text"]
+
+
+async def _pay(arrangement: Arrangement) -> None:
+    await arrangement.house.pay(arrangement.claim_id, 5000)
+
+
+async def _withdraw_plan(arrangement: Arrangement) -> None:
+    [row] = await arrangement.house.rows(
+        "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1"
+    )
+    await arrangement.withdraw(row["modality_id"])
+
+
+async def _end(arrangement: Arrangement, happening: Happening) -> None:
+    async with arrangement.house.work() as work:
+        await end_claim(work, await access_claim(work, arrangement.claim_id), happening)
+
+
+async def _withdraw_claim(arrangement: Arrangement) -> None:
+    await _end(arrangement, Happening.WITHDRAWN_BY_MERCHANT)
+
+
+async def _dispute(arrangement: Arrangement) -> None:
+    await dispute(arrangement.house, arrangement.claim_id)
+
+
+@pytest.mark.parametrize("meanwhile", [_pay, _withdraw_plan, _withdraw_claim, _dispute])
+@pytest.mark.parametrize("instant", [REMINDED, MISSED])
+async def test_nothing_is_told_that_is_not_true_any_more(
+    instant: datetime, meanwhile: Any, arrangement: Arrangement
+) -> None:
+    """Between the transaction that writes it and the one that sends it."""
+    house = arrangement.house
+    house.clock.move_to(instant)
+    await sweep_modalities(house.resources)
+    assert len(await occasions(arrangement)) == 1
+    await meanwhile(arrangement)
+    await tell(house)
+    names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist nicht angekommen"}
+    assert not names.intersection(await subjects(arrangement))
+    [row] = [r for r in await house.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
+    assert row["over_at"] is not None
+
+
+async def test_a_rate_paid_at_the_same_moment_is_not_asked_for(arrangement: Arrangement) -> None:
+    house = arrangement.house
+    house.clock.move_to(REMINDED)
+    await asyncio.gather(
+        sweep_modalities(house.resources), house.pay(arrangement.claim_id, 3414, "tx-now")
+    )
+    await sweep_modalities(house.resources)
+    await tell(house)
+    assert await subjects(arrangement) == []
+
+
+async def test_many_workers_tell_each_once(arrangement: Arrangement) -> None:
+    house = arrangement.house
+    house.clock.move_to(REMINDED)
+    await asyncio.gather(*(sweep_modalities(house.resources) for _ in range(3)))
+    writer = a_writer(house)
+    await asyncio.gather(*(tell_occasions(house.resources, writer) for _ in range(3)))
+    await tell(house)
+    assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
+
+
+async def test_what_a_clock_jumps_over_is_not_made_up_for(arrangement: Arrangement) -> None:
+    arrangement.house.clock.move_to(MISSED + DAY)
+    await arrangement.house.run()
+    assert await occasions(arrangement) == ["rate_missed"]
+    arrangement.house.clock.move_to(BROKEN + DAY)
+    await arrangement.house.run()
+    assert await occasions(arrangement) == ["rate_missed", "plan_broken"]
+
+
+async def test_a_sandbox_clock_meets_each_notice_and_the_day_after_the_end(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await an_arrangement(resources, clock, sandbox=True)
+    house = arrangement.house
+    await advance_clock(resources, house.channels, house.merchant, ERP, clock.now())
+    await arrangement.agree(PLAN)
+
+    async def advance(until: datetime) -> None:
+        async with resources.database.connection() as connection:
+            merchant = await load_merchant(connection, house.merchant.merchant_id)
+        assert merchant is not None
+        await advance_clock(resources, house.channels, merchant, ERP, until)
+
+    await advance(BROKEN + DAY - 10 * HOUR)
+    assert sorted(await occasions(arrangement)) == ["plan_broken", "rate_due", "rate_missed"]
+    assert await fees(arrangement) == 0
+    await advance(BROKEN + DAY)
+    assert await fees(arrangement) == 1
+
+
+async def test_many_plans_take_as_many_statements_as_few(
+    resources: Resources, clock: MovableClock
+) -> None:
+    counts = []
+    async with a_counted_database(resources, clock) as (over, statements):
+        arrangement = await an_arrangement(over, clock)
+        for round_ in range(3):
+            first = clock.now().date() + timedelta(days=5)
+            for n in range(2 + 8 * round_):
+                [claim_id] = await arrangement.house.create(f"R-{round_}-{n}")
+                await Arrangement(arrangement.house, claim_id).agree(PlanTerms(3, first))
+            await sweep_modalities(over)
+            clock.advance(timedelta(days=2))
+            await statements.take()
+            assert await sweep_modalities(over) >= 2 + 8 * round_
+            counts.append(len(await statements.take()))
+    assert counts[1] == counts[2]
+
+
+async def test_what_is_another_merchants_rests_and_is_told_apart(
+    resources: Resources, clock: MovableClock
+) -> None:
+    ours, theirs = [await an_arrangement(resources, clock, key=key) for key in ("ours", "theirs")]
+    for each in (ours, theirs):
+        await each.house.run()
+        await each.agree(PLAN)
+        await tell(each.house)
+    await theirs.house.pay(theirs.claim_id, 3414)
+    await go(ours, BROKEN)
+    assert await occasions(ours) == ["rate_due", "rate_missed", "plan_broken"]
+    assert await occasions(theirs) == []
+    assert [row["until"] for row in await ours.house.rows(_HOLDS)] == [BROKEN + DAY]
+    assert [row["until"] for row in await theirs.house.rows(_HOLDS)] == [None]

@@ -1,0 +1,20 @@
+"""What debtors are told, as a worker's loops would tell it."""
+
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.notices.sender import NoticeSender
+from tests.support.house import House
+
+
+def a_writer(house: House) -> NoticeWriter:
+    return NoticeWriter(load_languages(), house.resources.settings.public_url)
+
+
+async def tell(house: House) -> None:
+    """Write what is to be told, and send it, until nothing is left to do now."""
+    sender = NoticeSender(house.resources, house.channels)
+    done = 1
+    while done or not sender.is_idle:
+        done = await tell_occasions(house.resources, a_writer(house))
+        done += await sender.run_once()
