@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bench.merchant import BenchMerchant
+from dunwell.landing.render.addresses import place
+from dunwell.landing.session.cookies import derive_handle, name_cookie
 from dunwell.landing.session.open_session import Opening, open_session
-from dunwell.landing.session.session import VALUE_BYTES, Level, name_cookie
+from dunwell.landing.session.session import VALUE_BYTES, Level
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
@@ -28,11 +30,13 @@ class Debtor:
 
     async def look(self, path: str) -> tuple[str, str]:
         """The page there, and its own address after all that led on."""
+        path = find_place(path, self.cookie)
         async with self.http.get(self.origin + path, headers=self._headers) as response:
             return await _read(response)
 
     async def send(self, page: str, action: str, **fields: str) -> str:
         """Fill the form for `action` on `page`; the address of where it leads."""
+        action = find_place(action, self.cookie)
         form = _find_form((await self.look(page))[0], action)
         given = dict(_HIDDEN.findall(form)) | fields
         data = _as_parts(given) if "multipart/form-data" in form else given
@@ -55,7 +59,15 @@ async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
     async with bench.resources.database.transaction() as tx:
         work = replace(bench.work(tx), real_now=now)
         value = await open_session(work, bench.resources.keys, opening)
-    return f"{name_cookie(is_secure=False)}={value}"
+    handle = derive_handle(value.encode())
+    return f"{name_cookie(handle, is_secure=False)}={value}"
+
+
+def find_place(path: str, cookie: str) -> str:
+    """The address under the handle of the claim whose cookie this is."""
+    handle = cookie.partition("=")[0].rpartition("-")[2]
+    is_bare = handle and path.startswith("/claim") and f"/{handle}" not in path
+    return place(path, handle) if is_bare else path
 
 
 async def _read(response: aiohttp.ClientResponse) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 import aiohttp
 import pikepdf
 
-from bench.debtor import Debtor, open_claim
+from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
 from dunwell.escalation.attach_file import attach_file
 from dunwell.files.inspection import Inspector
@@ -48,13 +48,17 @@ SELECT merchant_id, claim_id, 1, 'DUNNING_FEE', 250, '2026-03-01' FROM claims
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`path`: of its address. `state`: of the claim, where a page shows it. `cookie`: its
-    session's. `status`: of its answer."""
+    """`path`: of its address, with the claim's handle or without. `state`: of the claim, where a
+    page shows it. `cookie`: its session's. `status`: of its answer."""
 
     path: str
     cookie: str = ""
     state: str = ""
     status: int = 200
+
+    @property
+    def address(self) -> str:
+        return find_place(self.path, self.cookie)
 
     @property
     def name(self) -> str:

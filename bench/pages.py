@@ -58,7 +58,7 @@ async def _compare(port: int, page: Page, scale: Scale) -> Line:
 async def _spend(port: int, page: Page, count: int) -> float:
     """Answers in a second of the web process's CPU time."""
     cookie = f"Cookie: {page.cookie}\r\n" if page.cookie else ""
-    request = f"GET {page.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode()
+    request = f"GET {page.address} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         await _ask(reader, writer, request, page.status, 1)

@@ -285,6 +285,7 @@ async def test_the_answer_and_its_words_are_read_on_the_page(
 
 async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorstep) -> None:
     path = await _dispute(doorstep)
+    doorstep.browser = doorstep.visitor()
     await doorstep.open()
 
     page = await doorstep.browser.get(f"{path}?lang=en")

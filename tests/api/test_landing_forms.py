@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dunwell.landing.application import ROUTES
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.one_claim import ROUTES
 
 _FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)
 _IN_SESSION = [path for path in _FORMS if path.startswith("/claim")]

@@ -15,6 +15,7 @@ from dunwell.messages.letters.printer import LetterPrinter
 from tests.support.application import ORIGIN
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
+from tests.support.one_claim import OneClaim
 
 _MOST_BYTES = 15 * 1024
 _MANY: dict[str, Any] = {
@@ -80,7 +81,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
         press = cast("LetterPrinter", BrokenPrinter())
         routes = build_landing_routes(resources, doorstep.till.providers, printer=press)
         app = Starlette(routes=routes)
-        transport = httpx.ASGITransport(app)
+        transport = OneClaim(httpx.ASGITransport(app))
         async with httpx.AsyncClient(
             transport=transport, base_url=ORIGIN, cookies=doorstep.browser.http.cookies
         ) as http:

@@ -11,12 +11,12 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.application import ROUTES
 from dunwell.landing.session.session import LASTS, Level, derive_form_token, hash_value
 from tests.support.digests import Digests, digest_tables, find_changed
 from tests.support.files import an_image
 from tests.support.furnished import Furnished, a_furnished_claim
 from tests.support.landing import OWN_FORM, Browser
+from tests.support.one_claim import ROUTES
 from tests.support.ways import read_sent_code
 
 # Whoever comes: no session is needed.

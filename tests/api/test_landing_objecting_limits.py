@@ -26,6 +26,7 @@ async def test_a_link_alone_takes_back_and_adds_to_nothing_of_another_session(
 ) -> None:
     await enter(doorstep)
     path = (await doorstep.browser.send(await look(doorstep), do="send", message="x")).url.path
+    doorstep.browser = doorstep.visitor()
     await doorstep.open()
     page = await doorstep.browser.get(f"{path}?lang=en")
     token = read_hidden(page.text, "/claim/end?lang=en")["token"]

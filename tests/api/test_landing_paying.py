@@ -11,8 +11,9 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
-from tests.support.application import Application
+from tests.support.application import ORIGIN, Application
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.one_claim import hide_handle
 from tests.support.payments import ScriptedProvider
 
 _ELSEWHERE = "https://pay.example/"
@@ -43,7 +44,7 @@ async def test_the_hand_off_leads_to_the_provider_and_tells_the_merchant(
     assert answer.status_code == 303
     assert answer.headers["Location"] == f"{_ELSEWHERE}{asked.request_id}"
     assert (asked.amount_cents, asked.currency, asked.language) == (10240, "EUR", "de")
-    assert asked.return_url == f"http://127.0.0.1:8000/claim/return/{asked.request_id}"
+    assert hide_handle(asked.return_url) == f"http://127.0.0.1:8000/claim/return/{asked.request_id}"
     assert await doorstep.till.events() == ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"]
 
 
@@ -288,7 +289,7 @@ async def _hand_off(doorstep: Doorstep) -> str:
     """Go to the provider; the path one comes back to."""
     await _look_at_payment(doorstep)
     await doorstep.browser.submit("/claim/pay/method")
-    return doorstep.till.provider.started[0].return_url.removeprefix("http://127.0.0.1:8000")
+    return hide_handle(doorstep.till.provider.started[0].return_url).removeprefix(ORIGIN)
 
 
 def _read_text(page: str) -> str:

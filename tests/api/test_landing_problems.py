@@ -4,9 +4,9 @@ import pytest
 
 from dunwell.kit.db import DatabaseAway
 from dunwell.kit.resources import Resources
-from dunwell.landing.application import ROUTES
 from tests.support.broken_database import pages_over
 from tests.support.landing import OWN_FORM, Doorstep
+from tests.support.one_claim import ROUTES
 
 _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.application import ROUTES
 from dunwell.landing.session.session import Level
 from tests.support.crowds import PARTS
 from tests.support.furnished import Furnished, a_furnished_claim
 from tests.support.landing import Browser
+from tests.support.one_claim import ROUTES
 from tests.support.statements import Statements, a_counted_database
 
 _MORE = 30

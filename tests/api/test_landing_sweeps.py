@@ -8,11 +8,11 @@ import httpx
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.application import ROUTES
 from dunwell.landing.session.session import Level
 from tests.support.crawling import Seen, crawl, find_address, is_page
 from tests.support.digests import digest_tables, find_changed
 from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts
+from tests.support.one_claim import ROUTES
 
 # Looking at these only leads elsewhere.
 _LEADING = {

@@ -207,7 +207,8 @@ async def test_a_code_works_once(doorstep: Doorstep) -> None:
     await doorstep.browser.open(link)
     code = await _have_code_sent(doorstep)
     await doorstep.browser.submit(f"{_CODE}/code", code=code)
-    await doorstep.browser.open(await doorstep.give_link())
+    doorstep.browser = doorstep.visitor()
+    await doorstep.open()
     await doorstep.browser.get(f"{_CODE}/code")
 
     page = await doorstep.browser.submit(f"{_CODE}/code", code=code)

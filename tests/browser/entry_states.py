@@ -129,7 +129,7 @@ async def _real_in_session(visit: Visit) -> None:
 
 async def _end(visit: Visit) -> None:
     await _verify(visit)
-    await follow(visit.page.locator("form[action^='/claim/end'] button"))
+    await follow(visit.page.locator("form[action*='/end'] button"))
 
 
 async def _send_too_much(visit: Visit) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from dunwell.landing.application import ROUTES
 from tests.browser.addresses import SHOWN_AT, WITHOUT_A_PAGE, find_address
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judgement import (
@@ -16,6 +15,7 @@ from tests.browser.judgement import (
 from tests.browser.judges import measure
 from tests.browser.states import STATES
 from tests.browser.visit import Visit
+from tests.support.one_claim import ROUTES
 
 
 def test_every_address_is_seen_in_some_state() -> None:
@@ -48,7 +48,7 @@ async def test_what_to_do_is_seen_without_scrolling_on_a_phone(visit: Visit, lan
     async with page.expect_navigation():
         await page.locator("main button").click()
 
-    for selector in (".amount", ".primary", ".panel .secondary", "a[href^='/claim/dispute']"):
+    for selector in (".amount", ".primary", ".panel .secondary", "a[href*='/dispute']"):
         box = await page.locator(selector).bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 844, selector

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
 from tests.support.application import ORIGIN
+from tests.support.one_claim import OneClaim
 
 
 class BrokenDatabase:
@@ -32,6 +33,6 @@ async def pages_over(resources: Resources, error: Exception) -> AsyncIterator[ht
     """error: what it fails with."""
     broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
     app = Starlette(routes=build_landing_routes(broken, {}))
-    transport = httpx.ASGITransport(app)
+    transport = OneClaim(httpx.ASGITransport(app))
     async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as http:
         yield http

@@ -6,8 +6,8 @@ from html import unescape
 
 import httpx
 
-from dunwell.landing.application import ROUTES
 from tests.support.landing import Browser
+from tests.support.one_claim import ROUTES
 
 Seen = Mapping[str, httpx.Response]
 _LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')

@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 
 from dunwell.landing.application import ROUTES
+from tests.support.one_claim import ONE
 
 _NAME = re.compile(r"\{\w+(?::(\w+))?\}")
 _VALUES = {"uuid": "01900000-0000-7000-8000-000000000001"}
@@ -18,7 +19,7 @@ def list_addresses(app: Starlette) -> Mapping[str, frozenset[str]]:
 
 
 def fill(path: str) -> str:
-    return _NAME.sub(lambda name: _VALUES.get(name[1], "1"), path)
+    return _NAME.sub(lambda name: ONE if name[0] == "{handle}" else _VALUES.get(name[1], "1"), path)
 
 
 def _walk(routes: Iterable[BaseRoute], prefix: str) -> Iterator[tuple[str, frozenset[str]]]:

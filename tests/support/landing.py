@@ -15,10 +15,10 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_code, digest_code, render_code
 from dunwell.messages.links import derive_token, hash_token
-from tests.support.application import an_application, connect
+from tests.support.application import an_application
+from tests.support.one_claim import COOKIE, connect_one
 from tests.support.payments import Till, a_till
 
-COOKIE = "dunwell"
 # What a browser says of a form that one of our own pages sends.
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
 _step_ids = itertools.count(9000)
@@ -118,8 +118,8 @@ class Doorstep:
         return self.till.claim_id
 
     def visitor(self, address: str = "198.51.100.7") -> Browser:
-        """Another browser."""
-        return Browser(connect(self.app, address))
+        """Another browser, for one claim."""
+        return Browser(connect_one(self.app, address))
 
     def copy_browser(self) -> Browser:
         """The browser at this moment: its cookie, and what it does not hear of later."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -37,13 +38,15 @@ from dunwell.landing.paying import routes as paying
 from dunwell.landing.paying import routes_receipts, routes_transfer
 from dunwell.landing.reaching import routes as reaching
 from dunwell.landing.reaching import routes_addresses
-from dunwell.landing.render.addresses import PATHS
+from dunwell.landing.render.addresses import IN_CLAIM, PATHS, strip_handle
 from dunwell.landing.render.pages import Pages
 from dunwell.landing.render.wording import CATALOGUES, load_languages
+from dunwell.landing.session.cookies import HANDLE
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.landing.web import assets
 from dunwell.landing.web.answer import compress_page
 from dunwell.landing.web.in_session import Run
+from dunwell.landing.web.leading import lead_on
 from dunwell.landing.web.problems import answer_failure
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
@@ -62,7 +65,15 @@ if _PAGES.keys() != PATHS.keys():
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
 # Address -> method -> what it does.
-ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
+ROUTES: Mapping[str, Mapping[str, Run]] = {
+    path: _PAGES[page] for page, path in (*PATHS.items(), *IN_CLAIM.items())
+}
+# What stands in a claim alone, as messages and bookmarks from before there were handles name it.
+LEADING: Mapping[str, Run] = {
+    strip_handle(path): lead_on(_PAGES[page]["GET"])
+    for page, path in PATHS.items()
+    if strip_handle(path) != path
+}
 # What begins with one of these is the debtor's pages', also between and below their addresses.
 _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
 # What is answered by a page: of routes that do not fit, and whatever else is raised.
@@ -101,6 +112,21 @@ def build_landing_routes(
     return [_Below(_build_application(site))]
 
 
+class _Handle(Convertor[str]):
+    """What is no claim's handle names no page."""
+
+    regex = HANDLE
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("handle", _Handle())
+
+
 class _Below(BaseRoute):
     """Whatever stands below the roots, where a pattern of Starlette's ends at a line's end."""
 
@@ -119,8 +145,9 @@ def _build_application(site: Site) -> Router:
     async def answer_instead(request: Request, error: Exception) -> Response:
         return await answer_failure(site, _find_visit(site, request), error)
 
+    leading = [_build_route(site, path, {"GET": run}) for path, run in LEADING.items()]
     return Router(
-        [_build_route(site, path, runs) for path, runs in ROUTES.items()],
+        [*leading, *(_build_route(site, path, runs) for path, runs in ROUTES.items())],
         redirect_slashes=False,
         middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
     )
@@ -133,7 +160,7 @@ def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
         response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
         return compress_page(response) if visit.takes_gzip and not visit.carried else response
 
-    return Route(path, serve, methods=[*runs])
+    return Route(path.replace("{handle}", "{handle:handle}"), serve, methods=[*runs])
 
 
 def _find_visit(site: Site, request: Request) -> Visit:

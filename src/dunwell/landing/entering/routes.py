@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from dunwell.kit.db import Connection
 from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
-from dunwell.landing.entering.openings import Entry, is_opened_by, open_once
+from dunwell.landing.entering.openings import Entry, open_once
 from dunwell.landing.entering.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
 from dunwell.landing.entering.sent_codes import (
     Recipient,
@@ -13,6 +13,7 @@ from dunwell.landing.entering.sent_codes import (
     describe_lock,
     read_typed_code,
 )
+from dunwell.landing.entering.settling import find_back, keep_level, lead_back, settle
 from dunwell.landing.entering.store_tries import is_undelivered
 from dunwell.landing.entering.store_ways import WayIn, find_link
 from dunwell.landing.entering.tries import Locked, Slowed, Wrong
@@ -25,6 +26,7 @@ from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level
 from dunwell.landing.web.in_session import RoutedPages
+from dunwell.landing.web.leading import find_held
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
@@ -64,9 +66,9 @@ async def open_link(site: Site, visit: Visit) -> Response:
     way = await _find_way(site, visit)
     if way is None:
         return _answer_dead_link(site, visit)
-    opened = await site.find_opened(visit)
-    if opened is not None and site.is_live(opened) and is_opened_by(opened.session, way):
-        return site.redirect(_frame(site, visit, way), "claim")
+    back = find_back(site, await find_held(site, visit), way)
+    if back is not None:
+        return lead_back(site, _frame(site, visit, way), back)
     asked = _decide(way)
     if isinstance(asked, Open):
         return await _open(site, visit, _frame(site, visit, way), way, way.level)
@@ -132,7 +134,7 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
         return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         return await _answer_links_code(site, visit, way, is_wrong=True)
-    return site.redirect(frame, "claim", cookie=tried)
+    return settle(site, frame, await find_held(site, visit), way, tried)
 
 
 async def go_to_link(site: Site, visit: Visit) -> Response:
@@ -187,7 +189,13 @@ async def _find_way(site: Site, visit: Visit) -> WayIn | None:
 
 
 async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level) -> Response:
-    """A new session, whatever cookie the visitor brought."""
+    """Back into the session that the same way has opened, or a new one; what was proven in one that
+    it takes the place of is proven in this one."""
+    held = await find_held(site, visit)
+    back = find_back(site, held, way)
+    if back is not None:
+        return lead_back(site, frame, back)
+    level = keep_level(site, held, way, level)
     resources, session_id = site.resources, site.resources.ids.new(site.now())
     visitor = digest_visitor(resources.keys, visit.client_host)
     async with resources.database.transaction() as tx:
@@ -195,7 +203,7 @@ async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level
         value = await open_once(work, resources.keys, Entry(way, level, visitor, session_id))
     if isinstance(value, Locked):
         return answer_problem(site, frame, too_many(value.retry_after_seconds, "OPENED_OFTEN"))
-    return site.redirect(frame, "claim", cookie=value)
+    return settle(site, frame, held, way, value)
 
 
 async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:

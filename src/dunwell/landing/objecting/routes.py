@@ -33,7 +33,7 @@ from dunwell.landing.objecting.views import (
     describe_reason,
 )
 from dunwell.landing.session.drafts import Draft, Typed
-from dunwell.landing.session.session import Level, render_cookie
+from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_drafts import load_draft, remove_file
 from dunwell.landing.session.store_opened import OpenedClaim
@@ -153,7 +153,7 @@ async def _answer_stay(
     if value is None or extended is None:
         return site.redirect(site.frame(visit), "questions", reason=reason.name, cookie=value)
     answer = await _answer_questions(site, visit, extended, reason=reason, showing=showing)
-    answer.headers.append("Set-Cookie", render_cookie(value, is_secure=site.is_secure))
+    site.set_cookie(answer, visit.handle, value)
     return answer
 
 

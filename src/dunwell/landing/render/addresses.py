@@ -1,10 +1,15 @@
-"""The addresses of the debtor's pages by name, and the one function that builds them. Pure."""
+"""The addresses of the debtor's pages by name, and the one function that builds them.
+
+An opened claim lives below a handle of its own (`session.cookies`), so that several live side by
+side in one browser. Without it, a page's address leads on to the claim that was opened last. Pure.
+"""
 
 import re
 from collections.abc import Mapping
 
 LANGUAGE = "lang"
-_CLAIM = "/claim"
+_CLAIMS = "/claim"
+_CLAIM = f"{_CLAIMS}/{{handle}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes, redirects and messages call a page -> its path.
 PATHS: Mapping[str, str] = {
@@ -48,7 +53,7 @@ PATHS: Mapping[str, str] = {
     "extend": f"{_CLAIM}/extend",
     "end": f"{_CLAIM}/end",
     "ended": f"{_CLAIM}/ended",
-    "notices": f"{_CLAIM}/notices",
+    "notices": f"{_CLAIMS}/notices",
     "documents": f"{_CLAIM}/documents",
     "document": f"{_CLAIM}/documents/{{attachment_id}}",
     "preferences": f"{_CLAIM}/preferences",
@@ -57,16 +62,36 @@ PATHS: Mapping[str, str] = {
     "address": f"{_CLAIM}/preferences/{{what}}",
     "address_code": f"{_CLAIM}/preferences/{{what}}/code",
     "address_send": f"{_CLAIM}/preferences/{{what}}/send",
-    "style": f"{_CLAIM}/style/{{name}}",
-    "script": f"{_CLAIM}/script/{{name}}",
-    "brand": f"{_CLAIM}/brand/{{merchant_id}}/{{revision}}/{{name}}",
+    "style": f"{_CLAIMS}/style/{{name}}",
+    "script": f"{_CLAIMS}/script/{{name}}",
+    "brand": f"{_CLAIMS}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
-_PARAMETERS = {page: frozenset(_PARAMETER.findall(path)) for page, path in PATHS.items()}
+# Where pages that stand outside of a claim too stand in one.
+IN_CLAIM: Mapping[str, str] = {
+    "notices": f"{_CLAIM}/notices",
+    "real": f"{_CLAIM}/real",
+}
+_PARAMETERS = {
+    path: frozenset(_PARAMETER.findall(path)) for path in (*PATHS.values(), *IN_CLAIM.values())
+}
 
 
-def build_address(page: str, /, **values: object) -> str:
-    """values: what stands in the path, and then the query, in this order; they are ids and words of
+def build_address(page: str, handle: str = "", /, **values: object) -> str:
+    """handle: the opened claim's; "": the page stands outside of any, or leads on to the last one.
+    values: what stands in the path, and then the query, in this order; they are ids and words of
     ours, which need no escaping."""
-    path, parameters = PATHS[page], _PARAMETERS[page]
+    path = IN_CLAIM.get(page, PATHS[page]) if handle else PATHS[page]
+    parameters = _PARAMETERS[path]
     query = [f"{name}={value}" for name, value in values.items() if name not in parameters]
-    return path.format_map(values) + ("?" + "&".join(query) if query else "")
+    path = path if handle else strip_handle(path)
+    return path.format_map({"handle": handle, **values}) + ("?" + "&".join(query) if query else "")
+
+
+def strip_handle(path: str) -> str:
+    """One of `PATHS` without the claim's handle."""
+    return path.replace(_CLAIM, _CLAIMS, 1)
+
+
+def place(path: str, handle: str) -> str:
+    """The address below this handle of one that has none (`strip_handle`)."""
+    return path.replace(_CLAIMS, f"{_CLAIMS}/{handle}", 1)

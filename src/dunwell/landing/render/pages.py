@@ -52,12 +52,18 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     carried: str = ""
     # The id of a form that is kept when the session is extended from its page.
     kept_form: str = ""
+    # Of the claim that the page is about (`build_address`); "": of none.
+    handle: str = ""
 
     def address(self, page: str, /, **values: object) -> str:
         """Of a page of ours, for this reader (`build_address`)."""
         if self.chosen is not None:
             values[LANGUAGE] = self.chosen
-        return build_address(page, **values)
+        return build_address(page, self.handle, **values)
+
+    def bare_address(self, page: str, /) -> str:
+        """The same for a form that brings its own query."""
+        return build_address(page, self.handle)
 
 
 class Pages:
@@ -74,7 +80,7 @@ class Pages:
         self._environments = {code: load_environment(each) for code, each in languages.items()}
         self._shared = {
             "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
-            "icons": _ICONS, "address_of": build_address,
+            "icons": _ICONS,
             "operator": SimpleNamespace(phone=phone, dialled=dial(phone or "")),
         }  # fmt: skip
 
@@ -84,6 +90,7 @@ class Pages:
             "creditor": describe_creditor(frame.merchant) if frame.merchant else None,
             "offered": [self.languages[code] for code in frame.offered],
             "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,
+            "address_of": frame.bare_address,
             "session": frame.session, "kept_form": frame.kept_form,
             **{name: getattr(page, name) for name in page.__struct_fields__},
         }  # fmt: skip

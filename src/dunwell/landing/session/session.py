@@ -1,4 +1,4 @@
-"""A debtor's hour on the page: its cookie, what it may see, the token of its forms.
+"""A debtor's hour on the page: its cookie's value, what it may see, the token of its forms.
 
 The cookie's value is 256 random bits, of which the database keeps a hash alone.
 """
@@ -89,24 +89,6 @@ def list_form_tokens(keys: KeyRing, session_hash: bytes) -> tuple[str, ...]:
 def is_form_token(keys: KeyRing, session_hash: bytes, given: str) -> bool:
     tokens = list_form_tokens(keys, session_hash)
     return any(hmac.compare_digest(token.encode(), given.encode()) for token in tokens)
-
-
-def name_cookie(*, is_secure: bool) -> str:
-    """The prefix makes browsers keep it to this host, this path, and TLS."""
-    return "__Host-dunwell" if is_secure else "dunwell"
-
-
-def render_cookie(value: str, *, is_secure: bool) -> str:
-    """The Set-Cookie header; with an empty value, the one that removes the cookie.
-
-    It lives as long as the browser, so that a session that timed out can be told from none.
-    """
-    parts = [f"{name_cookie(is_secure=is_secure)}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
-    if is_secure:
-        parts.append("Secure")
-    if not value:
-        parts.append("Max-Age=0")
-    return "; ".join(parts)
 
 
 def _encode(value: bytes) -> str:

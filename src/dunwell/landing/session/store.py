@@ -1,6 +1,6 @@
 """The SQL of debtors' sessions, and of what is on file: rows in, values out, no rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from dunwell.kit.db import Connection, Row
@@ -41,6 +41,12 @@ SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channe
 FROM debtor_sessions
 WHERE session_hash = $1
 """
+_FIND_SESSIONS = """
+SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
+       expires_at, ended_at
+FROM debtor_sessions
+WHERE session_hash = ANY($1)
+"""
 # By primary key.
 _LOAD_ON_FILE = """
 SELECT email, mobile_number, address, date_of_birth::text, contract_number, customer_number
@@ -52,7 +58,14 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
     """The session, also when it has ended; it is kept for a while."""
     row = await tx.fetchrow(_FIND_SESSION, session_hash)
-    return None if row is None else _read_session(row, session_hash)
+    return None if row is None else _read_session(row)
+
+
+async def find_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
+    """By the names that the hashes go by; those that have ended too."""
+    rows = await tx.fetch(_FIND_SESSIONS, [*hashes.values()]) if hashes else []
+    found = {row["session_hash"]: _read_session(row) for row in rows}
+    return {name: found.get(session_hash) for name, session_hash in hashes.items()}
 
 
 async def save_session(
@@ -94,10 +107,10 @@ async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFil
     return OnFile(*row)
 
 
-def _read_session(row: Row, session_hash: bytes) -> Session:
+def _read_session(row: Row) -> Session:
     return Session(
         merchant_id=row["merchant_id"],
-        session_hash=session_hash,
+        session_hash=row["session_hash"],
         session_id=row["session_id"],
         claim_id=row["claim_id"],
         communication_id=row["communication_id"],

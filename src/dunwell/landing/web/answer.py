@@ -53,15 +53,12 @@ def _head_page(form_origins: tuple[str, ...]) -> Mapping[str, str]:
     }
 
 
-def answer_redirect(location: str, *, cookie: str | None = None) -> Response:
+def answer_redirect(location: str) -> Response:
     """303. `location` must be an address of ours, or a provider's that it was given. Raises
     ValueError for what could end the header or is no address."""
     if not location.isascii() or not location.isprintable() or " " in location:
         raise ValueError("this is no address to redirect to")
-    headers = {**_UNLISTED, "Location": location}
-    if cookie is not None:
-        headers["Set-Cookie"] = cookie
-    return Response(None, 303, headers)
+    return Response(None, 303, {**_UNLISTED, "Location": location})
 
 
 def answer_asset(

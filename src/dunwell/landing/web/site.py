@@ -15,6 +15,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.pages import Frame, Page, Pages, Shown
 from dunwell.landing.render.wording import choose_language
+from dunwell.landing.session.cookies import render_cookie
 from dunwell.landing.session.details import NOTHING, Detail
 from dunwell.landing.session.extend_session import is_extended_by
 from dunwell.landing.session.session import (
@@ -23,7 +24,6 @@ from dunwell.landing.session.session import (
     Session,
     derive_form_token,
     is_form_token,
-    render_cookie,
 )
 from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.telling.writer import NoticeWriter
@@ -97,8 +97,8 @@ class Site:
         return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
 
     async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
-        """What the visitor's cookie names, whether its session lasts or not, with what else the
-        page shows."""
+        """What the visitor's cookie for this address names, whether its session lasts or not, with
+        what else the page shows."""
         session_hash = visit.session_hash
         if session_hash is None:
             return None
@@ -133,8 +133,15 @@ class Site:
     ) -> Response:
         """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
         it."""
-        header = None if cookie is None else render_cookie(cookie, is_secure=self.is_secure)
-        return answer_redirect(frame.address(page, **values), cookie=header)
+        answer = answer_redirect(frame.address(page, **values))
+        if cookie is not None:
+            self.set_cookie(answer, frame.handle, cookie)
+        return answer
+
+    def set_cookie(self, answer: Response, handle: str, value: str) -> None:
+        """Of the claim that lives under this handle; "" removes it."""
+        cookie = render_cookie(handle, value, is_secure=self.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
 
     def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Response:
         """To the page that raises a session's level, on the way to the page of this name."""
@@ -157,6 +164,7 @@ class Site:
             merchant=merchant,
             session=shown,
             carried=visit.carried,
+            handle=visit.handle,
         )
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ A form is taken from our own pages alone: by what the browser says of where it c
 session, by the token the form bears.
 """
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
@@ -15,7 +17,7 @@ from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import read_body
 from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
-from dunwell.landing.session.session import hash_value, name_cookie
+from dunwell.landing.session.cookies import HANDLE, read_cookies
 from dunwell.landing.session.store_opened import OpenedClaim
 
 Form = dict[str, str]
@@ -27,6 +29,7 @@ _MOST_QUERY_BYTES = 4 * 1024
 _MOST_TYPED_BYTES = 256 * 1024
 _MOST_FIELDS = 20
 _CHOICE = f"{LANGUAGE}="
+_IN_CLAIM = re.compile(rf"/claim/({HANDLE})(?:/|$)", re.ASCII)
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -80,11 +83,21 @@ class Visit(Request):
             self._query = parse_qs(query[:_MOST_QUERY_BYTES].decode("latin-1")) if query else {}
         return self._query
 
+    @cached_property
+    def handle(self) -> str:
+        """Of the claim that its address names; "": it names none."""
+        found = _IN_CLAIM.match(self.scope["path"])
+        return "" if found is None else found[1]
+
+    @cached_property
+    def session_hashes(self) -> Mapping[str, bytes]:
+        """By handle, of the cookies that can be sessions'."""
+        return read_cookies(self.cookies, is_secure=self._origin.startswith("https://"))
+
     @property
     def session_hash(self) -> bytes | None:
-        """Of the session's cookie, if one was sent that can be one."""
-        value = self.cookies.get(name_cookie(is_secure=self._origin.startswith("https://")))
-        return None if value is None else hash_value(value)
+        """Of the session that its address names, if the visitor has its cookie."""
+        return self.session_hashes.get(self.handle)
 
     @property
     def carried(self) -> str:

@@ -2,7 +2,7 @@
 
 from dunwell.migrations.beside import run_sql_beside
 
-revision = "0018"
+revision = "0026"
 down_revision = "0017"
 # Built while the service works.
 IN_TRANSACTION = False

@@ -1,0 +1,43 @@
+"""Addresses that name no claim lead on to the one that this browser has opened last."""
+
+from string import punctuation
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from dunwell.landing.render.addresses import place
+from dunwell.landing.session.cookies import sort_by_age
+from dunwell.landing.session.session import Session
+from dunwell.landing.session.store import find_sessions
+from dunwell.landing.web.answer import answer_redirect
+from dunwell.landing.web.in_session import Run
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Visit
+
+
+def lead_on(show: Run) -> Run:
+    """show: the page, which says that nothing was opened where that is so."""
+
+    async def run(site: Site, visit: Visit) -> Response:
+        held = await find_held(site, visit)
+        known = [handle for handle in sort_by_age(held) if held[handle] is not None]
+        if not known:
+            return await show(site, visit)
+        live = [handle for handle in known if _is_live(site, held[handle])]
+        query = quote(visit.scope["query_string"].decode("latin-1"), safe=punctuation)
+        path = place(quote(visit.scope["path"]), [*known, *live][-1])
+        return answer_redirect(f"{path}?{query}" if query else path)
+
+    return run
+
+
+async def find_held(site: Site, visit: Visit) -> dict[str, Session | None]:
+    """By handle, the sessions that the visitor's cookies name; none: nothing is known any more."""
+    if not visit.session_hashes:
+        return {}
+    async with site.resources.database.connection() as connection:
+        return await find_sessions(connection, visit.session_hashes)
+
+
+def _is_live(site: Site, session: Session | None) -> bool:
+    return session is not None and session.is_live(site.now())

@@ -1,0 +1,224 @@
+"""Several claims in one browser: each under a handle of its own, and no form reaches another."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.session.cookies import HANDLE, MOST_OPEN
+from tests.support.application import connect
+from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.ways import levels
+
+_OBJECTING = "dispute/NOT_MY_DEBT?lang=en"
+_DISPUTED = "SELECT claim_id FROM disputes WHERE merchant_id = $1"
+
+
+def a_browser(doorstep: Doorstep) -> Browser:
+    return Browser(connect(doorstep.app, "192.0.2.1"))
+
+
+async def go_in(browser: Browser, link: str) -> str:
+    """The claim's address."""
+    path = (await browser.open(link)).url.path
+    assert re.fullmatch(f"/claim/{HANDLE}", path)
+    return path
+
+
+async def make_links(doorstep: Doorstep, count: int) -> Sequence[str]:
+    claim_ids = await doorstep.till.house.create(*(f"INV-{n}" for n in range(count)))
+    return [await doorstep.give_link(claim_id=each) for each in claim_ids]
+
+
+async def test_each_claim_lives_at_its_own_address_under_its_own_cookie(doorstep: Doorstep) -> None:
+    browser = a_browser(doorstep)
+    first, second = [await go_in(browser, each) for each in await make_links(doorstep, 2)]
+
+    pages = [await browser.get(each) for each in (first, second, first)]
+
+    assert ["INV-0" in page.text for page in pages] == [True, False, True]
+    assert ["INV-1" in page.text for page in pages] == [False, True, False]
+    assert {f"dunwell-{each.removeprefix('/claim/')}" for each in (first, second)} == {
+        *browser.http.cookies
+    }
+    assert not re.search(rf'(?:href|action)="{second}', pages[0].text)
+
+
+async def test_a_form_reaches_its_own_claim_whatever_other_tabs_did(doorstep: Doorstep) -> None:
+    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+    first = await go_in(browser, links[0])
+    form = f"{first}/{_OBJECTING}"
+    hidden = read_hidden((await browser.get(form)).text, form)
+    second = await go_in(browser, links[1])
+    others = f"{second}/{_OBJECTING}"
+    token = read_hidden((await browser.get(others)).text, others)["token"]
+    parts = {name: (None, text) for name, text in (hidden | {"do": "send"}).items()}
+
+    foreign = await browser.http.post(
+        others.partition("?")[0], files=parts, headers=OWN_FORM | {"Sec-Fetch-Site": "cross-site"}
+    )
+    sent = await browser.http.post(form.partition("?")[0], files=parts, headers=OWN_FORM)
+
+    assert token != hidden["token"]
+    assert foreign.status_code == 403
+    assert sent.headers["Location"].startswith(f"{first}/disputes/")
+    [row] = await doorstep.till.house.rows(_DISPUTED)
+    assert row["claim_id"] == min(await _claim_ids(doorstep, "INV-0"))
+
+
+async def test_the_handle_outlives_a_longer_a_raised_and_a_new_session(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser, link = a_browser(doorstep), await doorstep.give_link()
+    path = await go_in(browser, link)
+
+    extended = await browser.submit(f"{path}/extend")
+    again = await go_in(browser, link)
+    await browser.get(f"{path}/verify/claim")
+    raised = await browser.submit(f"{path}/verify/claim/letter", code=await doorstep.give_code())
+    by_another = await go_in(browser, await doorstep.give_link("SMS"))
+    clock.advance(timedelta(hours=1))
+    timed_out = await browser.get(path)
+    anew = await go_in(browser, link)
+
+    assert [extended.url.path, raised.url.path] == [path, path]
+    assert [again, by_another, anew] == [path] * 3
+    assert timed_out.status_code == 403
+    assert len(browser.http.cookies) == 1
+
+
+async def test_what_was_proven_is_kept_when_another_link_opens_the_claim(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser = a_browser(doorstep)
+    await browser.type_code(await doorstep.give_code())
+    await go_in(browser, await doorstep.give_link())
+    clock.advance(timedelta(hours=1))
+    await go_in(browser, await doorstep.give_link())
+    stranger = a_browser(doorstep)
+    await stranger.open(await doorstep.give_link())
+
+    assert await levels(doorstep) == ["FACT", "FACT", "LINK", "LINK"]
+
+
+async def test_a_letters_code_leads_back_into_the_session_it_has_opened(
+    doorstep: Doorstep,
+) -> None:
+    browser, code = a_browser(doorstep), await doorstep.give_code()
+    first = await browser.type_code(code)
+    again = await browser.type_code(code)
+    assert first.url == again.url
+    assert len(await doorstep.accesses()) == 1
+
+
+async def test_of_nine_claims_the_oldest_goes(doorstep: Doorstep, clock: MovableClock) -> None:
+    browser, paths = a_browser(doorstep), []
+    for link in await make_links(doorstep, MOST_OPEN + 1):
+        paths.append(await go_in(browser, link))
+        clock.advance(timedelta(minutes=1))
+
+    pages = [await browser.get(path) for path in paths]
+
+    assert [page.status_code for page in pages] == [403] + [200] * MOST_OPEN
+    assert "Please open your claim first" in (await browser.get(f"{paths[0]}?lang=en")).text
+    assert len(browser.http.cookies) == MOST_OPEN == 8
+
+
+async def test_what_timed_out_goes_before_what_is_open(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser, links = a_browser(doorstep), await make_links(doorstep, MOST_OPEN + 1)
+    first = await go_in(browser, links[0])
+    second = await go_in(browser, links[1])
+    clock.advance(timedelta(minutes=50))
+    await browser.get(first)
+    await browser.submit(f"{first}/extend")
+    clock.advance(timedelta(minutes=11))
+    for link in links[2:]:
+        await go_in(browser, link)
+
+    assert (await browser.get(first)).status_code == 200
+    assert "Please open your claim" in (await browser.get(second)).text
+
+
+async def test_an_address_without_a_handle_leads_to_the_claim_opened_last(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+    first = await go_in(browser, links[0])
+    clock.advance(timedelta(minutes=1))
+    second = await go_in(browser, links[1])
+    before = await browser.get("/claim")
+    below = await browser.get("/claim/pay/method?want=whole&lang=en&x=%0d%C3%A4")
+    await browser.get(second)
+    await browser.submit(f"{second}/end")
+    after = await browser.get("/claim")
+
+    assert (before.status_code, before.headers["Location"]) == (303, second)
+    assert below.headers["Location"] == f"{second}/pay/method?want=whole&lang=en&x=%0d%C3%A4"
+    assert after.headers["Location"] == first
+
+
+@pytest.mark.parametrize("path", ["/claim", "/claim/pay", "/claim/abcdefghij", "/claim/dispute/X"])
+async def test_where_nothing_is_open_it_says_so(doorstep: Doorstep, path: str) -> None:
+    page = await a_browser(doorstep).get(path, headers={"Accept-Language": "en"})
+    assert page.status_code == 403
+    assert "Please open your claim first" in page.text
+
+
+@pytest.mark.parametrize("path", ["/claim/nothing", "/claim/ABCDEFGHIJ", "/claim/abcdefghijk"])
+async def test_what_is_no_handle_names_no_page(doorstep: Doorstep, path: str) -> None:
+    assert (await a_browser(doorstep).get(path)).status_code == 404
+
+
+async def test_a_cookie_is_good_for_no_other_address(doorstep: Doorstep) -> None:
+    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+    first, second = [await go_in(browser, each) for each in links]
+    browser.http.cookies.delete(f"dunwell-{first.removeprefix('/claim/')}")
+
+    assert (await browser.get(first)).status_code == 403
+    assert (await browser.get(second)).status_code == 200
+
+
+async def test_the_handle_tells_nothing_of_the_claim(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    here = await go_in(a_browser(doorstep), link)
+    there = await go_in(Browser(connect(doorstep.app, "203.0.113.9")), link)
+    assert here != there
+
+
+async def test_over_https_each_cookie_is_bound_to_the_host(
+    resources: Resources, clock: MovableClock
+) -> None:
+    settings = replace(resources.settings, public_url="https://pay.example")
+    async with a_doorstep(replace(resources, settings=settings), clock) as doorstep:
+        answer = await a_browser(doorstep).http.post(await doorstep.give_link(), headers=OWN_FORM)
+
+    cookie, *flags = answer.headers["Set-Cookie"].split("; ")
+    handle = answer.headers["Location"].removeprefix("/claim/")
+    assert cookie.startswith(f"__Host-dunwell-{handle}=")
+    assert sorted(flags) == ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]
+
+
+async def test_claims_of_two_merchants_live_side_by_side(
+    resources: Resources, clock: MovableClock, doorstep: Doorstep
+) -> None:
+    async with a_doorstep(resources, clock, key="other") as other:
+        browser = a_browser(doorstep)
+        paths = [await go_in(browser, await each.give_link()) for each in (doorstep, other)]
+        for path in paths:
+            await browser.get(path)
+            await browser.submit(f"{path}/extend")
+
+        assert [len(await each.accesses()) for each in (doorstep, other)] == [2, 2]
+
+
+async def _claim_ids(doorstep: Doorstep, reference: str) -> list[int]:
+    rows = await doorstep.till.house.rows(
+        "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2", reference
+    )
+    return [row["claim_id"] for row in rows]
