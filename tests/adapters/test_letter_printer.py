@@ -26,8 +26,8 @@ _ADDRESS_ZONE_TOP = 90.0 - 27.3
 _USUAL = (
     "{{ snippet.greeting }},\n\nunsere Rechnung {{ claim.referenceNumber }} ist noch offen. Bitte "
     "zahlen Sie **{{ outstanding }}**.\n\nSo setzt sich der Betrag zusammen:\n\n{{ items }}\n\n"
-    "Auf Ihrer Seite sehen Sie alle Einzelheiten, können zahlen, eine Ratenzahlung vereinbaren oder "
-    "uns sagen, wenn etwas nicht stimmt. Haben Sie schon gezahlt? Dann ist dieses Schreiben "
+    "Auf Ihrer Seite sehen Sie alle Einzelheiten, können zahlen, eine Ratenzahlung vereinbaren "
+    "oder uns sagen, wenn etwas nicht stimmt. Haben Sie schon gezahlt? Dann ist dieses Schreiben "
     "gegenstandslos.\n\nHaben Sie Fragen? Dann melden Sie sich bei uns.\n\n"
     "Freundliche Grüße\n{{ merchant.name }}"
 )

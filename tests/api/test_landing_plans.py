@@ -107,7 +107,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
     )  # fmt: skip
     assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
     assert "Sie haben um Ratenzahlung gebeten" in page.text
-    assert "Sie haben eine Antwort bis 16. März 2026" in read_text(page.text)
+    assert "Sie erhalten eine Antwort bis 16. März 2026" in read_text(page.text)
     assert await told_states(offering) == ["REQUESTED"]
 
 
@@ -165,7 +165,7 @@ async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, sh
     page = await offering.browser.submit("/claim/plan/check", shown=shown)
 
     assert page.status_code == 200
-    assert "Es wurde nichts angefragt." in page.text
+    assert "Es wurde nichts gesendet." in page.text
     assert await modalities(offering) == []
 
 
