@@ -36,9 +36,11 @@ def test_a_threat_is_found_however_it_is_written(text: str) -> None:
     "word",
     [
         "Pfändung", "Pfändungen", "Lohnpfändung", "Gehaltspfändung", "Konto-Pfändung",
-        "Sachpfändungen", "Pfändungsbeschluss", "Forderungspfändungsverfahren", "pfänden", "pfändet",
+        "Sachpfändungen", "Pfändungsbeschluss", "Forderungspfändungsverfahren", "pfänden",
+        "pfändet",
         "pfändeten", "gepfändet", "gepfändete", "kontogepfändet", "zu pfänden", "abzupfänden",
-        "verpfändet", "wegpfänden", "pfändbar", "unpfändbares", "PFÄNDUNG", "Pfaendung", "gepfaendet",
+        "verpfändet", "wegpfänden", "pfändbar", "unpfändbares", "PFÄNDUNG",
+        "Pfaendung", "gepfaendet",
         "Gehaltspfaendung", "Pfa\u0308ndung", "Pfän\u00addung", "Pfandsiegel",
     ],
 )  # fmt: skip

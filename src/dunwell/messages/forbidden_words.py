@@ -13,8 +13,8 @@ from dunwell.kit.shape import render_pointer
 from dunwell.workflows.definition import Definition, Texts
 
 # Language -> words and phrases, however written; a * in front stands for any beginning, one at the
-# end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are told
-# one by one: "empfände" is of another word.)
+# end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are
+# told one by one: "empfände" is of another word.)
 STANDARD: Mapping[str, Sequence[str]] = {
     "de": (
         "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
