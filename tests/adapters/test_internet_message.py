@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
-from dunwell.sending.channel import MessageFile
+from dunwell.sending.channel import MessageFile, MessageImage
 from tests.support.messages import a_message
 
 _HEADERS = [
@@ -66,6 +66,24 @@ def test_attachments_keep_name_type_and_bytes() -> None:
     assert part.get_content_type() == "application/pdf"
     assert part.get_content() == content
     assert _body(message, "plain") == a_message().body_text
+
+
+def test_a_logo_lies_beside_the_html_that_shows_it_and_before_the_attachments() -> None:
+    logo = MessageImage("logo@brand", "image/png", bytes(range(256)) * 20)
+    file = MessageFile("a.pdf", "application/pdf", b"%PDF")
+    message = _parse(build_internet_message(a_message(logo=logo, attachments=(file,))))
+    kinds = [part.get_content_type() for part in message.walk()]
+    assert kinds == [
+        "multipart/mixed", "multipart/alternative", "text/plain", "multipart/related", "text/html",
+        "image/png", "application/pdf",
+    ]  # fmt: skip
+    [image] = [part for part in message.walk() if part.get_content_maintype() == "image"]
+    assert image["Content-ID"] == "<logo@brand>"
+    assert image["Content-Disposition"] == "inline"
+    assert image.get_content() == logo.content
+    assert _body(message, "plain") == a_message().body_text
+    assert _body(message, "html") == a_message().body_html
+    assert [part.get_filename() for part in message.iter_attachments()] == ["a.pdf"]
 
 
 def test_an_international_domain_is_written_in_ascii() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from PIL import Image
 
 from dunwell.claims.fields import DebtorName
-from dunwell.messages.facts import CreditorFacts, ItemFacts, LandingFacts
+from dunwell.messages.facts import ClaimFacts, CreditorFacts, ItemFacts, LandingFacts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from tests.support.files import a_pdf, an_image
@@ -21,6 +22,15 @@ from tests.support.tools import run_tool
 Print = Callable[..., Awaitable[PrintedLetter]]
 _WINDOW = (20.0, 45.0, 85.0, 45.0)
 _ADDRESS_ZONE_TOP = 90.0 - 27.3
+# As long as what most merchants write.
+_USUAL = (
+    "{{ snippet.greeting }},\n\nunsere Rechnung {{ claim.referenceNumber }} ist noch offen. Bitte "
+    "zahlen Sie **{{ outstanding }}**.\n\nSo setzt sich der Betrag zusammen:\n\n{{ items }}\n\n"
+    "Auf Ihrer Seite sehen Sie alle Einzelheiten, können zahlen, eine Ratenzahlung vereinbaren "
+    "oder uns sagen, wenn etwas nicht stimmt. Haben Sie schon gezahlt? Dann ist dieses Schreiben "
+    "gegenstandslos.\n\nHaben Sie Fragen? Dann melden Sie sich bei uns.\n\n"
+    "Freundliche Grüße\n{{ merchant.name }}"
+)
 _LONG = "Noch ein Absatz mit vielen Worten, der die Seite füllt. " * 70
 
 
@@ -107,7 +117,7 @@ async def test_it_says_everything_in_words_too(print_letter: Print) -> None:
     text = (await print_letter(enclosures=[Enclosure("Rechnung", 2)])).text()
     for said in (
         "ABCD-EFGH-JKMN", "pay.example/q", "DE02 1203 0000 0000 2020 51", "1.234,56 €",
-        "Noch zu zahlen", "fällig am 1. Februar 2026", "Rechnung (2 Seiten)", "hilfe@nordwind",
+        "Noch zu zahlen", "Fällig am 1. Februar 2026.", "Rechnung (2 Seiten)", "hilfe@nordwind",
     ):  # fmt: skip
         assert said in text
     assert "Seite 1" not in text
@@ -211,6 +221,69 @@ async def test_a_logo_takes_the_place_of_the_name(printer: LetterPrinter, kind: 
         logo = Picture(f"image/{kind.lower()}", an_image(kind, 80, 40))
     with_logo = await printer.print_sheet(write_sheet(a_letter(logo=logo).sheet))
     assert with_logo != await printer.print_sheet(write_sheet(a_letter().sheet))
+
+
+@pytest.mark.parametrize("shape", ["0 0 9 9", "0 0 900 9"])
+async def test_a_logo_stands_at_the_margin(print_letter: Print, shape: str) -> None:
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{shape}"><path d="M0 0h900v9H0z"/></svg>'
+    )
+    letter = await print_letter(logo=Picture("image/svg+xml", svg.encode()))
+    prefix = letter.path.with_suffix("")
+    run_tool("pdftoppm", "-r", "127", "-gray", "-singlefile", str(letter.path), str(prefix))
+    with Image.open(prefix.with_suffix(".pgm")) as sheet:
+        # Five pixels a millimetre; above the window nothing else is printed.
+        logo = (
+            sheet.crop((0, 0, sheet.width // 2, 40 * 5)).point(lambda shade: 255 - shade).getbbox()
+        )
+    assert logo is not None
+    assert logo[0] / 5 == pytest.approx(25, abs=0.5)
+    assert logo[2] / 5 <= 105.5
+
+
+def _make_items(count: int, cents: int) -> ClaimFacts:
+    """Two fees among them; with a total of ten digits where there are many cents."""
+    fees = [ItemFacts("DUNNING_FEE", 250, item_date=date(2026, 3, 1))] * 2
+    owed = [
+        ItemFacts("PRIMARY", cents, f"RE-2026-{n}", date(2026, 1, 2), date(2026, 2, 1))
+        for n in range(max(1, count - 2))
+    ]
+    items = (*owed, *fees)[:count]
+    return replace(CLAIM, items=items, total_cents=cents, outstanding_cents=cents)
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+@pytest.mark.parametrize(("count", "pages"), [(1, 1), (3, 1), (12, 2)])
+async def test_how_to_pay_stands_on_the_first_page_or_beside_some_of_the_letters_text(
+    print_letter: Print, language: str, count: int, pages: int
+) -> None:
+    claim = _make_items(count, 9_999_999_999)
+    letter = await print_letter(_USUAL, language=language, claim=claim)
+    assert letter.text().count("\f") == pages
+    words = letter.words(pages)
+    [code] = [word for word in words if word.text == "ABCD-EFGH-JKMN"]
+    above = " ".join(word.text for word in words if 26 < word.top < code.top)
+    assert "Freundliche Grüße Nordwind" in above
+    assert max(word.right for word in words) <= 190.5
+    assert max(word.bottom for word in words if word.top < 250) < 258
+
+
+async def test_long_words_run_past_no_margin(print_letter: Print) -> None:
+    creditor = replace(
+        CREDITOR,
+        legal_name="Stadtwerke Neubrandenburg Energieversorgungsgesellschaft mbH",
+        email="forderungsmanagement@stadtwerke-neubrandenburg.example",
+    )
+    address = ["Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+               "Straße-des-siebzehnten-Juni-und-der-Republik 17", "51147 Köln"]  # fmt: skip
+    letter = await print_letter(creditor=creditor, address=address)
+    assert max(word.right for word in letter.words()) <= 190.5
+    window = [word for word in letter.words() if word.is_within(*_WINDOW)]
+    assert max(word.right for word in window) <= 105
+    shown = "".join(word.text for word in window).replace("\u200b", "")
+    assert "".join(address).replace(" ", "") in shown
+    smallest = min(word.bottom - word.top for word in window if word.top >= _ADDRESS_ZONE_TOP)
+    assert smallest >= 7.5 * 25.4 / 72
 
 
 async def test_a_creditor_with_everything_fits_its_footer(print_letter: Print) -> None:

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.resources import Resources
-from dunwell.sending.channel import MessageFile
+from dunwell.sending.channel import MessageFile, MessageImage
 from tests.support.messages import a_message
 
 _ID = "01900000-0000-7000-8000-000000000001"
@@ -77,9 +77,22 @@ async def test_the_frame_can_neither_run_nor_load_anything(
     answer = await client.get(f"/outbox/1/{_ID}/html")
     assert answer.text.strip() == html
     assert answer.headers["content-security-policy"] == (
-        "default-src 'none'; style-src 'sha256-qBy9ErFlu/Xp8PeV8kGFFObuAwqXQwJkg+NvSChoaWY='; "
-        "frame-ancestors 'self'; sandbox"
+        "default-src 'none'; "
+        "style-src-elem 'sha256-qBy9ErFlu/Xp8PeV8kGFFObuAwqXQwJkg+NvSChoaWY='; "
+        "style-src-attr 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
     )
+
+
+async def test_the_frame_shows_the_picture_that_the_message_brings(
+    client: Client, resources: Resources
+) -> None:
+    message = a_message(
+        body_html='<img src="cid:logo@brand">',
+        logo=MessageImage("logo@brand", "image/png", b"\x89PNG"),
+    )
+    await OutboxEmail(resources.settings.data_dir).send(message)
+    answer = await client.get(f"/outbox/1/{_ID}/html")
+    assert answer.text.strip() == '<img src="data:image/png;base64,iVBORw==">'
 
 
 async def test_the_eml_file_is_downloaded_as_it_was_written(

@@ -53,7 +53,7 @@ async def test_the_page_keeps_its_order(doorstep: Doorstep) -> None:
     page = await doorstep.browser.type_code(await doorstep.give_code())
 
     marks = [
-        'class="brand"', "<nav", "<h1>", 'class="amount"', "War fällig am", "Unser Zeichen",
+        'class="brand"', "<nav", "<h1>", 'class="amount"', "War fällig am", "Aktenzeichen",
         'class="primary"', 'href="/claim/options"', 'href="/claim/dispute"', 'id="amount"',
         'href="/claim/preferences"', 'id="who"', 'id="advice"', 'id="help"', "#legal", "#privacy",
         "#accessibility", 'action="/claim/end"',

@@ -14,7 +14,7 @@ from tests.support.objections import enter
 from tests.support.payments import PAYING
 
 DAY = timedelta(days=1)
-REST = "Until March 9, 2026 we do not write to you about it and add no fees."
+REST = "Until 9 March 2026 we do not write to you about it and add no fees."
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ async def test_a_rejection_stands_above_the_amount_with_its_reason(doorstep: Doo
 
     page = await _read(doorstep)
 
-    answered = page.index("We answered your objection on March 2, 2026.")
+    answered = page.index("We answered your objection on 2 March 2026.")
     assert page.index("<h1") < answered < page.index("Still to pay")
     assert "We have checked it. The claim stands." in page
     assert "The &lt;voucher&gt; had run out." in page

@@ -74,7 +74,7 @@ async def test_a_merchants_reasons_are_its_own_and_none_it_hides(
     assert hidden.status_code == 404
     assert event["message"] == "Falsche Größe"
     # Monday and three business days.
-    assert "March 5, 2026" in read_text(sent.text)
+    assert "5 March 2026" in read_text(sent.text)
 
 
 async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep) -> None:

@@ -39,7 +39,7 @@ async def test_a_break_ends_by_itself_and_is_the_debtors(entered: Doorstep) -> N
     assert pause["actor_kind"] == "DEBTOR"
     shown = await entered.browser.get(f"{_HELP}?lang=en")
     assert str(page.url).endswith(_HELP)
-    assert "This claim is paused until March 16, 2026." in read_text(shown.text)
+    assert "This claim is paused until 16 March 2026." in read_text(shown.text)
 
 
 async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
@@ -79,7 +79,7 @@ async def test_a_merchant_sets_how_long_a_break_is(
         await enter(doorstep)
         page = await doorstep.browser.get(f"{_HELP}?lang=en")
 
-    assert "Pause until March 9, 2026" in read_text(page.text)
+    assert "Pause until 9 March 2026" in read_text(page.text)
 
 
 async def test_without_breaks_there_is_advice_alone(

@@ -48,8 +48,8 @@ async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) ->
 
     text = read_text((await agreeing.browser.get(f"{page.url.path}?lang=en")).text)
 
-    assert "Your next payment €28.27 , April 16, 2026" in text
-    assert "March 16, 2026 paid €34.14 April 16, 2026 €5.86 paid €34.13" in text
+    assert "Your next payment €28.27 , 16 April 2026" in text
+    assert "16 March 2026 paid €34.14 16 April 2026 €5.86 paid €34.13" in text
     assert "Still to pay €62.40" in text
 
 
@@ -144,8 +144,8 @@ async def test_only_what_was_agreed_has_a_confirmation(offering: Doorstep) -> No
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        (PLAN_CHECK, ["Confirmation of your payment plan", "March 16, 2026", "€34.14", "€102.40"]),
-        (LATER_CHECK, ["Confirmation of more time to pay", "March 31, 2026", "€102.40"]),
+        (PLAN_CHECK, ["Confirmation of your payment plan", "16 March 2026", "€34.14", "€102.40"]),
+        (LATER_CHECK, ["Confirmation of more time to pay", "31 March 2026", "€102.40"]),
     ],
 )
 async def test_the_confirmation_is_a_file_that_stays_the_same(

@@ -42,9 +42,9 @@ async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Doorstep) -> None:
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
-    assert "1 x €34.14 , then 2 x €34.13 The last on May 16, 2026." in text
-    assert "2 x €51.20 The last on April 16, 2026." in text
-    assert "One payment a month, the first on March 16, 2026." in text
+    assert "1 x €34.14 , then 2 x €34.13 The last on 16 May 2026." in text
+    assert "2 x €51.20 The last on 16 April 2026." in text
+    assert "One payment a month, the first on 16 March 2026." in text
     assert "Together €102.40 , at no extra cost." in text
 
 
@@ -76,8 +76,8 @@ async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> Non
     page = await offering.browser.get("/claim/plan/check?offer=6&lang=en")
 
     text = read_text(page.text)
-    assert "March 16, 2026 €17.07" in text
-    assert "August 16, 2026 €17.06 Together €102.40" in text
+    assert "16 March 2026 €17.07" in text
+    assert "16 August 2026 €17.06 Together €102.40" in text
     assert await modalities(offering) == []
 
 
@@ -85,7 +85,7 @@ async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorste
     page = await offering.browser.get("/claim/plan?lang=en")
 
     text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
-    assert 'data-plan-days="March 16, 2026;April 16, 2026"' in text
+    assert 'data-plan-days="16 March 2026;16 April 2026"' in text
     assert 'data-plan-first>2 x <bdi class="money">€51.20<' in text
     assert 'data-plan-first>4 x <bdi class="money">€17.07<' in text
     assert 'data-plan-last>2 x <bdi class="money">€17.06<' in text
@@ -107,7 +107,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
     )  # fmt: skip
     assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
     assert "Sie haben um Ratenzahlung gebeten" in page.text
-    assert "Sie haben eine Antwort bis 16. März 2026" in read_text(page.text)
+    assert "Sie erhalten eine Antwort bis 16. März 2026" in read_text(page.text)
     assert await told_states(offering) == ["REQUESTED"]
 
 
@@ -165,7 +165,7 @@ async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, sh
     page = await offering.browser.submit("/claim/plan/check", shown=shown)
 
     assert page.status_code == 200
-    assert "Es wurde nichts angefragt." in page.text
+    assert "Es wurde nichts gesendet." in page.text
     assert await modalities(offering) == []
 
 
@@ -240,7 +240,7 @@ async def test_the_bounds_are_named_at_the_field(offering: Doorstep) -> None:
     assert page.status_code == 422
     assert "<title>Error: " in page.text
     assert (
-        '<a href="#first_day">Please choose a day from March 2, 2026 to April 1, 2026.'
+        '<a href="#first_day">Please choose a day from 2 March 2026 to 1 April 2026.'
         in page.text.replace("\N{NO-BREAK SPACE}", " ")
     )
     assert 'aria-invalid="true"' in page.text

@@ -32,6 +32,27 @@ def test_a_threat_is_found_however_it_is_written(text: str) -> None:
     assert _find(text).endswith("say it without.")
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "Pfändung", "Pfändungen", "Lohnpfändung", "Gehaltspfändung", "Konto-Pfändung",
+        "Sachpfändungen", "Pfändungsbeschluss", "Forderungspfändungsverfahren", "pfänden",
+        "pfändet",
+        "pfändeten", "gepfändet", "gepfändete", "kontogepfändet", "zu pfänden", "abzupfänden",
+        "verpfändet", "wegpfänden", "pfändbar", "unpfändbares", "PFÄNDUNG",
+        "Pfaendung", "gepfaendet",
+        "Gehaltspfaendung", "Pfa\u0308ndung", "Pfän\u00addung", "Pfandsiegel",
+    ],
+)  # fmt: skip
+def test_seizure_is_found_in_all_its_forms(word: str) -> None:
+    assert _find(word).endswith("say it without.")
+
+
+@pytest.mark.parametrize("word", ["Pfand", "Pfandflasche", "Pfund", "empfände", "empfänden"])
+def test_words_that_only_sound_like_seizure_pass(word: str) -> None:
+    assert _find(word) == ""
+
+
 @pytest.mark.parametrize("text", ["Schuld", "verpolizeit", "Bitte zahlen Sie", "Pursued"])
 def test_words_that_only_contain_one_pass(text: str) -> None:
     assert _find(text) == ""

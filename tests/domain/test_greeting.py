@@ -17,7 +17,7 @@ _COMPANY = DebtorName(company_name="Muster GmbH")
 
 def greet(debtor: DebtorName, language: str, snippets: dict[str, Texts] | None = None) -> str:
     rendered = render_email(_EMAIL, snippets or {}, language, some_facts(debtor=debtor))
-    _name, greeting, *_ = rendered.body_text.split("\n\n")
+    _name, _box, greeting, *_ = rendered.body_text.split("\n\n")
     return greeting
 
 

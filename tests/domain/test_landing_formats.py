@@ -8,7 +8,7 @@ from dunwell.landing.render.formats import build_filters, build_page_filters, re
 
 _DAY = date(2026, 12, 10)
 _INSTANT = datetime(2026, 12, 10, 13, tzinfo=UTC)
-_GERMAN, _ENGLISH = "10. Dezember 2026", "December 10, 2026"
+_GERMAN, _ENGLISH = "10. Dezember 2026", "10 December 2026"
 
 
 @pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])

@@ -18,7 +18,8 @@ _USUAL = Values(some_facts(), "en")
 
 
 def _html(text: str, values: Values = _USUAL) -> str:
-    return fill(parse_markdown(text).html, values).strip()
+    """Without the styles, of which tests/browser/test_emails.py judges."""
+    return re.sub(r' style="[^"]*"', "", fill(parse_markdown(text).html, values)).strip()
 
 
 def _text(text: str, values: Values = _USUAL) -> str:
@@ -61,12 +62,35 @@ def test_a_link_leads_to_https_and_is_spelled_out_in_text() -> None:
 
 def test_the_landing_page_is_a_link_by_name_or_bare() -> None:
     link = '<a href="https://pay.example/q/abc">'
-    assert _html("[Pay]({{ landing.url }})") == f"<p>{link}Pay</a></p>"
-    assert _text("[Pay]({{ landing.url }})") == "Pay (https://pay.example/q/abc)"
-    assert _html("{{ landing.url }}") == f"<p>{link}https://pay.example/q/abc</a></p>"
-    named_by_itself = "[{{ landing.url }}]({{ landing.url }})"
-    assert _html(named_by_itself) == _html("{{ landing.url }}")
-    assert _text(named_by_itself) == "https://pay.example/q/abc"
+    assert _html("Now [pay]({{ landing.url }})") == f"<p>Now {link}pay</a></p>"
+    assert _text("Now [pay]({{ landing.url }})") == "Now pay (https://pay.example/q/abc)"
+    bare = f"<p>At {link}https://pay.example/q/abc</a></p>"
+    assert _html("At {{ landing.url }}") == bare
+    assert _html("At [{{ landing.url }}]({{ landing.url }})") == bare
+    assert _text("At [{{ landing.url }}]({{ landing.url }})") == "At https://pay.example/q/abc"
+
+
+def test_the_landing_page_alone_in_a_paragraph_is_a_button_and_no_second_one() -> None:
+    button = '<a class="button" href="https://pay.example/q/abc">'
+    assert _html("[Pay **now**]({{ landing.url }})") == (
+        f"<p>{button}Pay <strong>now</strong></a></p>"
+    )
+    assert _text("[Pay **now**]({{ landing.url }})") == "Pay now:\nhttps://pay.example/q/abc"
+    assert _html("{{ landing.url }}") == f"<p>{button}See and pay</a></p>"
+    assert _text("{{ landing.url }}") == "See and pay:\nhttps://pay.example/q/abc"
+    assert _html("{{ landing.url }}\n\n{{ landing.url }}").count(button) == 1
+    for other in ("[Shop](https://shop.example/)", "- {{ landing.url }}", "Go: {{ landing.url }}"):
+        assert "button" not in _html(other)
+        assert not parse_markdown(other).has_button
+
+
+def test_a_label_with_its_value_alone_in_a_paragraph_is_a_box() -> None:
+    assert _html("Your number: **{{ customerNumber }}**") == (
+        '<p class="box"><span class="quiet">Your number:</span> <strong>C-9</strong></p>'
+    )
+    assert _text("Your number: **{{ customerNumber }}**") == "Your number: C-9"
+    for other in ("Your number: **1**.", "Number **1**", "*Your* number: **1**", "- A: **1**"):
+        assert "box" not in _html(other)
 
 
 def test_without_a_landing_page_a_link_is_its_words() -> None:
@@ -100,13 +124,13 @@ def test_items_are_a_table_outside_any_paragraph_and_aligned_lines_in_text() -> 
     assert html.startswith('<p>Before</p>\n<table class="items">')
     assert html.endswith("</table>\n<p>After</p>")
     assert _text("{{ items }}").splitlines() == [
-        "Principal amount RE-2026-1  €1,234.56",
-        "  dated January 2, 2026, due February 1, 2026",
-        "Dunning fee                     €2.50",
-        "  dated March 1, 2026",
-        "-------------------------------------",
-        "Total                       €1,237.06",
-        "Still to pay                €1,000.00",
+        "Original amount RE-2026-1  €1,234.56",
+        "  Dated 2 January 2026. Due on 1 February 2026.",
+        "Dunning fee                    €2.50",
+        "  For reminding you, because the amount was not paid when it was due. Dated 1 March 2026.",
+        "------------------------------------",
+        "Total                      €1,237.06",
+        "Still to pay               €1,000.00",
     ]
 
 
@@ -114,7 +138,7 @@ def test_items_within_a_line_are_reported_and_listed() -> None:
     parsed = parse_markdown("You owe {{ items }}.")
     assert parsed.has_items_in_line
     assert fill(parsed.text, _USUAL) == (
-        "You owe Principal amount RE-2026-1 €1,234.56, Dunning fee €2.50."
+        "You owe Original amount RE-2026-1 €1,234.56, Dunning fee €2.50."
     )
     assert not parse_markdown("You owe\n\n{{ items }}").has_items_in_line
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from html import unescape
 
 import msgspec
 import pytest
@@ -87,8 +88,10 @@ def body(notice: Notice) -> str:
 def read_html(notice: Notice) -> str:
     """The words of the HTML's body, on one line."""
     assert notice.body_html is not None
-    [main] = re.findall("<main>(.*)</main>", notice.body_html, re.DOTALL)
-    return " ".join(re.sub("<[^>]*>", " ", main).split())
+    [headline, main] = re.findall("<h1[^>]*>(.*?)</h1>(.*)</main>", notice.body_html, re.DOTALL)[0]
+    assert unescape(headline) == notice.subject
+    shown = re.sub(' href="([^"]*)"([^>]*)>([^<]*)', r">\3: \1", main)
+    return " ".join(re.sub("<[^>]*>", " ", shown).split())
 
 
 def test_a_code_reads_like_this() -> None:
@@ -123,7 +126,7 @@ def test_the_receipt_of_a_closed_claim_says_nothing_of_what_is_left() -> None:
 
 def test_a_plan_names_every_day_and_what_it_costs() -> None:
     text = body(write(PLAN, "en"))
-    assert "- April 1, 2026: €51.20\n- May 1, 2026: €56.20\n" in text
+    assert "- 1 April 2026: €51.20\n- 1 May 2026: €56.20\n" in text
     assert "Together that is €107.40. This includes €5.00 for the plan." in text
 
 
@@ -205,7 +208,7 @@ def test_no_value_marks_up_or_injects_anything(language: str) -> None:
         notice = write(facts, language, name=HOSTILE)
         assert notice.subject is not None
         assert notice.subject.isprintable()
-        html = str(notice.body_html).replace(f'<a href="{LINK}"', "")
+        html = str(notice.body_html).replace(f'<a class="button" href="{LINK}"', "")
         assert not re.search(r"<img|<a |<strong>b|<em>", html)
         if not isinstance(facts, CodeFacts):
             assert "**b** [l](https://e.example) {{ 0 }} {% x %}" in body(notice)

@@ -28,7 +28,7 @@ def test_a_letter_is_rendered_in_its_language() -> None:
         ["items"],
     ]
     assert letter.sheet.return_line == "Nordwind Schuhe GmbH · Deichstraße 1 · 20459 Hamburg"
-    assert letter.sheet.information[:2] == [("Datum", "2. März 2026"), ("Unser Zeichen", "R-1")]
+    assert letter.sheet.information[:2] == [("Datum", "2. März 2026"), ("Aktenzeichen", "R-1")]
 
 
 def test_its_text_says_what_the_layout_adds() -> None:

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -34,6 +35,11 @@ def png(**options: Any) -> bytes:
     return buffer.getvalue()
 
 
+def without_png(brand: Brand) -> Brand:
+    assert brand.logo is not None
+    return msgspec.structs.replace(brand, logo=msgspec.structs.replace(brand.logo, png=None))
+
+
 async def refuse(applying: Applying) -> list[tuple[str, str, str]]:
     before = await applying.rows()
     with pytest.raises(ValidationError) as refusal:
@@ -45,7 +51,7 @@ async def refuse(applying: Applying) -> list[tuple[str, str, str]]:
 async def test_brand_page_and_methods_are_stored(applying: Applying) -> None:
     await applying.apply()
     configuration = (await applying.merchant()).configuration
-    assert configuration.brand == Brand(Logo("image/svg+xml", SVG), "#ab12cd")
+    assert without_png(configuration.brand) == Brand(Logo("image/svg+xml", SVG), "#ab12cd")
     assert configuration.landing_page == LandingPage(("en",))
     assert configuration.payment.methods == (PaymentMethod("sandbox"),)
     assert configuration.payment.bank_account is not None
@@ -77,7 +83,39 @@ async def test_another_logo_is_told_by_its_digest(applying: Applying) -> None:
     [change] = (await applying.apply()).changes
     assert change.startswith('brand.logo changed: "image/svg+xml, 83 bytes, ')
     brand = (await applying.merchant()).configuration.brand
-    assert brand == Brand(Logo("image/svg+xml", other), "#ab12cd")
+    assert without_png(brand) == Brand(Logo("image/svg+xml", other), "#ab12cd")
+
+
+async def test_a_logo_is_drawn_for_mail_programs_once_it_is_set(
+    applying: Applying, resources: Resources
+) -> None:
+    await applying.apply()
+    logo = (await applying.merchant()).configuration.brand.logo
+    assert logo is not None
+    assert logo.png is not None
+    with Image.open(io.BytesIO(logo.png)) as drawn:
+        assert (drawn.format, drawn.size) == ("PNG", (80, 80))
+    # As an earlier version left it.
+    async with resources.database.connection() as connection:
+        await connection.execute(
+            "UPDATE merchants SET configuration = configuration #- '{brand,logo,png}', "
+            "revision = revision + 1"
+        )
+    [change] = (await applying.apply()).changes
+    assert change.startswith('brand.logo changed: "image/svg+xml, ')
+    assert ', not in e-mails yet" -> "' in change
+    assert (await applying.merchant()).configuration.brand.logo == logo
+    assert (await applying.apply()).changes == []
+
+
+async def test_a_wide_logo_is_no_wider_than_a_phone(applying: Applying) -> None:
+    wide = SVG.replace(b"0 0 9 9", b"0 0 900 9")
+    (applying.path.parent / "logo.svg").write_bytes(wide)
+    await applying.apply()
+    logo = (await applying.merchant()).configuration.brand.logo
+    assert logo is not None
+    with Image.open(io.BytesIO(logo.png or b"")) as drawn:
+        assert drawn.size == (560, 80)
 
 
 async def test_absent_keys_leave_what_stands_and_a_brand_is_stated_whole(
@@ -99,7 +137,7 @@ async def test_a_picture_is_looked_into_and_written_anew(applying: Applying) -> 
     (applying.path.parent / "logo.svg").write_bytes(png(pnginfo=noted) + b"what follows the end")
     await applying.apply()
     brand = (await applying.merchant()).configuration.brand
-    assert brand.logo == Logo("image/png", png())
+    assert without_png(brand).logo == Logo("image/png", png())
     assert (await applying.apply()).changes == []
 
 

@@ -54,7 +54,8 @@ async def show(house: House, printer: LetterPrinter, wanted: Wanted) -> MessageP
 async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: LetterPrinter) -> None:
     preview = await show(house, printer, Wanted("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
-    assert preview.text.startswith("Nordwind\n\nErika Mustermann: 104,90\u00a0€ an ")
+    assert preview.text.startswith("Nordwind\n\nZu zahlender Betrag: 104,90\u00a0€\n")
+    assert "\n\nErika Mustermann: 104,90\u00a0€ an " in preview.text
     assert TOKEN_MASK in preview.text
     assert preview.html is not None
     assert "104,90\u00a0€" in preview.html

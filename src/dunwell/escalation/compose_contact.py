@@ -23,6 +23,7 @@ from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.sending.channel import Message, MessageFile, Permanent
+from dunwell.sending.logo import find_logo
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 
@@ -180,6 +181,7 @@ def make_message(
         created_at=created_at,
         document=files.document,
         attachments=files.attachments,
+        logo=find_logo(head.merchant, html),
         is_sandbox=head.merchant.is_sandbox,
     )
 

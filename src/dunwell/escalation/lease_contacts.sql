@@ -34,7 +34,10 @@ FROM leased
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = leased.claim_id
 JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = leased.claim_id
 CROSS JOIN LATERAL (
-    SELECT json_agg(json_build_array(type, value_cents, reference, item_date, due_date)
+    -- A step's name is the merchant's own matter, so a fee of a step has no words but its type's.
+    SELECT json_agg(json_build_array(type, value_cents,
+                                     CASE WHEN step_id IS NULL THEN reference END,
+                                     item_date, due_date)
                     ORDER BY position) AS items
     FROM items
     WHERE merchant_id = $1 AND claim_id = leased.claim_id) i

@@ -46,6 +46,8 @@ class Logo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     content_type: str
     content: bytes
+    # The same as a small PNG, for mail programs; none of a logo from before there was one.
+    png: bytes | None = None
 
 
 class Brand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,9 +14,8 @@ def find_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -
 def find_creditor(merchant: Merchant) -> CreditorFacts:
     """Raises MerchantNotConfigured."""
     configuration = merchant.configuration
-    legal, contact, bank = configuration.legal, configuration.contact, (
-        configuration.payment.bank_account
-    )  # fmt: skip
+    legal, contact, brand = configuration.legal, configuration.contact, configuration.brand
+    bank = configuration.payment.bank_account
     if legal is None or contact is None:
         raise MerchantNotConfigured("A message needs the creditor's legal name and contact.")
     return CreditorFacts(
@@ -32,4 +31,5 @@ def find_creditor(merchant: Merchant) -> CreditorFacts:
         bank_holder=bank.holder if bank else None,
         bank_bic=bank.bic if bank else None,
         color=configuration.brand.color,
+        has_logo=brand.logo is not None and brand.logo.png is not None,
     )

@@ -55,6 +55,8 @@ class CreditorFacts:
     bank_bic: str | None = None
     # The brand's, as #rrggbb.
     color: str | None = None
+    # Whether its e-mails show one.
+    has_logo: bool = False
 
 
 @dataclass(frozen=True, slots=True)

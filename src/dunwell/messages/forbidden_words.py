@@ -5,17 +5,21 @@ list for a language (`forbiddenWords` of its file), which then stands in place o
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from dunwell.errors import Fault
 from dunwell.kit.shape import render_pointer
 from dunwell.workflows.definition import Definition, Texts
 
-# Language -> words and phrases, however written; a final * stands for any ending.
+# Language -> words and phrases, however written; a * in front stands for any beginning, one at the
+# end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are
+# told one by one: "empfände" is of another word.)
 STANDARD: Mapping[str, Sequence[str]] = {
     "de": (
         "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
-        "Kontopfändung*", "letzte Warnung", "Lohnpfändung*", "Polizei", "Pranger", "Schufa*",
+        "letzte Warnung", "Pfandsiegel*", "pfänd*", "*pfändung*", "*pfändbar*", "*gepfänd*",
+        "*zupfänden", "verpfänd*", "wegpfänd*", "Polizei", "Pranger", "Schufa*",
         "Schuldner", "Schuldnerin", "Schuldnerverzeichnis*", "Strafanzeige*",
         "Zwangsvollstreckung*",
     ),
@@ -25,6 +29,9 @@ STANDARD: Mapping[str, Sequence[str]] = {
         "prison*", "repossess*", "sue", "sued",
     ),
 }  # fmt: skip
+
+_TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue"}
+_UMLAUT = re.compile("[äöü]", re.IGNORECASE)
 
 
 def find_forbidden_words(
@@ -59,13 +66,21 @@ def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
 
 def _make_pattern(words: Sequence[str]) -> re.Pattern[str]:
     alternatives = "|".join(
-        re.escape(word.removesuffix("*")).replace(r"\ ", r"\s+")
+        (r"\w*" if word.startswith("*") else "")
+        + _UMLAUT.sub(_write_out, re.escape(word.strip("*")).replace(r"\ ", r"\s+"))
         + (r"\w*" if word.endswith("*") else "")
         for word in words
     )
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
+def _write_out(umlaut: re.Match[str]) -> str:
+    """An umlaut, or the two letters that stand for it."""
+    letter = umlaut.group()
+    return f"(?:{letter}|{_TWO_LETTERS[letter.lower()]})"
+
+
 def _read_plainly(text: str) -> str:
-    """Without the marks that could stand within a word, and soft hyphens."""
+    """Without the marks that could stand within a word, and soft hyphens; each letter one sign."""
+    text = unicodedata.normalize("NFC", text)
     return text.translate({ord(mark): None for mark in "*_\u00ad\u200b"})

@@ -16,7 +16,7 @@ from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
 from dunwell.claims.fields import DebtorName
-from dunwell.messages.facts import MessageFacts
+from dunwell.messages.facts import ItemFacts, MessageFacts
 from dunwell.messages.placeholders import (
     DAYS_TO_PAY,
     GREETING_USED,
@@ -87,10 +87,15 @@ def _render_by_cldr(cents: int, currency: str, language: str) -> str:
     return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
 
 
+def find_day_locale(language: str) -> Locale:
+    """Whose order of day and month is meant: where the language names no region, Europe's."""
+    return find_locale("en-GB" if language == "en" else language)
+
+
 @lru_cache(maxsize=8192)
 def render_day(day: date | None, language: str) -> str:
     """A day with its month in words, which no reader can take for another one."""
-    return "" if day is None else format_date(day, "long", locale=find_locale(language))
+    return "" if day is None else format_date(day, "long", locale=find_day_locale(language))
 
 
 def render_name(debtor: DebtorName) -> str:
@@ -135,6 +140,15 @@ class Values:
         self.language = language
         self.wording: Wording = find_wording(language)
 
+    @property
+    def color(self) -> str | None:
+        """The creditor's, if it has one."""
+        return self.facts.creditor.color
+
+    @property
+    def button_words(self) -> str:
+        return self.wording.see_and_pay
+
     def text(self, name: str) -> str:
         """The placeholder's value on one line; empty where the claim has none."""
         reader = _READERS.get(name)
@@ -150,10 +164,13 @@ class Values:
 class NamedTexts:
     """Texts by names of their writer's own, for a text that is not about a claim's placeholders."""
 
-    __slots__ = ("_texts",)
+    __slots__ = ("_texts", "button_words", "color")
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, str], language: str, color: str | None = None) -> None:
+        """color: the creditor's, if it has one."""
         self._texts = texts
+        self.color = color
+        self.button_words = find_wording(language).open_page
 
     def text(self, name: str) -> str:
         return render_line(self._texts.get(name))
@@ -161,9 +178,17 @@ class NamedTexts:
 
 def _render_items_inline(values: Values) -> str:
     """The items where a table cannot stand."""
-    items = values.facts.claim.items
-    named = ((values.wording.item_types[i.type], i.reference, i.value_cents) for i in items)
-    return ", ".join(" ".join(filter(None, (t, ref, values.money(c)))) for t, ref, c in named)
+    return ", ".join(
+        f"{label_item(item, values.wording)} {values.money(item.value_cents)}"
+        for item in values.facts.claim.items
+    )
+
+
+def label_item(item: ItemFacts, wording: Wording) -> str:
+    """What kind of item it is, with the merchant's own words for it where it gave some; these
+    alone, where they say the kind themselves."""
+    label, own = wording.item_types[item.type], render_line(item.reference)
+    return own if label.casefold() in own.casefold() else f"{label} {own}".rstrip()
 
 
 def escape(text: str) -> str:

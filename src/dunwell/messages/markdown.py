@@ -32,6 +32,8 @@ class Parsed:
     used."""
 
     html: tuple[Part, ...]
+    # Whether a paragraph is the way to the debtor's page, and so a button.
+    has_button: bool
     text: tuple[Part, ...]
     letter: tuple[Block, ...]
     # Destinations that are neither https nor the landing page's address.
@@ -51,6 +53,7 @@ def parse_markdown(text: str) -> Parsed:
     inline = [t for t in tokens if t.type == "inline"]
     return Parsed(
         html=join(html.parts),
+        has_button=html.has_button,
         text=join(plain.parts),
         letter=tuple(letter.blocks),
         bad_links=tuple(

@@ -4,14 +4,26 @@ from dataclasses import dataclass, field
 
 from markdown_it.token import Token
 
-from dunwell.messages.marks import ITEMS_ALONE, find_link, split
+from dunwell.messages.mail_style import BLOCKS, BOX, BOX_LABEL
+from dunwell.messages.marks import (
+    ITEMS_ALONE,
+    LANDING_ALONE,
+    find_link,
+    is_box,
+    is_button,
+    list_words,
+    split,
+)
 from dunwell.messages.parts import Part, Slot
 from dunwell.messages.placeholders import LANDING_URL
+
+_PARAGRAPH = f'<p style="{BLOCKS["p"]}">'
 
 
 @dataclass(slots=True)
 class HtmlCompiler:
     parts: list[Part] = field(default_factory=list)
+    has_button: bool = False
     _tags: dict[str, str] = field(
         default_factory=lambda: {
             "strong_open": "<strong>", "strong_close": "</strong>",
@@ -28,7 +40,8 @@ class HtmlCompiler:
             return
         elif token.nesting == 1:
             start = token.attrs.get("start")
-            self.parts.append(f'<{token.tag} start="{start}">' if start else f"<{token.tag}>")
+            numbered = f' start="{start}"' if start else ""
+            self.parts.append(f'<{token.tag}{numbered} style="{BLOCKS[token.tag]}">')
         else:
             self.parts.append(f"</{token.tag}>\n")
 
@@ -38,11 +51,39 @@ class HtmlCompiler:
         return bool(is_after_items and token.type == "paragraph_close")
 
     def _take_inline(self, token: Token) -> None:
+        is_paragraph = bool(self.parts) and self.parts[-1] == _PARAGRAPH
         if token.content == ITEMS_ALONE:
-            if self.parts and self.parts[-1] == "<p>":
+            if is_paragraph:
                 self.parts.pop()
             self.parts.append(Slot("", "ITEMS_HTML"))
-            return
+        elif is_paragraph and is_button(token) and not self.has_button:
+            self._take_button(token)
+        elif is_paragraph and is_box(token):
+            self._take_box(list_words(token))
+        else:
+            self._take_words(token)
+
+    def _take_button(self, token: Token) -> None:
+        """The way to the debtor's page, where it is a paragraph: once in a message."""
+        self.has_button = True
+        target = (Slot(LANDING_URL, "TEXT"),)
+        self.parts.append(Slot("", "BUTTON_OPEN", target))
+        if token.content == LANDING_ALONE:
+            self.parts.append(Slot("", "BUTTON_WORDS"))
+        else:
+            words = list_words(token)[1:-1]
+            self._take_words(Token("inline", "", 0, children=words))
+        self.parts.append(Slot("", "LINK_CLOSE", target))
+
+    def _take_box(self, children: list[Token]) -> None:
+        """What is to be found at a glance, a code or an amount: its label small, itself large."""
+        label, *value = children
+        self.parts[-1] = f'<p class="box" style="{BOX}">'
+        self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
+        self.parts += [*split(label.content.rstrip(), "HTML"), "</span> "]
+        self._take_words(Token("inline", "", 0, children=value))
+
+    def _take_words(self, token: Token) -> None:
         link: tuple[Part, ...] | None = None
         is_linked = False
         for child in token.children or ():

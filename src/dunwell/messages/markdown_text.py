@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 from markdown_it.token import Token
 
-from dunwell.messages.marks import ITEMS_ALONE, find_link, join, split
+from dunwell.messages.marks import ITEMS_ALONE, LANDING_ALONE, find_link, is_button, join, split
 from dunwell.messages.parts import Part, Slot
+from dunwell.messages.placeholders import LANDING_URL
 
 
 @dataclass(slots=True)
@@ -51,6 +52,9 @@ class TextCompiler:
         if token.content == ITEMS_ALONE:
             self.parts.append(Slot("", "ITEMS_TEXT"))
             return
+        if is_button(token) and not self._indents:
+            self._take_button(token)
+            return
         label_from = 0
         link: tuple[Part, ...] | None = None
         for child in token.children or ():
@@ -64,3 +68,13 @@ class TextCompiler:
                 self.parts.append("\n" + "".join(self._indents))
             elif child.type == "text":
                 self.parts += split(child.content, "TEXT")
+
+    def _take_button(self, token: Token) -> None:
+        """Where it leads on a line of its own, below what the button says."""
+        if token.content == LANDING_ALONE:
+            self.parts.append(Slot("", "BUTTON_WORDS"))
+        else:
+            texts = [child for child in token.children or () if child.type == "text"]
+            for child in texts:
+                self.parts += split(child.content, "TEXT")
+        self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))

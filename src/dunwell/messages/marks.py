@@ -16,7 +16,7 @@ from dunwell.messages.placeholders import ITEMS, LANDING_URL, PLACEHOLDER
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARKED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 ITEMS_ALONE = f"{_OPEN}{ITEMS}{_CLOSE}"
-_LANDING_ALONE = f"{_OPEN}{LANDING_URL}{_CLOSE}"
+LANDING_ALONE = f"{_OPEN}{LANDING_URL}{_CLOSE}"
 # The host is the author's alone; values may follow behind it, percent-encoded.
 _HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#]\S*)?")
 
@@ -56,8 +56,31 @@ def join(parts: Sequence[Part]) -> tuple[Part, ...]:
 def find_link(token: Token) -> tuple[Part, ...] | None:
     """A link's destination as parts; none: it may not be linked to."""
     target = str(token.attrs["href"])
-    if target == _LANDING_ALONE:
+    if target == LANDING_ALONE:
         return (Slot(LANDING_URL, "TEXT"),)
     if _HTTPS.fullmatch(target):
         return tuple(split(target, "ADDRESS"))
     return None
+
+
+def list_words(token: Token) -> list[Token]:
+    """What stands in a line, without the empty texts that parsing leaves."""
+    return [each for each in token.children or () if each.type != "text" or each.content]
+
+
+def is_button(token: Token) -> bool:
+    """Whether these words are nothing but the way to the debtor's page."""
+    if token.content == LANDING_ALONE:
+        return True
+    words = list_words(token)
+    kinds = [child.type for child in words]
+    is_link = kinds[:1] == ["link_open"] and kinds.index("link_close") == len(kinds) - 1
+    return is_link and str(words[0].attrs["href"]) == LANDING_ALONE
+
+
+def is_box(token: Token) -> bool:
+    """Whether these words are a label with its value, as `Your code: **{{ landing.code }}**`."""
+    children = list_words(token)
+    kinds = [child.type for child in children]
+    is_pair = kinds == ["text", "strong_open", "text", "strong_close"]
+    return is_pair and children[0].content.endswith(": ")

@@ -10,10 +10,13 @@ from urllib.parse import quote
 
 from dunwell.messages.formatting import NamedTexts, Values, escape
 from dunwell.messages.items import render_items_html, render_items_text
+from dunwell.messages.mail_style import style_button
+from dunwell.messages.placeholders import LANDING_URL
 
 Form = Literal[
-    "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT"
-]
+    "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT",
+    "BUTTON_OPEN", "BUTTON_WORDS", "BUTTON_TEXT",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,22 @@ def _fill_link_text(slot: Slot, values: Source) -> str:
     return f" ({address})" if address else ""
 
 
+def _fill_button_open(slot: Slot, values: Source) -> str:
+    address = fill(slot.target, values)
+    style = style_button(values.color)
+    return f'<a class="button" href="{escape(address)}" style="{style}">' if address else ""
+
+
+def _fill_button_words(_slot: Slot, values: Source) -> str:
+    """Nothing where there is no page to lead to; no markup stands in them."""
+    return values.button_words if values.text(LANDING_URL) else ""
+
+
+def _fill_button_text(slot: Slot, values: Source) -> str:
+    address = fill(slot.target, values)
+    return f":\n{address}" if address else ""
+
+
 def _fill_items(render: Callable[[Values], str], values: Source) -> str:
     return render(values) if isinstance(values, Values) else ""
 
@@ -65,4 +84,7 @@ _FILLERS: dict[Form, Callable[[Slot, Source], str]] = {
     "LINK_OPEN": _fill_link_open,
     "LINK_CLOSE": _fill_link_close,
     "LINK_TEXT": _fill_link_text,
+    "BUTTON_OPEN": _fill_button_open,
+    "BUTTON_WORDS": _fill_button_words,
+    "BUTTON_TEXT": _fill_button_text,
 }

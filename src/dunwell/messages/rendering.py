@@ -13,21 +13,40 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2 import Template as Frame
 from markupsafe import Markup
 
-from dunwell.kit.colors import is_color, measure_contrast
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
 from dunwell.messages.gsm import Parts, count_parts, write_plainly
+from dunwell.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
 from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import Source, fill
-from dunwell.messages.placeholders import OF_PAY_BY, expand_snippets, leave_out
+from dunwell.messages.placeholders import LANDING_URL, OF_PAY_BY, expand_snippets, leave_out
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
-# Of what is no text (WCAG 2, 1.4.11).
-_LEAST_CONTRAST = 3.0
 # What gateways carry as one message of SMS.
 MAX_PARTS = 10
+# What the logo is called within an e-mail (RFC 2392).
+LOGO_ID = "logo@brand"
 _TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """The way to the debtor's page, for a body that has none of its own."""
+
+    words: str
+    address: str
+    style: str
+
+    @classmethod
+    def make(cls, values: Source, creditor: CreditorFacts) -> "Button | None":
+        address = values.text(LANDING_URL)
+        style = style_button(creditor.color)
+        return cls(values.button_words, address, style) if address else None
+
+    @property
+    def text(self) -> str:
+        return f"{self.words}:\n{self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +74,43 @@ def render_email(
 def frame_email(
     subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts
 ) -> Rendered:
-    """A parsed body with its values in place, below the creditor's name, above the footer."""
+    """A parsed body with its values in place: below the creditor's name or logo, the headline, what
+    a claim's message has at a glance, and a button where the body is without; above the footer."""
     footer, name = list_footer(creditor, find_wording(language)), render_line(creditor.name)
+    box = list_box(values)
+    button = Button.make(values, creditor) if not body.has_button and box else None
+    glance = "\n".join(f"{label}: {value}" for label, value in box)
+    texts = [name, glance, fill(body.text, values), button.text if button else ""]
     return Rendered(
         subject=subject,
-        body_text=f"{name}\n\n{fill(body.text, values)}\n\n--\n{_join_footer(footer)}\n",
+        body_text="\n\n".join([*filter(None, texts), f"--\n{_join_footer(footer)}\n"]),
         body_html=_frame().render(
             language=language,
             direction=find_locale(language).text_direction,
             subject=subject,
             name=name,
+            has_logo=creditor.has_logo,
+            logo_id=LOGO_ID,
             color=choose_rule_color(creditor.color),
+            box=box,
+            box_style=BOX,
+            label_style=BOX_LABEL,
             body=Markup(fill(body.html, values)),  # noqa: S704 - escaped value by value
+            button=button,
             footer=footer,
         ),
     )
 
 
-def choose_rule_color(color: str | None) -> str | None:
-    """The brand's, for the line on top; none where it would not be seen on a white ground."""
-    if color is None or not is_color(color):
-        return None
-    return color if measure_contrast(color, "#ffffff") >= _LEAST_CONTRAST else None
+def list_box(values: Source) -> list[tuple[str, str]]:
+    """What a claim's e-mail says at a glance; nothing, where it is about something else."""
+    if not isinstance(values, Values):
+        return []
+    wording = values.wording
+    return [
+        (wording.to_pay, values.text("outstanding")),
+        (wording.reference, values.text("claim.referenceNumber")),
+    ]
 
 
 def render_sms(

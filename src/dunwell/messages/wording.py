@@ -20,10 +20,17 @@ class Wording:
     item_types: dict[ItemType, str]
     item: str
     amount: str
+    # Why an item is owed, where its name alone does not say it; as the pages do.
+    reasons: dict[ItemType, str]
     dated: str
     due: str
     total: str
     outstanding: str
+    # Of an e-mail's box and its button; the other button stands where no claim is shown.
+    to_pay: str
+    reference: str
+    see_and_pay: str
+    open_page: str
     sent_by: str
     email: str
     phone: str
@@ -37,16 +44,24 @@ _ENGLISH = Wording(
     greeting="Dear {}",
     company_greeting="Dear Sir or Madam",
     item_types={
-        "PRIMARY": "Principal amount",
+        "PRIMARY": "Original amount",
         "COLLECTION_FEE": "Collection fee",
         "DUNNING_FEE": "Dunning fee",
     },
     item="Item",
     amount="Amount",
-    dated="dated {}",
-    due="due {}",
+    reasons={
+        "COLLECTION_FEE": "For collecting the amount, because it was not paid when it was due.",
+        "DUNNING_FEE": "For reminding you, because the amount was not paid when it was due.",
+    },
+    dated="Dated {}.",
+    due="Due on {}.",
     total="Total",
     outstanding="Still to pay",
+    to_pay="Amount to pay",
+    reference="Reference",
+    see_and_pay="See and pay",
+    open_page="Open your page",
     sent_by="This message is from:",
     email="E-mail: {}",
     phone="Phone: {}",
@@ -59,16 +74,25 @@ _GERMAN = Wording(
     greeting="Guten Tag {}",
     company_greeting="Sehr geehrte Damen und Herren",
     item_types={
-        "PRIMARY": "Hauptforderung",
+        "PRIMARY": "Ursprünglicher Betrag",
         "COLLECTION_FEE": "Inkassokosten",
         "DUNNING_FEE": "Mahngebühr",
     },
-    item="Position",
+    item="Posten",
     amount="Betrag",
-    dated="vom {}",
-    due="fällig am {}",
+    reasons={
+        "COLLECTION_FEE": "Für das Einziehen des Betrags, weil er bei Fälligkeit nicht bezahlt "
+        "war.",
+        "DUNNING_FEE": "Für die Mahnung, weil der Betrag bei Fälligkeit nicht bezahlt war.",
+    },
+    dated="Vom {}.",
+    due="Fällig am {}.",
     total="Gesamt",
     outstanding="Noch zu zahlen",
+    to_pay="Zu zahlender Betrag",
+    reference="Aktenzeichen",
+    see_and_pay="Ansehen und zahlen",
+    open_page="Ihre Seite öffnen",
     sent_by="Diese Nachricht kommt von:",
     email="E-Mail: {}",
     phone="Telefon: {}",

@@ -29,6 +29,7 @@ from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, sett
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
+from dunwell.sending.logo import find_logo
 from dunwell.sending.sender import Begun, Sender
 
 _SLOTS = 64
@@ -77,6 +78,7 @@ class HandedOverNotice:
             body_text=show(notice.body_text),
             body_html=show(notice.body_html) if notice.body_html else None,
             created_at=item.dated_at,
+            logo=find_logo(self.merchant, notice.body_html),
             is_sandbox=self.merchant.is_sandbox,
         )
 

@@ -175,7 +175,8 @@ def _describe_logo(logo: Logo | None) -> str | None:
     if logo is None:
         return None
     digest = hashlib.sha256(logo.content).hexdigest()[:8]
-    return f"{logo.content_type}, {len(logo.content)} bytes, {digest}"
+    where = "" if logo.png else ", not in e-mails yet"
+    return f"{logo.content_type}, {len(logo.content)} bytes, {digest}{where}"
 
 
 def _read_account(part: BankAccountPart) -> BankAccount:

@@ -8,10 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dunwell.errors import Fault, UnsupportedMediaType
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
 from dunwell.merchants.configuration import Logo
+from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.messages.letters.sheet import Picture
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import SVG_TYPE, ImageRefused, clean_svg, looks_like_svg
 
@@ -25,7 +29,8 @@ async def add_logo(source: Source, path: Path) -> Source:
     if name is None:
         return source
     try:
-        return replace(source, logo=await _check_logo(_read(path.parent / name)))
+        logo = await _check_logo(_read(path.parent / name))
+        return replace(source, logo=await _draw_for_mail(logo))
     except ImageRefused as refusal:
         fault = Fault(_PLACE, f"{name} is not taken. {refusal}", "WRONG_IMAGE")
     except OSError as error:
@@ -59,3 +64,15 @@ async def _check_logo(content: bytes) -> Logo:
     if written.content_type == PDF:
         raise ImageRefused("It is a PDF; use SVG, PNG, JPEG or WebP.")
     return Logo(written.content_type, written.content)
+
+
+async def _draw_for_mail(logo: Logo) -> Logo:
+    """With its picture for mail programs, which know no SVG."""
+    printer = LetterPrinter(1)
+    try:
+        png = await printer.draw_logo(Picture(logo.content_type, logo.content))
+    except Unprintable as refusal:
+        raise ImageRefused("It cannot be drawn; write it as PNG.") from refusal
+    finally:
+        await printer.close()
+    return msgspec.structs.replace(logo, png=png)

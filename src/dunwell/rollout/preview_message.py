@@ -23,6 +23,7 @@ from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
 from dunwell.sending.channel import Permanent
+from dunwell.sending.logo import find_logo, show_logo
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
@@ -87,12 +88,13 @@ async def preview_message(
     if isinstance(rendered, Permanent):
         raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
     content = rendered.content
+    html = content.body_html
     return MessagePreview(
         recipient=content.recipient,
         language=content.language,
         subject=content.subject,
         text=content.body_text,
-        html=content.body_html,
+        html=html and show_logo(html, find_logo(work.merchant, html)),
         parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
         pdf=await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
     )

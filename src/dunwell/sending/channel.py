@@ -22,6 +22,15 @@ class MessageFile:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageImage:
+    """A picture that an e-mail's HTML shows, by its name (RFC 2392)."""
+
+    content_id: str
+    content_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """What goes out, complete: links carry their token, nothing is looked up after this."""
 
@@ -46,6 +55,8 @@ class Message:
     document: MessageFile | None = None
     # Files that go along: attached to an e-mail, enclosed with a letter.
     attachments: tuple[MessageFile, ...] = ()
+    # Of an e-mail: what its HTML shows. Nothing is loaded from elsewhere.
+    logo: MessageImage | None = None
     # Whether the merchant only rehearses.
     is_sandbox: bool = False
 

@@ -11,7 +11,7 @@ import re
 from email.utils import format_datetime
 from urllib.parse import quote
 
-from dunwell.sending.channel import Message, MessageFile
+from dunwell.sending.channel import Message, MessageFile, MessageImage
 
 _CRLF = "\r\n"
 _LINE_LENGTH = 76
@@ -102,12 +102,17 @@ def _encode_word(chunk: bytes) -> str:
 
 
 def _build_content(message: Message) -> bytes:
-    """The body, the plainest form first; around it the attachments, when there are any."""
+    """The body, the plainest form first, its picture beside the form that shows it (RFC 2387);
+    around it the attachments, when there are any."""
     parts = [_build_text("plain", message.body_text)]
-    if message.body_html is not None:
-        parts.append(_build_text("html", message.body_html))
     # "=_" occurs in no quoted-printable and no base64 text, so no part can hold a boundary.
     mark = message.communication_id.hex
+    if message.body_html is not None:
+        html = _build_text("html", message.body_html)
+        if message.logo is not None:
+            pieces = [html, _build_image(message.logo)]
+            html = _join('related; type="text/html"', f"=_r{mark}", pieces)
+        parts.append(html)
     content = parts[0] if len(parts) == 1 else _join("alternative", f"=_a{mark}", parts)
     if not message.attachments:
         return content
@@ -129,6 +134,16 @@ def _build_text(subtype: str, text: str) -> bytes:
         f"Content-Transfer-Encoding: quoted-printable{_CRLF}{_CRLF}"
     )
     return head.encode() + binascii.b2a_qp(lines.replace("\n", _CRLF).encode(), istext=True)
+
+
+def _build_image(image: MessageImage) -> bytes:
+    head = (
+        f"Content-Type: {image.content_type}{_CRLF}"
+        f"Content-ID: <{image.content_id}>{_CRLF}"
+        f"Content-Disposition: inline{_CRLF}"
+        f"Content-Transfer-Encoding: base64{_CRLF}{_CRLF}"
+    )
+    return head.encode() + base64.encodebytes(image.content).replace(b"\n", b"\r\n")
 
 
 def _build_file(file: MessageFile) -> bytes:

@@ -14,7 +14,12 @@ from babel.numbers import format_decimal
 from markupsafe import Markup
 
 from dunwell.landing.render.amounts import render_plain
-from dunwell.messages.formatting import find_locale, render_day, render_money
+from dunwell.messages.formatting import (
+    find_day_locale,
+    find_locale,
+    render_day,
+    render_money,
+)
 
 _MEGABYTE = 1_000_000
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
@@ -76,7 +81,7 @@ def render_bound_moment(instant: datetime, timezone: str, language: str) -> str:
 
 def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tuple[str, str]:
     local = _localize(instant, timezone)
-    locale = find_locale(language)
+    locale = find_day_locale(language)
     clock = format_time(local, "short", locale=locale)
     zone = get_timezone_name(local, "short", locale=locale)
     if not zone.isalpha():  # the language has no short name of its own for it

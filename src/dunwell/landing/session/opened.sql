@@ -33,7 +33,10 @@ SELECT json_build_object(
                               'city', d.address ->> 'city'),
             d.date_of_birth, d.contract_number, d.customer_number),
         'items', ARRAY(
-            SELECT json_build_array(i.type, i.value_cents, i.reference, i.item_date, i.due_date,
+            -- A step's name is the merchant's own matter.
+            SELECT json_build_array(i.type, i.value_cents,
+                                    CASE WHEN i.step_id IS NULL THEN i.reference END,
+                                    i.item_date, i.due_date,
                                     (SELECT coalesce(sum(a.amount_cents), 0)::bigint
                                      FROM allocations a
                                      WHERE a.merchant_id = s.merchant_id

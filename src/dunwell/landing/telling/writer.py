@@ -70,7 +70,7 @@ class NoticeWriter:
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
         text = self._environments[language].get_template(name).render(self._shown | shown)
-        told = NamedTexts(values)
+        told = NamedTexts(values, language, creditor.color)
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
             return Notice(

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from dunwell.kit.child_pool import ChildLost, ChildPool
+from dunwell.messages.letters.sheet import Picture
 
 _CHILD = "dunwell.messages.letters.printer_child"
 _MAX_PDF_BYTES = 20 * 1024 * 1024
@@ -19,13 +20,14 @@ class Unprintable(Exception):  # noqa: N818 - reads as what is wrong
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["PRINT", "PRINT_PAPER", "COUNT_PAGES"]
-    # A sheet or a paper as JSON, or a PDF.
+    kind: Literal["PRINT", "PRINT_PAPER", "DRAW_LOGO", "COUNT_PAGES"]
+    # A sheet, a paper or a logo as JSON, or a PDF.
     content: bytes
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True):
     pdf: bytes | None = None
+    png: bytes | None = None
     pages: int | None = None
 
 
@@ -48,6 +50,14 @@ class LetterPrinter:
     async def print_paper(self, paper: bytes) -> bytes:
         """The same of a paper (`write_paper`)."""
         return await self._print(Job("PRINT_PAPER", paper))
+
+    async def draw_logo(self, logo: Picture) -> bytes:
+        """As a PNG, 80 pixels high and at most 560 wide, on a clear ground. Raises as the others
+        do."""
+        done = await self._do(Job("DRAW_LOGO", msgspec.json.encode(logo)))
+        if done is None or done.png is None:
+            raise Unprintable
+        return done.png
 
     async def count_pages(self, pdf: bytes) -> int | None:
         """None for what is no readable PDF. Raises OSError when no child can be started."""

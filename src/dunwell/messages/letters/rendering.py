@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, render_iban, render_line
-from dunwell.messages.items import describe_item, list_sums, render_days
+from dunwell.messages.items import describe_item, explain_item, list_sums
 from dunwell.messages.letters.payment_code import render_payment_code
 from dunwell.messages.letters.sheet import (
     Enclosure,
@@ -104,7 +104,11 @@ def _list_items(values: Values) -> Items:
     return Items(
         head=(values.wording.item, values.wording.amount),
         rows=[
-            (describe_item(item, values), render_days(item, values), values.money(item.value_cents))
+            (
+                describe_item(item, values),
+                explain_item(item, values),
+                values.money(item.value_cents),
+            )
             for item in values.facts.claim.items
         ],
         sums=list_sums(values),

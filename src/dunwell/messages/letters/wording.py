@@ -55,7 +55,7 @@ _ENGLISH = LetterWording(
     pages="{} ({} pages)",
 )
 _GERMAN = LetterWording(
-    reference="Unser Zeichen",
+    reference="Aktenzeichen",
     customer_number="Kundennummer",
     contract_number="Vertragsnummer",
     date="Datum",

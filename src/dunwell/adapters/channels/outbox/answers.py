@@ -66,7 +66,11 @@ def _headers(policy: str) -> dict[str, str]:
 
 
 def _frame_policy(html: str) -> str:
-    """Nothing but the style blocks the message itself brings, each named by its hash."""
+    """Nothing but what the message itself brings: style blocks, each named by its hash, what stands
+    inline, and its picture."""
     digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
     styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
-    return f"default-src 'none'; style-src {styles}; frame-ancestors 'self'; sandbox"
+    return (
+        f"default-src 'none'; style-src-elem {styles}; style-src-attr 'unsafe-inline'; "
+        "img-src data:; frame-ancestors 'self'; sandbox"
+    )

@@ -3,8 +3,9 @@
 File work only, to be called from a thread.
 """
 
+from base64 import b64encode
 from dataclasses import dataclass
-from email.message import MIMEPart
+from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,7 @@ def open_email(path: Path) -> OpenedEmail:
         subject=str(message["Subject"]),
         headers=[(name, str(value)) for name, value in message.items()],
         text=_read_text(plain) if plain else "",
-        html=_read_text(html) if html else None,
+        html=_show_images(_read_text(html), message) if html else None,
         file_names=[part.get_filename("") for part in message.iter_attachments()],
     )
 
@@ -47,6 +48,16 @@ def open_letter(path: Path) -> LetterRecord:
 def find_enclosure(path: Path, number: int) -> Path | None:
     """path: the letter's record. Enclosures are numbered from 1."""
     return next(iter(sorted(path.parent.glob(f"{path.stem}.{number}.*"))), None)
+
+
+def _show_images(html: str, message: EmailMessage) -> str:
+    """With the pictures that the message brings along in their places."""
+    for part in message.walk():  # type: EmailMessage
+        name = part.get("Content-ID", "").strip("<>")
+        if name and part.get_content_maintype() == "image":
+            encoded = b64encode(part.get_content()).decode()
+            html = html.replace(f"cid:{name}", f"data:{part.get_content_type()};base64,{encoded}")
+    return html
 
 
 def _read_text(part: MIMEPart) -> str:

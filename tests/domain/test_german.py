@@ -1,0 +1,35 @@
+"""The German that debtors read: words a native reader would stumble over do not come back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dunwell.landing.render.wording import CATALOGUES
+from dunwell.messages import wording
+from dunwell.messages.letters import wording as letter_wording
+
+_ROOT = Path(__file__).parents[2]
+_TEXTS = [
+    CATALOGUES / "de.po",
+    Path(wording.__file__),
+    Path(letter_wording.__file__),
+    *sorted((_ROOT / "examples").glob("*.yaml")),
+]
+_STUMBLES = {
+    "a fixed hyphen": "\N{NON-BREAKING HYPHEN}",
+    "Aktenzeichen": r"\bunser Zeichen",
+    "Bitte um": r"Anfrage (an \S+ )?nach\b",
+    "gegenstandslos": r"(Nachricht|Schreiben|Brief) ist erledigt",
+    "deswegen": r"mahnen wir Sie dafür",
+    "erhalten": r"Sie haben eine Antwort bis",
+    "angefordert": r"danach gefragt|wir gefragt haben|nichts angefragt",
+    "in Raten": r"in Teilen zahlen",
+}
+
+
+@pytest.mark.parametrize("path", _TEXTS, ids=lambda path: path.name)
+def test_no_reader_stumbles(path: Path) -> None:
+    text = path.read_text()
+    found = {better: re.findall(worse, text, re.IGNORECASE) for better, worse in _STUMBLES.items()}
+    assert {better: each for better, each in found.items() if each} == {}

@@ -1,0 +1,61 @@
+"""What a message shows of the merchant: its logo, and none of the names it gave its steps."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Brand, Logo
+from dunwell.workflows.definition import Definition
+from tests.support.definitions import DOCUMENT
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+_NAME = "INTERNAL-NAME-OF-A-FEE"
+_TEXTS = dict.fromkeys(
+    ("de", "en"),
+    "{{ outstanding }} {{ claim.referenceNumber }}\n\n{{ items }}\n\n{{ landing.url }}",
+)
+
+
+def _make_process() -> Definition:
+    """A message, a fee, and a message that tells of it."""
+    template = {"EMAIL": {"subject": dict.fromkeys(("de", "en"), "Hallo"), "body": _TEXTS}}
+    mail = {"name": "Mail", "kind": "COMMUNICATION", "channel": "EMAIL", "template": "t"}
+    steps = [
+        {"id": 1, **mail},
+        {"id": 2, "name": "Wait", "kind": "WAIT", "days": 3},
+        {"id": 3, "name": _NAME, "kind": "FEE", "type": "DUNNING_FEE", "value": "250"},
+        {"id": 4, **mail},
+    ]
+    document = {**DOCUMENT, "steps": steps, "templates": {"t": template}}
+    return msgspec.convert(document, Definition)
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    brand = Brand(Logo("image/svg+xml", b"<svg/>", b"\x89PNG"))
+    branded = msgspec.structs.replace(CONFIGURATION, brand=brand)
+    return await a_house(resources, clock, _make_process(), configuration=branded)
+
+
+async def test_a_fee_of_a_step_is_told_by_its_kind(house: House) -> None:
+    await house.create()
+    await house.run()
+    house.clock.advance(timedelta(days=7))
+    await house.run()
+    message = house.channels[0].sent[-1]
+    assert "Mahngebühr " in message.body_text
+    assert _NAME not in message.body_text + (message.body_html or "")
+
+
+async def test_a_mail_brings_the_logo_that_it_shows(house: House) -> None:
+    await house.create()
+    await house.run()
+    [message] = house.channels[0].sent
+    assert message.logo is not None
+    assert (message.logo.content_type, message.logo.content) == ("image/png", b"\x89PNG")
+    assert f'src="cid:{message.logo.content_id}"' in (message.body_html or "")
+    assert 'alt="Nordwind"' in (message.body_html or "")
