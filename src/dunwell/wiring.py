@@ -88,7 +88,13 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_landing_routes(resources, providers, inspector=inspector, printer=press),
+            *build_landing_routes(
+                resources,
+                providers,
+                inspector=inspector,
+                printer=press,
+                find_operator=installation.find_operator,
+            ),
         ]
         figures = Figures()
         app = build_app(
@@ -111,7 +117,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         providers = choose_providers(settings, resources)
         messages = MessageDispatcher(resources, choose_channels(settings))
         notices = NoticeSender(resources, choose_channels(settings))
-        writer = NoticeWriter(load_languages(), settings.public_url)
+        installation = await closing.enter_async_context(open_installation(resources))
+        writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
         resealer = Resealer(resources, list_sealed_values(settings))
         housekeeping = Housekeeping(resources, SealedFiles.open(resources))
         yield [

@@ -39,6 +39,7 @@ CONFIGURATION = msgspec.structs.replace(
         address="Deichstraße 1\n20459 Hamburg",
         register="HRB 112233, Amtsgericht Hamburg",
         vat_id="DE123456789",
+        representatives=("Ina Brandt", "Jan Feddersen"),
     ),
     brand=Brand(Logo("image/svg+xml", _LOGO), "#0b5d57"),
 )

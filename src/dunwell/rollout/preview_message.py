@@ -10,6 +10,7 @@ from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import make_process
+from dunwell.installation.store import load_installation
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
@@ -72,7 +73,8 @@ async def preview_message(
         step,
         today,
     )
-    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
+    operator = (await load_installation(work.tx)).installation.operator
+    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys, operator)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
     if isinstance(rendered, Permanent):
         raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])

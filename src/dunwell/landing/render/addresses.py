@@ -8,6 +8,7 @@ _CLAIM = "/claim"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes, redirects and messages call a page -> its path.
 PATHS: Mapping[str, str] = {
+    "home": "/",
     "code": "/q",
     "new_link": "/q/new-link",
     "new_link_sent": "/q/new-link/sent",
@@ -15,6 +16,8 @@ PATHS: Mapping[str, str] = {
     "link_send": "/q/{token}/send",
     "link_code": "/q/{token}/code",
     "real": "/real",
+    "imprint": "/imprint",
+    "impressum": "/impressum",
     "claim": _CLAIM,
     "pay": f"{_CLAIM}/pay",
     "pay_method": f"{_CLAIM}/pay/method",
@@ -61,7 +64,17 @@ PATHS: Mapping[str, str] = {
     "script": f"{_CLAIM}/script/{{name}}",
     "brand": f"{_CLAIM}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
+_PLAIN = frozenset(path for path in PATHS.values() if "{" not in path)
 _PARAMETERS = {page: frozenset(_PARAMETER.findall(path)) for page, path in PATHS.items()}
+
+
+def forgive_case(path: str) -> str:
+    """A path as somebody typed it from paper, as it stands here: only what is not ours in it, such
+    as a link's token, keeps its capitals."""
+    if path.lower() in _PLAIN:
+        return path.lower()
+    _, root, *rest = path.split("/")
+    return "/".join(["", root.lower(), *rest])
 
 
 def build_address(page: str, /, **values: object) -> str:
