@@ -12,6 +12,12 @@ from dunwell.workflows.definition import EmailTemplate
 from tests.support.messages import CREDITOR, some_facts
 from tests.support.operators import AGENCY, ITSELF, OWN
 
+_OWN_IN_ENGLISH = (
+    "Nordwind Schuhe GmbH writes to you itself. Kontor Inkasso GmbH runs this service for it."
+)
+_OWN_IN_GERMAN = (
+    "Nordwind Schuhe GmbH schreibt Ihnen selbst. Den Dienst dafür betreibt Kontor Inkasso GmbH."
+)
 _TEMPLATE = EmailTemplate(subject={"en": "x"}, body={"en": "y"})
 
 
@@ -20,10 +26,8 @@ _TEMPLATE = EmailTemplate(subject={"en": "x"}, body={"en": "y"})
     [
         (AGENCY, "en", "Kontor Inkasso GmbH collects this claim for Nordwind Schuhe GmbH."),
         (AGENCY, "de", "Kontor Inkasso GmbH zieht diese Forderung für Nordwind Schuhe GmbH ein."),
-        (OWN, "en", "Nordwind Schuhe GmbH writes to you itself. "
-                    "Kontor Inkasso GmbH runs this service for it."),
-        (OWN, "de", "Nordwind Schuhe GmbH schreibt Ihnen selbst. "
-                    "Den Dienst dafür betreibt Kontor Inkasso GmbH."),
+        (OWN, "en", _OWN_IN_ENGLISH),
+        (OWN, "de", _OWN_IN_GERMAN),
     ],
 )  # fmt: skip
 def test_the_role_comes_first(operator: Operator, language: str, role: str) -> None:

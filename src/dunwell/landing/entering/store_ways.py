@@ -55,11 +55,11 @@ WHERE code_digest = ANY($1::bytea[])
 # Rides on check_codes_digest, then on a primary key.
 _FIND_CHECKED = compose(
     """
-SELECT {merchant}, claim_id
-FROM check_codes
+SELECT {merchant}, code.claim_id
+FROM check_codes code
 JOIN merchants m USING (merchant_id)
-WHERE code_digest = ANY($1::bytea[])
-ORDER BY created_at, message_id
+WHERE code.code_digest = ANY($1::bytea[])
+ORDER BY code.created_at, code.message_id
 LIMIT 5
 """,
     merchant=_MERCHANT,
