@@ -26,7 +26,7 @@ from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.installation.standing import open_installation
+from dunwell.installation.standing import StandingInstallation, open_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
@@ -57,6 +57,7 @@ class Web:
     app: Starlette
     bounds: Bounds
     operators: "Operators"
+    installation: StandingInstallation
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             find_visitor=installation.find_visitor, figures=figures,
         )  # fmt: skip
         bounds = Bounds(build_outside_answer(resources), installation.is_proxy)
-        yield Web(app, bounds, choose_operators(resources, figures))
+        yield Web(app, bounds, choose_operators(resources, figures), installation)
 
 
 @asynccontextmanager
