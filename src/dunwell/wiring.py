@@ -26,7 +26,7 @@ from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.installation.standing import open_installation
+from dunwell.installation.standing import StandingInstallation, open_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
@@ -55,6 +55,7 @@ class Web:
     app: Starlette
     bounds: Bounds
     operators: "Operators"
+    installation: StandingInstallation
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,13 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_landing_routes(resources, providers, inspector=inspector, printer=press),
+            *build_landing_routes(
+                resources,
+                providers,
+                inspector=inspector,
+                printer=press,
+                find_operator=installation.find_operator,
+            ),
         ]
         figures = Figures()
         app = build_app(
@@ -94,7 +101,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             find_visitor=installation.find_visitor, figures=figures,
         )  # fmt: skip
         bounds = Bounds(build_outside_answer(resources), installation.is_proxy)
-        yield Web(app, bounds, choose_operators(resources, figures))
+        yield Web(app, bounds, choose_operators(resources, figures), installation)
 
 
 @asynccontextmanager
@@ -109,7 +116,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         providers = choose_providers(settings, resources)
         messages = MessageDispatcher(resources, choose_channels(settings))
         notices = NoticeSender(resources, choose_channels(settings))
-        writer = NoticeWriter(load_languages(), settings.public_url)
+        installation = await closing.enter_async_context(open_installation(resources))
+        writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
         resealer = Resealer(resources, list_sealed_values(settings))
         housekeeping = Housekeeping(resources, SealedFiles.open(resources))
         yield [

@@ -28,6 +28,43 @@ async def test_a_letter_of_ours_is_confirmed_and_nothing_else_told(
     assert await doorstep.accesses() == []
 
 
+async def test_an_email_of_ours_is_confirmed_and_its_code_opens_nothing(doorstep: Doorstep) -> None:
+    code = await doorstep.give_check()
+    typed = f" {code.lower().replace('-', '')} "
+
+    page = await doorstep.browser.post("/real", code=typed, amount="102,40")
+
+    assert page.status_code == 200
+    assert "Diese Nachricht ist von uns" in page.text
+    assert "Nordwind Schuhe GmbH" in page.text
+    assert [secret for secret in _SECRETS if secret in page.text] == []
+    refused = await doorstep.visitor("198.51.100.8").type_code(code)
+    assert refused.status_code == 422
+    assert await doorstep.accesses() == []
+
+
+async def test_a_short_code_tells_no_more_than_a_long_one(doorstep: Doorstep) -> None:
+    long, short = await doorstep.give_code(), await doorstep.give_check()
+    wrong = [(long, "102,41"), (short, "102,41"), ("0000-0000", "102,40"), ("0000-00", "102,40")]
+
+    pages = [
+        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        for number, (typed, amount) in enumerate(wrong)
+    ]
+
+    assert [page.status_code for page in pages] == [422] * 4
+    assert len({page.text for page in pages}) == 1
+
+
+async def test_short_codes_are_slowed_as_long_ones_are(doorstep: Doorstep) -> None:
+    await doorstep.browser.post("/real", code="0000-0000", amount="1")
+    for _ in range(3):
+        await doorstep.browser.post("/real", code="0000-0001", amount="1")
+    page = await doorstep.browser.post("/real", code=await doorstep.give_check(), amount="102,40")
+    assert page.status_code == 429
+    assert int(page.headers["Retry-After"]) >= 1
+
+
 async def test_an_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -> None:
     code = await doorstep.give_code()
     await doorstep.till.house.pay(doorstep.claim_id, 5000)

@@ -8,6 +8,9 @@ from tests.support.one_claim import ROUTES, hide_handle
 
 # Address -> its states' names.
 SHOWN_AT: Mapping[str, str] = {
+    "/": "home home-agency home-own",
+    "/imprint": "imprint imprint-in-session",
+    "/impressum": "impressum",
     "/q": "code code-wrong code-locked too-large",
     "/q/new-link": "new-link new-link-empty new-link-often",
     "/q/new-link/sent": "new-link-sent",
@@ -16,12 +19,12 @@ SHOWN_AT: Mapping[str, str] = {
         "link-birth-date-wrong link-customer-number link-locked link-call link-code"
     ),
     "/q/{token}/code": "link-code-sent link-code-wrong",
-    "/real": "real real-ours real-unconfirmed real-in-session",
+    "/real": "real real-ours real-unconfirmed real-in-session real-message",
     "/claim": (
-        "absent timed-out ending-soon claim claim-paid-in-part claim-overpaid claim-held "
-        "claim-disputed claim-archived claim-withdrawn claim-by-link claim-plan-requested "
-        "claim-deferment-requested claim-plan-active claim-plan-by-link claim-deferred "
-        "claim-objection-accepted claim-objection-rejected "
+        "absent timed-out ending-soon claim claim-collected claim-paid-in-part claim-overpaid "
+        "claim-held claim-disputed claim-archived claim-withdrawn claim-by-link "
+        "claim-plan-requested claim-deferment-requested claim-plan-active "
+        "claim-plan-by-link claim-deferred claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
         "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late"
     ),
@@ -67,7 +70,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/preferences/channels": "preferences-no-way-left",
     "/claim/preferences/{what}": "preferences-address preferences-address-wrong",
     "/claim/preferences/{what}/code": "preferences-code preferences-code-wrong",
-    "elsewhere": "not-found",
+    "elsewhere": "not-found not-found-anywhere",
 }
 # They only lead on, send a file, or show a page that is another address's.
 WITHOUT_A_PAGE = {

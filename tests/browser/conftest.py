@@ -67,9 +67,10 @@ async def lasting_stage(
 
 
 @pytest.fixture
-def stage(lasting_stage: Stage, database: Database) -> Stage:
-    """On a Monday morning, with nobody on it."""
+async def stage(lasting_stage: Stage, database: Database) -> Stage:
+    """On a Monday morning, with nobody on it, and nobody who runs it."""
     lasting_stage.clock.move_to(MONDAY_MORNING)
+    await lasting_stage.served.installation.read()
     return lasting_stage
 
 

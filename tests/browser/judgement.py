@@ -38,7 +38,8 @@ IN_FORCED_COLOURS = {
 }  # fmt: skip
 # They tell, or offer several ways on, of which none is the main one.
 WITHOUT_ACTION = {
-    "absent", "claim-archived", "claim-objection-accepted", "claim-overpaid",
+    "absent", "impressum", "imprint", "imprint-in-session", "not-found-anywhere", "real-message",
+    "claim-archived", "claim-objection-accepted", "claim-overpaid",
     "claim-paid-with-documents", "claim-withdrawn", "code-locked",
     "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
     "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",

@@ -7,6 +7,10 @@ from typing import Any, cast
 
 import msgspec
 
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.identity import Operator
+from dunwell.installation.standing import StandingInstallation
 from dunwell.kit.clock import MovableClock
 from dunwell.merchants.configuration import (
     BankAccount,
@@ -39,6 +43,7 @@ CONFIGURATION = msgspec.structs.replace(
         address="Deichstraße 1\n20459 Hamburg",
         register="HRB 112233, Amtsgericht Hamburg",
         vat_id="DE123456789",
+        representatives=("Ina Brandt", "Jan Feddersen"),
     ),
     brand=Brand(Logo("image/svg+xml", _LOGO), "#0b5d57"),
 )
@@ -82,9 +87,16 @@ class Site(Doorstep):
 
     origin: str = ""
     clock: MovableClock = cast("MovableClock", None)  # noqa: RUF009 - set before it is used
+    installation: StandingInstallation | None = None
 
     async def link(self, **given: Any) -> str:
         return self.origin + await self.give_link(**given)
+
+    async def run_by(self, operator: Operator) -> None:
+        """From now on, until the next test."""
+        assert self.installation is not None
+        await apply_installation(self.till.resources, Installation(operator=operator))
+        await self.installation.read()
 
     async def hold(self, kind: str, days: int | None) -> None:
         until = None if days is None else self.till.now + timedelta(days=days)
@@ -112,4 +124,6 @@ class Stage:
             served.resources, self.clock, configuration=configuration, debtor=dict(debtor),
             definition=None,
         )  # fmt: skip
-        return Site(till, served.app, cast("Any", None), served.origin, self.clock)
+        return Site(
+            till, served.app, cast("Any", None), served.origin, self.clock, served.installation
+        )

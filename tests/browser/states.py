@@ -6,6 +6,7 @@ from datetime import timedelta
 from tests.browser.claim_states import CLAIM_STATES
 from tests.browser.dispute_states import DISPUTE_STATES
 from tests.browser.entry_states import ENTRY_STATES
+from tests.browser.front_states import FRONT_STATES
 from tests.browser.judges import follow
 from tests.browser.paying_states import PAYING_STATES
 from tests.browser.plan_states import PLAN_STATES
@@ -106,6 +107,7 @@ STATES: dict[str, Reach] = {
     "not-found": lambda visit: visit.go("/claim/nothing"),
     "stale": _press_stale,
     **CLAIM_STATES,
+    **FRONT_STATES,
     **DISPUTE_STATES,
     **ENTRY_STATES,
     **PAYING_STATES,

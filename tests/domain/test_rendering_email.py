@@ -43,7 +43,9 @@ def test_an_email_is_rendered_in_its_language() -> None:
         "Ihr Team von\nNordwind\n\n"
         "Ansehen und zahlen:\nhttps://pay.example/q/abc\n\n--\n"
         "Diese Nachricht kommt von:\nNordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\n"
-        "E-Mail: hilfe@nordwind.example\nTelefon: +49 40 1234560\n"
+        "E-Mail: hilfe@nordwind.example\nTelefon: +49 40 1234560\n\n"
+        "Ist diese Nachricht echt? Prüfen Sie es auf pay.example/real mit dem Code _chk_code und "
+        "dem Betrag.\n"
     )
     assert '<html lang="de" dir="ltr">' in rendered.body_html
 
@@ -65,12 +67,14 @@ def test_the_html_asks_nothing_of_third_parties() -> None:
 
 def test_the_footer_names_register_authority_and_vat_id_when_there_are_any() -> None:
     creditor = replace(
-        CREDITOR, register="HRB 1", supervisory_authority="Court of Hamburg", vat_id="DE1"
-    )
+        CREDITOR, register="HRB 1", supervisory_authority="Court of Hamburg", vat_id="DE1",
+        representatives=("Ina Brandt", "Jan Feddersen"),
+    )  # fmt: skip
     rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
-    assert rendered.body_text.endswith(
-        "\n\nRegister: HRB 1\nSupervisory authority: Court of Hamburg\nVAT ID: DE1\n"
-    )
+    assert (
+        "\n\nRepresented by: Ina Brandt, Jan Feddersen\nRegister: HRB 1\n"
+        "Supervisory authority: Court of Hamburg\nVAT ID: DE1\n\n"
+    ) in rendered.body_text
     assert "Supervisory authority: Court of Hamburg" in rendered.body_html
 
 

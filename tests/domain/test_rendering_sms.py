@@ -1,8 +1,10 @@
 """A template and facts become the text of an SMS."""
 
+import pytest
+
 from dunwell.claims.fields import DebtorName
 from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.facts import LandingFacts
+from dunwell.messages.facts import CHECK_MASK, LandingFacts
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.messages.rendering import render_sms
@@ -18,7 +20,10 @@ _TEMPLATE = SmsTemplate(
 
 def test_a_text_keeps_its_lines_and_costs_no_special_character() -> None:
     text, parts = render_sms(_TEMPLATE, {"end": {"de": "Ihr Team"}}, "de", some_facts())
-    assert text == "Nordwind: 1.000,00 € offen.\nhttps://pay.example/q/abc\nIhr Team"
+    assert text == (
+        "Nordwind: 1.000,00 € offen.\nhttps://pay.example/q/abc\nIhr Team\n"
+        "Echt? pay.example/real Code _chk_code"
+    )
     assert parts == Parts("GSM-7", len(text) + 1, 1)
 
 
@@ -35,7 +40,20 @@ def test_a_debtors_name_is_plain_text_on_one_line() -> None:
     text, _ = render_sms(
         SmsTemplate(body={"de": "{{ debtor.name }}!"}), {}, "de", some_facts(debtor=debtor)
     )
-    assert text == "A*b* c {{ today }}!"
+    assert text == "A*b* c {{ today }}!\nEcht? pay.example/real Code _chk_code"
+
+
+@pytest.mark.parametrize(
+    ("length", "parts", "is_checkable"),
+    [(122, 1, True), (123, 1, False), (160, 1, False), (161, 2, True), (306, 2, False)],
+)
+def test_the_code_it_is_checked_by_costs_no_part(
+    length: int, parts: int, is_checkable: bool
+) -> None:
+    template = SmsTemplate(body={"de": "x" * length})
+    text, counted = render_sms(template, {}, "de", some_facts())
+    assert (counted.count, CHECK_MASK in text) == (parts, is_checkable)
+    assert count_parts(text.replace(CHECK_MASK, "ABCD-EFGH")) == counted
 
 
 def test_a_long_text_says_how_many_parts_it_takes() -> None:

@@ -8,7 +8,14 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.files.storage import Storage
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.codes import (
+    CODE_MASK,
+    derive_check,
+    derive_code,
+    digest_code,
+    render_code,
+)
+from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.sending.channel import Permanent
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
@@ -34,11 +41,16 @@ async def test_an_sms_bears_the_link_and_what_is_kept_does_not(
     await house.run()
     [message] = house.channels[1].sent
     token = derive_token(resources.keys, message.communication_id)
-    assert message.body_text == f"Nordwind: 102,40 €. http://127.0.0.1:8000/q/{token}"
+    check = render_code(derive_check(resources.keys, message.communication_id))
+    assert message.body_text == (
+        f"Nordwind: 102,40 €. http://127.0.0.1:8000/q/{token}\n"
+        f"Echt? 127.0.0.1:8000/real Code {check}"
+    )
     assert (message.recipient, message.sender) == ("+4915112345678", "Nordwind")
     assert (message.subject, message.document, message.attachments) == (None, None, ())
     [kept] = await house.rows(_CONTENTS)
-    assert kept["body_text"] == message.body_text.replace(token, TOKEN_MASK)
+    masked = message.body_text.replace(token, TOKEN_MASK).replace(check, CHECK_MASK)
+    assert kept["body_text"] == masked
     assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
 
 

@@ -15,6 +15,7 @@ from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.messages.codes import derive_check, render_code
 from dunwell.messages.suppression import suppress
 from dunwell.notices.facts import CodeFacts, DefermentFacts, LinkFacts
 from dunwell.notices.secrets import derive_notice_code, derive_notice_token
@@ -85,7 +86,11 @@ async def test_an_sms_bears_its_link_in_one_part(resources: Resources, clock: Mo
     await asker.run(OutboxSms(resources.settings.data_dir))
     [record] = [msgspec.json.decode(each) for each in _find(resources, "json")]
     token = derive_notice_token(resources.keys, notice_id)
-    assert record["text"] == f"Nordwind: Ihr angeforderter Link: http://127.0.0.1:8000/q/{token}"
+    check = render_code(derive_check(resources.keys, notice_id))
+    assert record["text"] == (
+        f"Nordwind: Ihr angeforderter Link: http://127.0.0.1:8000/q/{token}\n"
+        f"Echt? 127.0.0.1:8000/real Code {check}"
+    )
     assert (record["sender"], record["recipient"]) == ("Nordwind", "+4915112345678")
     assert (record["alphabet"], record["parts"]) == ("GSM-7", 1)
 

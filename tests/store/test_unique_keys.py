@@ -39,6 +39,7 @@ assignment_rules         version
 attachments              claim_id attachment_id
 attempts                 ! subject_digest
 audit_log                audit_id
+check_codes              message_id
 claims                   claim_id; reference_number
 code_attempts            ! visitor_digest window_start
 communication_contents   communication_id

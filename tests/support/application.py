@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from dunwell.api.app import build_app
+from dunwell.installation.identity import Operator
 from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
 from dunwell.payments.provider import PaymentProvider
@@ -33,9 +34,12 @@ class Application:
         further ones."""
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
+        # A test that names one takes it back.
+        self.operator: Operator | None = None
         pages = build_landing_routes(
-            resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER
-        )
+            resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER,
+            find_operator=lambda: self.operator,
+        )  # fmt: skip
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 
 

@@ -116,7 +116,7 @@ def offering_all(texts: Texts = plain_texts) -> Configuration:
         taking(PartialPayments(500, items=True), account=account),
         legal=Legal(
             texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
-            texts("authority"), texts("vat-id"),
+            texts("authority"), texts("vat-id"), (texts("representative"),),
         ),
         contact=Contact(texts("mail"), texts("phone"), texts("hours")),
         modalities=Modalities(Plans(counts=(2, 3)), Deferments(max_days=42)),

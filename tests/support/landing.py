@@ -13,7 +13,13 @@ from starlette.applications import Starlette
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
-from dunwell.messages.codes import derive_code, digest_code, render_code
+from dunwell.messages.codes import (
+    derive_check,
+    derive_code,
+    digest_check,
+    digest_code,
+    render_code,
+)
 from dunwell.messages.links import derive_token, hash_token
 from tests.support.application import an_application
 from tests.support.one_claim import COOKIE, connect_one
@@ -40,6 +46,11 @@ VALUES ($1, $2, $3, $4, $5)
 _SAVE_CODE = """
 INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
 VALUES ($1, $2, $3, $4, $5)
+"""
+_SAVE_CHECK = """
+INSERT INTO check_codes
+    (merchant_id, message_id, code_digest, claim_id, created_at, key_version)
+VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 
@@ -146,6 +157,16 @@ class Doorstep:
         code = derive_code(keys, communication_id)
         await self.till.house.rows(
             _SAVE_CODE, digest_code(keys, code), claim_id or self.claim_id, communication_id, now
+        )
+        return render_code(code)
+
+    async def give_check(self) -> str:
+        """The code near the end of an e-mail, as it is printed."""
+        keys, now = self.till.resources.keys, self.till.now
+        message_id = self.till.resources.ids.new(now)
+        code = derive_check(keys, message_id)
+        await self.till.house.rows(
+            _SAVE_CHECK, message_id, digest_check(keys, code), self.claim_id, now, keys.version
         )
         return render_code(code)
 

@@ -1,6 +1,6 @@
 """The fixed cast: Nordwind sells shoes, Hansen sells tea; neither may see the other."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -13,14 +13,29 @@ from dunwell.merchants.configuration import (
     Contact,
     Legal,
     Payment,
+    Privacy,
+    Retention,
 )
 from dunwell.merchants.merchant import Merchant
 
+AT_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+PRIVACY = Privacy(
+    authority="Datenschutzbehörde Hamburg, Ludwig-Erhard-Str. 22, 20459 Hamburg",
+    basis=("CONTRACT", "LEGITIMATE_INTEREST"),
+    retention=Retention(3, 8),
+    officer="datenschutz@nordwind.example",
+)
 CONFIGURATION = Configuration(
     language="de",
     timezone="Europe/Berlin",
     currency="EUR",
-    legal=Legal(name="Nordwind Schuhe GmbH", address="Deichstraße 1\n20459 Hamburg"),
+    legal=Legal(
+        name="Nordwind Schuhe GmbH",
+        address="Deichstraße 1\n20459 Hamburg",
+        register="Amtsgericht Hamburg, HRB 112233",
+        representatives=("Ina Brandt",),
+    ),
+    privacy=PRIVACY,
     contact=Contact(email="hilfe@nordwind.example", phone="+49 40 1234560"),
     payment=Payment(bank_account=BankAccount(iban="DE02120300000000202051", holder="Nordwind")),
     channels={"EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example")},

@@ -271,6 +271,7 @@ NOT_TWO = {
     "events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
     "events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
     "events.store_spans._FIND": _READS,
+    "landing.entering.store_ways._FIND_CHECKED": _READS,
     "landing.entering.store_ways._FIND_CODE": _READS,
     "landing.entering.store_ways._FIND_LINK": _READS,
     "merchants.lookup._FIND_ACCESSES": _READS,

@@ -27,12 +27,14 @@ NOT_ONE_MERCHANTS = _name({
     "values are sealed anew for all merchants, or counted by the key's version": (
         "events.reseal_endpoints._LOAD_PART", "events.reseal_endpoints._LOAD_SEALED",
         "events.reseal_endpoints._SAVE", "files.sealed_uploads._COUNT",
+        "keys.standing._COUNT_DIGESTS[check codes]",
         "keys.standing._COUNT_DIGESTS[ledger seals]", "keys.standing._COUNT_DIGESTS[letter codes]",
         "keys.standing._COUNT_DIGESTS[messages]", "keys.standing._COUNT_DIGESTS[notices]",
         "keys.standing._COUNT_DIGESTS[suppressions]", "messages.letters.reseal_letters._COUNT",
         "messages.letters.reseal_letters._LOAD_PART", "messages.letters.reseal_letters._SAVE",
     ),
     "the merchant is what it finds: by a token, a link, a code, a key": (
+        "landing.entering.store_ways._FIND_CHECKED",
         "landing.entering.store_ways._FIND_CODE", "landing.entering.store_ways._FIND_LINK",
         "landing.entering.store_ways._FIND_REFERENCES", "landing.session.store._FIND_SESSION",
         "merchants.lookup._FIND_ACCESSES",

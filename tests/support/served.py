@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
+from dunwell.installation.standing import StandingInstallation
 from dunwell.kit.http_server import build_server
 from dunwell.kit.resources import Resources
 from dunwell.wiring import open_web
@@ -19,6 +20,7 @@ class Served:
 
     resources: Resources
     app: Starlette
+    installation: StandingInstallation
 
     @property
     def origin(self) -> str:
@@ -37,6 +39,6 @@ async def serve(resources: Resources) -> AsyncIterator[Served]:
         async with open_web(resources) as web:
             server = build_server(web.app, web.bounds)
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            yield Served(resources, web.app)
+            yield Served(resources, web.app, web.installation)
             server.should_exit = True
             await serving

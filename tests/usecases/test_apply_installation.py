@@ -10,6 +10,7 @@ from dunwell.installation.document import Installation, check_installation, is_i
 from dunwell.installation.store import Revision, load_installation, save_installation
 from dunwell.kit.resources import Resources
 from tests.support.command_line import CommandLine
+from tests.support.operators import AGENCY, AGENCY_DOCUMENT, OWN
 
 _ONE = Installation(trusted_proxies=["10.0.0.7"])
 _TWO = Installation(trusted_proxies=["10.0.0.7", "fd00::/64"])
@@ -28,6 +29,15 @@ async def test_what_was_applied_stands_and_the_same_again_changes_nothing(
     assert (first.revision, first.changes) == (1, ["trustedProxies: none -> 10.0.0.7"])
     assert (again.revision, again.changes) == (1, [])
     assert await _load(resources) == Revision(1, _ONE)
+
+
+async def test_an_operator_is_kept_and_each_change_told(resources: Resources) -> None:
+    first = await apply_installation(resources, Installation(operator=OWN))
+    second = await apply_installation(resources, check_installation({"operator": AGENCY_DOCUMENT}))
+    [one], [other] = first.changes, second.changes
+    assert one.startswith("operator: none -> (role: OWN, legal: (name: Kontor Inkasso GmbH, ")
+    assert "registration: (number: 2026/01-INK" in other
+    assert (await _load(resources)).installation.operator == AGENCY
 
 
 async def test_a_plan_changes_nothing(resources: Resources) -> None:
@@ -58,6 +68,12 @@ async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) ->
     ("document", "path"),
     [
         ({"trustedProxies": ["10.0.0.300"]}, "/trustedProxies/0"),
+        ({"operator": AGENCY_DOCUMENT | {"role": "BANK"}}, "/operator/role"),
+        ({"operator": AGENCY_DOCUMENT | {"contact": {"email": "x"}}}, "/operator/contact/email"),
+        (
+            {"operator": AGENCY_DOCUMENT | {"legal": {"name": "K", "address": "H"}}},
+            "/operator/legal/representatives",
+        ),
         ({"trustedProxies": ["10.0.0.7", "0.0.0.0/0"]}, "/trustedProxies/1"),
         ({"trustedProxies": ["::/0"]}, "/trustedProxies/0"),
         ({"trustedProxies": ["10.0.0.7/24"]}, "/trustedProxies/0"),

@@ -127,6 +127,18 @@ async def test_an_unconfigured_merchant_is_told_what_is_missing(
     assert tuple(counts) == (0, 0, 0, 0)
 
 
+async def test_a_live_merchant_with_legal_gaps_creates_no_claim_and_reads_why(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(
+        resources, clock, configuration=msgspec.structs.replace(CONFIGURATION, privacy=None)
+    )
+    with pytest.raises(MerchantNotConfigured) as refusal:
+        await create(house, a_submission())
+    assert refusal.value.details == {"missing": ["privacy"]}
+    assert "privacy: Articles 13 and 14 GDPR" in refusal.value.message
+
+
 FAULTY: list[tuple[dict[str, Any], list[str]]] = [
     ({"referenceNumber": " "}, ["/referenceNumber"]),
     ({"debtorLastName": None}, ["/debtorLastName"]),

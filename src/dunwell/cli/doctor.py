@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import click
 
 from dunwell.cli.database import reach_database
+from dunwell.cli.findings.finding import Finding
+from dunwell.cli.findings.identity import check_identities
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.checks import find_ssl_mode
@@ -34,27 +35,6 @@ _MOST_SKEW_SECONDS = 2.0
 _LEAST_FREE_BYTES = 1 << 30
 _PROBE_KEY = "0/doctor"
 _PROBE = b"written by dunwell doctor, and removed again"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was looked at; `remedy` is none when all is well. A note is what somebody may have
-    decided, and should know."""
-
-    subject: str
-    words: str
-    remedy: str | None = None
-    is_note: bool = False
-
-    @property
-    def is_fault(self) -> bool:
-        return self.remedy is not None and not self.is_note
-
-    @property
-    def mark(self) -> str:
-        if self.remedy is None:
-            return "ok"
-        return "note" if self.is_note else "FAULT"
 
 
 @click.command("doctor")
@@ -81,6 +61,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             restored = asyncio.run(_ask_restored(url))
             archive = asyncio.run(look_at_archive(settings.archive_dir, url))
             pooler = asyncio.run(_look_for_pooler(url))
+            identities = asyncio.run(check_identities(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -95,6 +76,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         check_forwarders(forwarders),
         check_keys(KeyRing(settings.secret_key), known),
         check_restored(restored),
+        *identities,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

@@ -12,12 +12,21 @@ from uuid import UUID
 
 from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
+from dunwell.kit.codes import find_home
 from dunwell.kit.crypto import KeyRing
-from dunwell.messages.codes import CODE_MASK, derive_code, digest_code, render_code
+from dunwell.messages.codes import (
+    CODE_MASK,
+    derive_check,
+    derive_code,
+    digest_check,
+    digest_code,
+    render_code,
+    unmask_check,
+)
 from dunwell.messages.contact import Contact, Content, PlannedContact, RenderedContact
 from dunwell.messages.creditors import find_creditor, find_sender
-from dunwell.messages.facts import MessageFacts
-from dunwell.messages.letters.address import find_home, render_address
+from dunwell.messages.facts import CHECK_MASK, MessageFacts
+from dunwell.messages.letters.address import render_address
 from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
@@ -26,6 +35,8 @@ from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.sending.logo import find_logo
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
+
+_MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,9 @@ def render_contact(
         link_hash=hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
         code_digest=digest_code(head.keys, derive_code(head.keys, contact_id))
         if CODE_MASK in bears
+        else None,
+        check_digest=digest_check(head.keys, derive_check(head.keys, contact_id))
+        if CHECK_MASK in bears
         else None,
         sheet=unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
     )
@@ -158,7 +172,7 @@ def make_message(
     files: Files | None = None,
 ) -> Message:
     """The message as it leaves the house."""
-    creditor = find_creditor(head.merchant)
+    creditor = find_creditor(head.merchant, head.operator)
     files = files or Files()
     html = content.body_html
 
@@ -194,9 +208,9 @@ def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | 
         text = text.replace(
             CODE_MASK, render_code(derive_code(keys, communication_id, key_version))
         )
-    return text
+    return unmask_check(keys, communication_id, text, key_version)
 
 
 def _find_masks(content: Content) -> set[str]:
     texts = (content.subject or "", content.body_text, content.body_html or "")
-    return {mask for mask in (TOKEN_MASK, CODE_MASK) if any(mask in text for text in texts)}
+    return {mask for mask in _MASKS if any(mask in text for text in texts)}

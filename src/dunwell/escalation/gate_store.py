@@ -87,6 +87,7 @@ async def hand_over(
         [each.per_week for each in passing.raised],
         [each.is_new for each in passing.raised],
         keys.version,
+        [each.check_digest for each in rendered],
     )  # fmt: skip
     if begun != sum(each.is_new for each in passing.raised):
         raise GuardBegun

@@ -2,15 +2,16 @@
 -- those who are contacted by them. Claims, contacts and the guards there are were locked before.
 -- Answers how many guards were begun: one that somebody else began at the same moment is not.
 -- $1 merchant, $2 its time, $3 its date, $4 lease's end; $5-$18 contacts; $19-$23 guards;
--- $24 the version of the secret key that tokens, codes, digests and printed letters are made with.
+-- $24 the version of the secret key that tokens, codes, digests and printed letters are made with;
+-- $25 contacts' digests of the codes they are checked by.
 WITH passed AS (
     SELECT *
     FROM unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[],
                 $11::text[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::bytea[],
-                $17::bytea[], $18::text[])
+                $17::bytea[], $18::text[], $25::bytea[])
         AS r (communication_id, version_id, recipient, language, subject, body_text, body_html,
               link_hash, code_digest, document_key, attachment_ids, recipient_digest,
-              content_digest, guarded_by)
+              content_digest, guarded_by, check_digest)
 ), raised AS MATERIALIZED (
     SELECT identity_digest, contacted_on::date[] AS contacted_on, per_day, per_week, is_new
     FROM unnest($19::bytea[], $20::text[], $21::integer[], $22::integer[], $23::boolean[])
@@ -52,6 +53,15 @@ WITH passed AS (
     JOIN passed USING (communication_id)
     WHERE code_digest IS NOT NULL
     ON CONFLICT DO NOTHING
+), checked AS (
+    INSERT INTO check_codes
+        (merchant_id, message_id, code_digest, claim_id, created_at, key_version)
+    SELECT $1, communication_id, check_digest, claim_id, $2, $24
+    FROM marked
+    JOIN passed USING (communication_id)
+    WHERE check_digest IS NOT NULL
+    ON CONFLICT (merchant_id, message_id) DO UPDATE
+    SET code_digest = excluded.code_digest, key_version = excluded.key_version
 ), raised_again AS (
     UPDATE contact_guards g
     SET contacted_on = r.contacted_on, per_day = r.per_day, per_week = r.per_week

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlsplit
 
+from dunwell.installation.identity import Operator
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
@@ -22,6 +23,8 @@ class Letterhead:
     merchant: Merchant
     public_url: str
     keys: KeyRing
+    # Of the installation; none: nobody was named.
+    operator: Operator | None = None
 
 
 def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
@@ -38,7 +41,7 @@ def gather_facts(
     return MessageFacts(
         claim=planned.claim,
         debtor=planned.debtor,
-        creditor=find_creditor(head.merchant),
+        creditor=find_creditor(head.merchant, head.operator),
         today=today,
         landing=LandingFacts(
             url=f"{head.public_url}/q/{TOKEN_MASK}",

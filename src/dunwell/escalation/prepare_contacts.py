@@ -21,6 +21,7 @@ from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.files.attachments import load_attachments
+from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.merchant import Merchant
@@ -57,9 +58,12 @@ async def prepare_contacts(
             tx, merchant.merchant_id, lease=lease, times=(now, real_now), limit=limit
         )
         leased = await give_days_to_pay(tx, resources.keys, merchant, leased, now)
-    if not leased:
+        installation = (await load_installation(tx)).installation if leased else None
+    if installation is None:
         return Prepared()
-    head = Letterhead(merchant, resources.settings.public_url, resources.keys)
+    head = Letterhead(
+        merchant, resources.settings.public_url, resources.keys, installation.operator
+    )
     ids = [each.planned.contact.communication_id for each in leased]
 
     async def keep(tx: Connection, until: datetime) -> None:

@@ -10,15 +10,19 @@ from typing import Any
 import msgspec
 
 from dunwell.errors import Fault, ValidationError
+from dunwell.installation.identity import Operator
 from dunwell.kit.shape import find_faults, render_pointer
+from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("trustedProxies",)
+_KEYS = ("operator", "trustedProxies")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Every key may be absent; an absent one is left alone when it is applied."""
 
+    # Who runs it, shown to debtors beside the creditor; none: each creditor runs it itself.
+    operator: Operator | None = None
     # Networks whose word is taken for where a request came from; nobody's by default.
     trusted_proxies: list[str] | None = None
 
@@ -31,10 +35,24 @@ def is_installation(document: Any) -> bool:
 
 def check_installation(document: Any) -> Installation:
     """Raises ValidationError with every fault."""
-    faults = [*find_faults(document, Installation), *_find_network_faults(document)]
+    faults = [
+        *find_faults(document, Installation),
+        *find_unprintable(document),
+        *_find_operator_faults(document),
+        *_find_network_faults(document),
+    ]
     if faults:
         raise ValidationError(faults)
     return msgspec.convert(document, Installation)
+
+
+def _find_operator_faults(document: Any) -> Iterator[Fault]:
+    operator = document.get("operator") if isinstance(document, dict) else None
+    contact = operator.get("contact") if isinstance(operator, dict) else None
+    email = contact.get("email") if isinstance(contact, dict) else None
+    if isinstance(email, str) and not is_email_address(email):
+        words = f'"{email}" is no plain e-mail address such as "claims@example.com".'
+        yield Fault("/operator/contact/email", words, "WRONG_EMAIL")
 
 
 def _find_network_faults(document: Any) -> Iterator[Fault]:
@@ -71,4 +89,10 @@ def list_changes(before: Installation, after: Installation) -> list[str]:
 
 
 def _render(value: Any) -> str:
-    return ", ".join(value) if value else "none"
+    """What a key holds, on one line."""
+    if isinstance(value, dict):
+        parts = [f"{name}: {_render(each)}" for name, each in value.items() if each is not None]
+        return f"({', '.join(parts)})"
+    if isinstance(value, list):
+        return ", ".join(map(_render, value)) or "none"
+    return " ".join(value.split()) if value else "none"

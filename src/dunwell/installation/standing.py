@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from dunwell.errors import Unavailable
+from dunwell.installation.identity import Operator
 from dunwell.installation.store import load_installation, note_forwarders
 from dunwell.kit.addresses import is_forbidden
 from dunwell.kit.proxies import Proxies
@@ -28,6 +29,11 @@ class StandingInstallation:
         self._noted: set[str] = set()
         self._to_note: set[str] = set()
         self.proxies = Proxies(())
+        # Who runs the installation, as debtors are told; none: nobody was named.
+        self.operator: Operator | None = None
+
+    def find_operator(self) -> Operator | None:
+        return self.operator
 
     def is_proxy(self, host: str) -> bool:
         return host in self.proxies
@@ -59,6 +65,7 @@ class StandingInstallation:
         if revision.number != self._revision:
             self._revision = revision.number
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
+            self.operator = revision.installation.operator
             # Whoever goes on forwarding untrusted is told of once more.
             self._noted.clear()
 

@@ -26,6 +26,8 @@ from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import find_missing
+from dunwell.merchants.legal_gaps import find_stopping_gaps
+from dunwell.merchants.merchant import Merchant
 
 _CREATE = load_statement(
     __file__,
@@ -88,12 +90,7 @@ async def create_requests(
     work: Work, requests: Sequence[CreationRequest]
 ) -> list[list[CreationResult]]:
     """The same for requests of several actors, each of which is audited for itself."""
-    missing = find_missing(work.merchant.configuration)
-    if missing:
-        raise MerchantNotConfigured(
-            "The operator has not finished setting this merchant up; see details.missing.",
-            missing=missing,
-        )
+    _check_configured(work.merchant)
     submissions = [claim for request in requests for claim in request.submissions]
     results = await _refuse_unusable(work, submissions)
     chosen = {n: each for n, each in _number(requests) if n not in results}
@@ -107,6 +104,18 @@ async def create_requests(
     _point_to_first_use(results)
     ordered = iter(range(len(submissions)))
     return [[results[next(ordered)] for _ in request.submissions] for request in requests]
+
+
+def _check_configured(merchant: Merchant) -> None:
+    """Raises MerchantNotConfigured, with the reasons of what the law asks for."""
+    missing, gaps = find_missing(merchant.configuration), find_stopping_gaps(merchant)
+    if not missing and not gaps:
+        return
+    reasons = "".join(f" {gap.key}: {gap.reason}." for gap in gaps)
+    raise MerchantNotConfigured(
+        f"The operator has not finished setting this merchant up; see details.missing.{reasons}",
+        missing=[*missing, *(gap.key for gap in gaps)],
+    )
 
 
 def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitted]]:

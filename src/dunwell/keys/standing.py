@@ -16,6 +16,7 @@ from dunwell.kit.key_versions import KnownVersion, load_versions
 _COUNT_DIGESTS = {
     "suppressions": "SELECT key_version, count(*) FROM suppressions GROUP BY 1",
     "letter codes": "SELECT key_version, count(*) FROM debtor_codes GROUP BY 1",
+    "check codes": "SELECT key_version, count(*) FROM check_codes GROUP BY 1",
     "messages": "SELECT key_version, count(*) FROM communication_contents GROUP BY 1",
     "notices": """
         SELECT key_version, count(*)

@@ -7,7 +7,7 @@ Pure.
 from functools import cache
 from zoneinfo import available_timezones
 
-from babel.core import Locale
+from babel.core import Locale, get_global
 from babel.localedata import locale_identifiers
 from babel.numbers import list_currencies
 from schwifty import BIC, IBAN
@@ -32,6 +32,12 @@ def is_country(code: str) -> bool:
 def is_timezone(name: str) -> bool:
     """A zone of the IANA database, as "Europe/Berlin"."""
     return name in _timezones()
+
+
+def find_home(timezone: str) -> str | None:
+    """The country a zone is in, as "DE" for Europe/Berlin."""
+    territory: str | None = get_global("zone_territories").get(timezone)
+    return territory
 
 
 def is_iban(text: str) -> bool:

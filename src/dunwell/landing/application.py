@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.kit.resources import Resources
 from dunwell.landing.arranging import (
     routes as arranging,
@@ -31,14 +33,14 @@ from dunwell.landing.arranging import (
 from dunwell.landing.claim import routes as claim
 from dunwell.landing.claim import routes_documents
 from dunwell.landing.entering import routes as entering
-from dunwell.landing.entering import routes_new_link, routes_real, routes_verify
+from dunwell.landing.entering import routes_home, routes_new_link, routes_real, routes_verify
 from dunwell.landing.objecting import routes as objecting
 from dunwell.landing.objecting import routes_evidence
 from dunwell.landing.paying import routes as paying
 from dunwell.landing.paying import routes_receipts, routes_transfer
 from dunwell.landing.reaching import routes as reaching
 from dunwell.landing.reaching import routes_addresses
-from dunwell.landing.render.addresses import IN_CLAIM, PATHS, strip_handle
+from dunwell.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
 from dunwell.landing.render.pages import Pages
 from dunwell.landing.render.wording import CATALOGUES, load_languages
 from dunwell.landing.session.cookies import HANDLE
@@ -54,8 +56,8 @@ from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 
 _SLICES = (
-    claim, routes_documents, entering, routes_new_link, routes_real, routes_verify, paying,
-    routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
+    claim, routes_documents, entering, routes_home, routes_new_link, routes_real, routes_verify,
+    paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
     routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
@@ -80,17 +82,19 @@ _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
 _RAISED = (HTTPException, Exception)
 
 
-def build_landing_routes(
+def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     resources: Resources,
     providers: Providers,
     hand_off_origins: Mapping[str, str] | None = None,
     catalogues: Path = CATALOGUES,
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,
+    find_operator: FindOperator = find_nobody,
 ) -> Sequence[BaseRoute]:
     """hand_off_origins: of providers' own pages, by the provider's name (`Site`). catalogues: the
     folder of the languages there are beside English. inspector: looks into debtors' files. printer:
-    of their papers. Whoever gives one of these closes it."""
+    of their papers. Whoever gives one of these closes it. find_operator: who runs the installation.
+    """
     settings = resources.settings
     languages = load_languages(catalogues)
     site = Site(
@@ -102,14 +106,16 @@ def build_landing_routes(
             style=assets.name_stylesheet(),
             scripts=assets.name_scripts(),
             phone=settings.contact_phone,
+            find_operator=find_operator,
         ),
         hand_off_origins=hand_off_origins or {},
-        notices=NoticeWriter(languages, settings.public_url),
+        notices=NoticeWriter(languages, settings.public_url, find_operator),
         storage=SealedFiles.open(resources),
         inspector=inspector or Inspector(),
         printer=printer or LetterPrinter(1),
     )
-    return [_Below(_build_application(site))]
+    application = _build_application(site)
+    return [_Below(application), _Elsewhere(application)]
 
 
 class _Handle(Convertor[str]):
@@ -134,8 +140,28 @@ class _Below(BaseRoute):
         self._app = app
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        is_ours = scope["type"] == "http" and scope["path"].split("/")[1] in _ROOTS
+        is_ours = scope["type"] == "http" and scope["path"].split("/")[1].lower() in _ROOTS
         return (Match.FULL if is_ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path"] = forgive_case(scope["path"])
+        await self._app(scope, receive, send)
+
+
+class _Elsewhere(BaseRoute):
+    """An address of nobody's that a person looks at: a browser asks for a page, as no program of a
+    merchant's does. It comes behind all other routes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_looked_at = (
+            scope["type"] == "http"
+            and scope["method"] in ("GET", "HEAD")
+            and "text/html" in Headers(scope=scope).get("accept", "")
+        )
+        return (Match.FULL if is_looked_at else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)

@@ -8,6 +8,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from dunwell.kit.codes import find_home
+
 Channel = Literal["EMAIL", "SMS", "LETTER"]
 # What a debtor's page can ask for before it shows more: what the debtor knows, or a code of six
 # digits sent to the address on file.
@@ -17,6 +19,8 @@ PROOFS: tuple[Proof, ...] = get_args(Proof)
 # language, channels and addresses.
 Feature = Literal["DOCUMENTS", "PREFERENCES"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
+# On what the law lets personal data be used for a claim: GDPR, Article 6(1) (b), (f) and (c).
+Basis = Literal["CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION"]
 Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
 # The languages of the debtor's pages. Another one is a catalogue more, and a code here.
 PAGE_LANGUAGES = ("de", "en")
@@ -30,6 +34,30 @@ class Legal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     register: str | None = None
     supervisory_authority: str | None = None
     vat_id: str | None = None
+    # Those who represent a company; the owner of a sole trader's.
+    representatives: tuple[str, ...] = ()
+    # Of its seat, as "DE"; none: that of the merchant's time zone.
+    country: str | None = None
+
+
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long data are kept: of a claim, from its end; of what tax and trade law asks for."""
+
+    claim_years: int
+    record_years: int | None = None
+
+
+class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What Articles 13 and 14 GDPR ask to be told, as far as it differs between merchants."""
+
+    # Whom one can complain to, with its address.
+    authority: str
+    basis: tuple[Basis, ...]
+    retention: Retention
+    # Who decides about the data, if not the creditor alone; in several lines.
+    controller: str | None = None
+    # How the data protection officer is reached; none: there is none.
+    officer: str | None = None
 
 
 class Contact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,6 +200,7 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     currency: str
     legal: Legal | None = None
     contact: Contact | None = None
+    privacy: Privacy | None = None
     payment: Payment = msgspec.field(default_factory=Payment)
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     brand: Brand = msgspec.field(default_factory=Brand)
@@ -181,6 +210,12 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disputes: Disputes = msgspec.field(default_factory=Disputes)
     # Language -> words that its texts may not use, in place of the standard list.
     forbidden_words: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+
+def find_country(configuration: Configuration) -> str | None:
+    """Where the creditor has its seat."""
+    named = configuration.legal.country if configuration.legal else None
+    return named or find_home(configuration.timezone)
 
 
 def find_missing(configuration: Configuration) -> list[str]:

@@ -79,6 +79,8 @@ class RenderedContact:
     link_hash: bytes | None
     # Digest of the code, if the content bears it.
     code_digest: bytes | None = None
+    # Digest of the code it can be checked by, the same.
+    check_digest: bytes | None = None
     # A letter's: the sheet to be printed, with link and code, then what was printed.
     sheet: bytes | None = None
     pdf: bytes | None = None

@@ -9,7 +9,11 @@ from datetime import date
 from typing import Literal
 
 from dunwell.claims.fields import DebtorName
+from dunwell.installation.identity import Operator
 
+# Stands for the code that an e-mail or a text is checked by (`codes`), wherever content is stored
+# or shown; as long as what it stands for.
+CHECK_MASK = "_chk_code"
 ItemType = Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
 
 
@@ -50,6 +54,9 @@ class CreditorFacts:
     register: str | None = None
     supervisory_authority: str | None = None
     vat_id: str | None = None
+    representatives: tuple[str, ...] = ()
+    # Who runs the service for it, or collects for it; none: it does so itself.
+    operator: Operator | None = None
     bank_iban: str | None = None
     bank_holder: str | None = None
     bank_bic: str | None = None

@@ -13,7 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2 import Template as Frame
 from markupsafe import Markup
 
-from dunwell.messages.facts import CreditorFacts, MessageFacts
+from dunwell.messages.creditors import list_operator
+from dunwell.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
 from dunwell.messages.gsm import Parts, count_parts, write_plainly
 from dunwell.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
@@ -68,15 +69,23 @@ def render_email(
     values = Values(facts, language)
     subject = fill(parse_line(put_together(template.subject, words, values)), values)
     body = parse_markdown(put_together(template.body, words, values))
-    return frame_email(subject, body, values=values, language=language, creditor=facts.creditor)
+    return frame_email(
+        subject, body, values=values, language=language, creditor=facts.creditor,
+        check_at=name_check_page(facts.landing.domain),
+    )  # fmt: skip
 
 
 def frame_email(
-    subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts
-) -> Rendered:
+    subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts,
+    *, check_at: str | None = None,
+) -> Rendered:  # fmt: skip
     """A parsed body with its values in place: below the creditor's name or logo, the headline, what
-    a claim's message has at a glance, and a button where the body is without; above the footer."""
-    footer, name = list_footer(creditor, find_wording(language)), render_line(creditor.name)
+    a claim's message has at a glance, and a button where the body is without; above the footer.
+    check_at: where a reader can check with a code of this message that it is real."""
+    wording, name = find_wording(language), render_line(creditor.name)
+    footer, operator = list_footer(creditor, wording), list_operator(creditor, wording)
+    footer += [operator] if operator else []
+    footer += [[write_check(wording.check, check_at)]] if check_at else []
     box = list_box(values)
     button = Button.make(values, creditor) if not body.has_button and box else None
     glance = "\n".join(f"{label}: {value}" for label, value in box)
@@ -124,7 +133,26 @@ def render_sms(
     values = Values(facts, language)
     text = put_together(template.body, choose_words(snippets, language), values)
     filled = write_plainly(fill(parse_lines(text), values))
-    return filled, count_parts(filled)
+    sms = add_check(filled, language, name_check_page(facts.landing.domain))
+    return sms, count_parts(sms)
+
+
+def name_check_page(domain: str | None) -> str | None:
+    """Where people check a message, as they write it."""
+    return f"{domain}/real" if domain else None
+
+
+def add_check(sms: str, language: str, check_at: str | None) -> str:
+    """With the code it can be checked by, where that makes it no longer by a part."""
+    if check_at is None:
+        return sms
+    line = write_plainly(write_check(find_wording(language).short_check, check_at))
+    checked = f"{sms}\n{line}"
+    return checked if count_parts(checked).count <= count_parts(sms).count else sms
+
+
+def write_check(words: str, check_at: str) -> str:
+    return words.format(code=CHECK_MASK, address=check_at)
 
 
 def put_together(texts: Texts, words: Mapping[str, str], values: Values) -> str:
@@ -148,6 +176,7 @@ def list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
     who = [wording.sent_by, creditor.legal_name, *creditor.legal_address.splitlines()]
     contact = [(wording.email, creditor.email), (wording.phone, creditor.phone)]
     entries = [
+        (wording.represented_by, ", ".join(creditor.representatives)),
         (wording.register, creditor.register),
         (wording.supervisory_authority, creditor.supervisory_authority),
         (wording.vat_id, creditor.vat_id),

@@ -37,6 +37,15 @@ class Wording:
     register: str
     supervisory_authority: str
     vat_id: str
+    represented_by: str
+    # In which role the operator acts: {operator}, {creditor}.
+    own_service: str
+    own_service_by: str
+    agency: str
+    registration: str
+    # {code}, {address}; of a text message shorter.
+    check: str
+    short_check: str
 
 
 _ENGLISH = Wording(
@@ -68,6 +77,13 @@ _ENGLISH = Wording(
     register="Register: {}",
     supervisory_authority="Supervisory authority: {}",
     vat_id="VAT ID: {}",
+    represented_by="Represented by: {}",
+    own_service="{creditor} writes to you itself.",
+    own_service_by="{creditor} writes to you itself. {operator} runs this service for it.",
+    agency="{operator} collects this claim for {creditor}.",
+    registration="Registered debt collector, number {number}. Supervisory authority: {authority}",
+    check="Is this message real? Check it at {address} with the code {code} and the amount.",
+    short_check="Real? {address} code {code}",
 )
 _GERMAN = Wording(
     salutations={"MR": "Sehr geehrter Herr {}", "MS": "Sehr geehrte Frau {}"},
@@ -99,6 +115,15 @@ _GERMAN = Wording(
     register="Register: {}",
     supervisory_authority="Aufsichtsbehörde: {}",
     vat_id="USt-IdNr.: {}",
+    represented_by="Vertreten durch: {}",
+    own_service="{creditor} schreibt Ihnen selbst.",
+    own_service_by="{creditor} schreibt Ihnen selbst. Den Dienst dafür betreibt {operator}.",
+    agency="{operator} zieht diese Forderung für {creditor} ein.",
+    registration="Registrierter Inkassodienstleister, Nummer {number}. "
+    "Aufsichtsbehörde: {authority}",
+    check="Ist diese Nachricht echt? Prüfen Sie es auf {address} mit dem Code {code} und dem "
+    "Betrag.",
+    short_check="Echt? {address} Code {code}",
 )
 _BY_LANGUAGE = {"en": _ENGLISH, "de": _GERMAN}
 

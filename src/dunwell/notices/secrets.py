@@ -10,6 +10,7 @@ import hmac
 from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing
+from dunwell.messages.codes import unmask_check
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.notice import Kind
 
@@ -48,12 +49,17 @@ def bears_token(kind: Kind) -> bool:
     return kind in _BEARS_TOKEN
 
 
+def bears_check(kind: Kind) -> bool:
+    """Whether it bears a code to check it by; two codes in one message would be mixed up."""
+    return kind not in _BEARS_CODE
+
+
 def unmask(
     keys: KeyRing, kind: Kind, notice_id: UUID, text: str, key_version: int | None = None
 ) -> str:
-    """Stored content as it leaves the house: the kind's own secret, and no other."""
-    if kind in _BEARS_TOKEN:
-        return text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id, key_version))
+    """Stored content as it leaves the house: the kind's own secrets, and no other."""
     if kind in _BEARS_CODE:
         return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id, key_version))
-    return text
+    if kind in _BEARS_TOKEN:
+        text = text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id, key_version))
+    return unmask_check(keys, notice_id, text, key_version)

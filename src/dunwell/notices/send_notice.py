@@ -10,6 +10,8 @@ from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.messages.codes import derive_check, digest_check
+from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.identities import digest_recipient
 from dunwell.messages.links import hash_token
 from dunwell.messages.suppression import load_reasons
@@ -26,7 +28,7 @@ from dunwell.notices.notice import (
     heeds_suppression,
     is_awaited,
 )
-from dunwell.notices.secrets import bears_token, derive_notice_token
+from dunwell.notices.secrets import bears_check, bears_token, derive_notice_token
 from dunwell.notices.store import (
     Keyed,
     NoticeTimes,
@@ -36,6 +38,7 @@ from dunwell.notices.store import (
     save_notice,
     save_notice_link,
 )
+from dunwell.notices.store_checks import CheckCode, save_check_code
 
 
 async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
@@ -68,6 +71,10 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
             token_hash=token_hash,
             created_at=work.real_now,
         )
+    if bears_check(notice.kind) and CHECK_MASK in notice.body_text:
+        digest = digest_check(keys, derive_check(keys, notice_id))
+        code = CheckCode(notice_id, addressee.claim_id, digest, keys.version)
+        await save_check_code(work.tx, work.merchant_id, code, work.real_now)
     await save_audit(
         work, "notice.send", f"claim:{addressee.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,

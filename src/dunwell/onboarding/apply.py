@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from dunwell.kit.resources import Resources
+from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import perform_changes
@@ -37,4 +38,5 @@ async def apply_file(
         changes=words,
         credentials=made.credentials,
         webhooks=made.webhooks,
+        gaps=describe_gaps(checked.file, checked.logo, standing.configuration),
     )

@@ -18,6 +18,7 @@ from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.disputes import find_dispute_faults
 from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
 from dunwell.onboarding.guard_rules import find_guard_faults
+from dunwell.onboarding.identity import find_identity_faults
 from dunwell.onboarding.modalities import find_modality_faults
 from dunwell.onboarding.page_rules import find_method_faults, find_page_faults
 from dunwell.onboarding.partial_payments import find_partial_faults
@@ -68,6 +69,7 @@ def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
     yield from find_unprintable(without_definitions)
     yield from source.faults
     yield from find_account_faults(document, surroundings.available_adapters)
+    yield from find_identity_faults(document)
     yield from find_page_faults(document)
     yield from find_method_faults(document, surroundings.available_providers)
     yield from find_partial_faults(document)

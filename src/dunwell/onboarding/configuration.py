@@ -9,7 +9,7 @@ import hashlib
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from schwifty import IBAN
 
 from dunwell.merchants.configuration import (
@@ -20,12 +20,12 @@ from dunwell.merchants.configuration import (
     Contact,
     Guards,
     LandingPage,
-    Legal,
     Logo,
     Payment,
     PaymentMethod,
     QuietHours,
 )
+from dunwell.merchants.legal_gaps import find_gaps
 from dunwell.onboarding.account_rules import list_channels
 from dunwell.onboarding.disputes import read_disputes, render_disputes
 from dunwell.onboarding.file import (
@@ -33,8 +33,13 @@ from dunwell.onboarding.file import (
     BrandPart,
     ContactPart,
     GuardsPart,
-    LegalPart,
     MerchantFile,
+)
+from dunwell.onboarding.identity import (
+    read_legal,
+    read_privacy,
+    render_legal,
+    render_privacy,
 )
 from dunwell.onboarding.modalities import read_modalities, render_modalities
 from dunwell.onboarding.partial_payments import read_partial, render_partial
@@ -55,8 +60,9 @@ def merge_configuration(
         language=file.language,
         timezone=file.timezone,
         currency=before.currency if file.currency is UNSET else file.currency,
-        legal=before.legal if file.legal is UNSET else _copy(file.legal, Legal),
+        legal=before.legal if file.legal is UNSET else read_legal(file.legal),
         contact=before.contact if file.contact is UNSET else _copy(file.contact, Contact),
+        privacy=before.privacy if file.privacy is UNSET else read_privacy(file.privacy),
         brand=before.brand if file.brand is UNSET else _read_brand(file.brand, logo),
         landing_page=_merge_page(file, before.landing_page),
         payment=_merge_payment(file, before.payment),
@@ -77,6 +83,14 @@ def merge_configuration(
     )
 
 
+def describe_gaps(
+    file: MerchantFile, logo: Logo | None, standing: Configuration | None
+) -> list[str] | UnsetType:
+    """What the law asks for and is lacking once the file is applied; UNSET: nothing is."""
+    gaps = find_gaps(merge_configuration(file, logo, standing))
+    return [f"{gap.key}: {gap.reason}" for gap in gaps] or UNSET
+
+
 def render_configuration(name: str, configuration: Configuration) -> dict[str, Any]:
     """Name and configuration under the file's keys, for showing differences."""
     payment, channels = configuration.payment, configuration.channels
@@ -85,8 +99,9 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
         "language": configuration.language,
         "timezone": configuration.timezone,
         "currency": configuration.currency,
-        "legal": _render(configuration.legal, LegalPart),
+        "legal": render_legal(configuration.legal),
         "contact": _render(configuration.contact, ContactPart),
+        "privacy": render_privacy(configuration.privacy),
         "brand": {
             "logo": _describe_logo(configuration.brand.logo),
             "color": configuration.brand.color,

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.assignment.document import RulesDocument
-from dunwell.merchants.configuration import Allocation, Feature
+from dunwell.merchants.configuration import Allocation, Basis, Feature
 from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[
@@ -49,12 +49,27 @@ class LegalPart(_Part, frozen=True):
     register: Line | None = None
     supervisory_authority: Line | None = None
     vat_id: Line | None = None
+    representatives: list[Line] = []
+    country: Line | None = None
 
 
 class ContactPart(_Part, frozen=True):
     email: Line
     phone: Line | None = None
     hours: Line | None = None
+
+
+class RetentionPart(_Part, frozen=True):
+    claim_years: Annotated[int, Meta(ge=1, le=30)]
+    record_years: Annotated[int, Meta(ge=1, le=30)] | None = None
+
+
+class PrivacyPart(_Part, frozen=True):
+    authority: Block
+    basis: Annotated[list[Basis], Meta(min_length=1)]
+    retention: RetentionPart
+    controller: Block | None = None
+    officer: Block | None = None
 
 
 class BrandPart(_Part, frozen=True):
@@ -208,6 +223,7 @@ class MerchantFile(_Part, frozen=True):
     currency: str | UnsetType = UNSET
     legal: LegalPart | UnsetType = UNSET
     contact: ContactPart | UnsetType = UNSET
+    privacy: PrivacyPart | UnsetType = UNSET
     sandbox: bool | UnsetType = UNSET
     switched_to_workflows: bool | UnsetType = UNSET
     brand: BrandPart | UnsetType = UNSET

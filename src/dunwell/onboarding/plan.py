@@ -8,6 +8,7 @@ from pathlib import Path
 from dunwell.kit.db import snapshot
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import ACTOR
@@ -31,13 +32,14 @@ async def plan_file(
         standing = await open_standing(resources, connection, checked, lock=False)
         changes = decide_changes(checked, standing, publish=publish, is_plan=True)
         words = [line for change in changes for line in change.words]
+        gaps = describe_gaps(checked.file, checked.logo, standing.configuration)
         merchant = standing.merchant
         if merchant is None:
-            return ApplyReport(None, checked.file.key, words, previews=[])
+            return ApplyReport(None, checked.file.key, words, gaps=gaps, previews=[])
         work = Work.open(resources, connection, merchant, ACTOR)
         previews = await preview_workflows(
             work, resources.keys, checked=checked, standing=standing, progress=progress
         )
     words += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]
-    return ApplyReport(merchant.merchant_id, checked.file.key, words, previews=reports)
+    return ApplyReport(merchant.merchant_id, checked.file.key, words, gaps=gaps, previews=reports)

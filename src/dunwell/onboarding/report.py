@@ -40,6 +40,8 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
     changes: list[str]
     credentials: list[NewCredentialReport] = []
     webhooks: list[NewWebhookReport] = []
+    # What the law asks for and the merchant lacks, each with its reason; absent when nothing is.
+    gaps: list[str] | UnsetType = UNSET
     # Of a plan: the changed definitions of workflows that have a version.
     previews: list[WorkflowPreview] | UnsetType = UNSET
 
@@ -53,6 +55,7 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
         number = "new" if self.merchant_id is None else str(self.merchant_id)
         lines = [f'Merchant "{self.key}" ({number})']
         lines += [f"  {change}" for change in self.changes] or ["  nothing to change"]
+        lines += [f"  lacks {gap}" for gap in self.gaps or []]
         for credential in self.credentials:
             lines += [
                 f'Credential "{credential.name}", shown this once:',

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.assignment.document import RulesDocument
+from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.versions import Draft, Scenario, Version
@@ -52,3 +53,7 @@ class Standing:
     rules: RulesDocument | None = None
     rules_version: int = 0
     rules_draft: RulesDocument | None = None
+
+    @property
+    def configuration(self) -> Configuration | None:
+        return self.merchant.configuration if self.merchant else None

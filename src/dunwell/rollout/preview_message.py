@@ -14,6 +14,7 @@ from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import ContactPlanned
+from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
@@ -83,7 +84,8 @@ async def preview_message(
         today,
         pay_by,
     )
-    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys)
+    operator = (await load_installation(work.tx)).installation.operator
+    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys, operator)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
     if isinstance(rendered, Permanent):
         raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])

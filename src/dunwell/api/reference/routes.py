@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from dunwell.api.reference.document import build_document
@@ -35,7 +35,6 @@ def build_reference_routes(public_url: str) -> list[Route]:
     pages = {"/docs": _render_reference(public_url), **_render_guides()}
     styles = {STYLE_PATH: "docs.css", GUIDES_STYLE_PATH: "guides.css"}
     return [
-        Route("/", RedirectResponse("/docs", 303), methods=["GET"]),
         *(_serve(path, page, "text/html") for path, page in pages.items()),
         *(_serve(path, _read(name), "text/css") for path, name in styles.items()),
     ]

@@ -3,6 +3,7 @@
 It says nothing of how it goes, so that it reads the same whenever it is printed.
 """
 
+from dunwell.installation.identity import Operator
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.store_opened import OpenedClaim
@@ -13,9 +14,11 @@ from dunwell.modalities.modality import Modality, ModalityType
 from dunwell.modalities.progress import GRACE
 
 
-def compose_confirmation(language: Language, opened: OpenedClaim, modality: Modality) -> Paper:
+def compose_confirmation(
+    language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
+) -> Paper:
     """Of one that was approved. Raises MerchantNotConfigured."""
-    say, creditor = language.words.gettext, find_creditor(opened.merchant)
+    say, creditor = language.words.gettext, find_creditor(opened.merchant, operator)
     assert modality.answered_at is not None
     day_of = build_filters(language.code)["day_of"]
     agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)

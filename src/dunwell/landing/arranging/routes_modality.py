@@ -58,7 +58,8 @@ async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     modality = _read_agreed(visit, opened)
     words = site.pages.languages[site.frame_opened(visit, opened).language]
-    pdf = await site.printer.print_paper(write_paper(compose_confirmation(words, opened, modality)))
+    paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
+    pdf = await site.printer.print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 

@@ -3,7 +3,8 @@
 from starlette.responses import Response
 
 from dunwell.landing.claim.look_ahead import look_ahead
-from dunwell.landing.claim.views import NoticesPage, describe_claim
+from dunwell.landing.claim.notices import describe_notices
+from dunwell.landing.claim.views import describe_claim
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
 from dunwell.landing.session.extend_session import end_session
@@ -58,10 +59,8 @@ async def go_back(site: Site, visit: Visit) -> Response:
 
 async def show_notices(site: Site, visit: Visit) -> Response:
     """Legal notice, privacy and accessibility, in a session or outside of one."""
-    opened = await site.find_opened(visit)
-    is_live = opened is not None and site.is_live(opened)
-    frame = site.frame_opened(visit, opened) if opened and is_live else site.frame(visit)
-    return site.answer(frame, NoticesPage())
+    frame = await site.find_frame(visit)
+    return site.answer(frame, describe_notices(frame.merchant))
 
 
 PAGES: RoutedPages = {
@@ -70,4 +69,6 @@ PAGES: RoutedPages = {
     "end": {"GET": go_back, "POST": end},
     "ended": {"GET": show_ended},
     "notices": {"GET": show_notices},
+    "imprint": {"GET": show_notices},
+    "impressum": {"GET": show_notices},
 }

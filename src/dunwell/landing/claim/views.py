@@ -79,6 +79,11 @@ class ClaimPage(Page, frozen=True):
     # Those the session may see.
     items: Sequence[ItemFacts]
     payments: Sequence[PaymentFacts]
+    # No company; what a debt collector has to tell of the fees it demands is told to these alone.
+    is_consumer: bool
+    # Of the items the session may see.
+    fees_cents: int
+    contract_number: str | None
     document_count: int
     modality: Modality | None
     # Of a plan in force, the first that is not paid in full.
@@ -97,12 +102,6 @@ class ClaimPage(Page, frozen=True):
     # Since when the merchant has stopped the claim without a dispute of ours.
     held_since: datetime | None
     paused_until: datetime | None
-
-
-class NoticesPage(Page, frozen=True):
-    """Legal notice, privacy, accessibility."""
-
-    template: ClassVar[str] = "notices.html"
 
 
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):
@@ -149,6 +148,9 @@ def describe_claim(
         is_due=due_on is not None and due_on < find_day(now, timezone),
         items=facts.items if shows_all else (),
         payments=[each for each in facts.payments if shows_all or each.request_id],
+        is_consumer=not facts.company_name,
+        fees_cents=sum(item.value_cents for item in _list_fees(facts.items)) if shows_all else 0,
+        contract_number=facts.on_file.contract_number if shows_all else None,
         document_count=facts.document_count,
         modality=opened.modality,
         next_rate=next_rate,
@@ -162,6 +164,10 @@ def describe_claim(
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
     )
+
+
+def _list_fees(items: Sequence[ItemFacts]) -> Sequence[ItemFacts]:
+    return [item for item in items if item.type != "PRIMARY"]
 
 
 def describe_documents(

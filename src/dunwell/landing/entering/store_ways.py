@@ -52,6 +52,18 @@ WHERE code_digest = ANY($1::bytea[])
 """,
     merchant=_MERCHANT,
 )
+# Rides on check_codes_digest, then on a primary key.
+_FIND_CHECKED = compose(
+    """
+SELECT {merchant}, code.claim_id
+FROM check_codes code
+JOIN merchants m USING (merchant_id)
+WHERE code.code_digest = ANY($1::bytea[])
+ORDER BY code.created_at, code.message_id
+LIMIT 5
+""",
+    merchant=_MERCHANT,
+)
 # Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
 # primary key.
 _FIND_REFERENCES = """
@@ -99,6 +111,14 @@ class WayIn:
     known: Known = NOTHING_KNOWN
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A claim that a message is about whose code was typed."""
+
+    merchant: Merchant
+    claim_id: int
+
+
 class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
     """A claim of a reference, and where its debtor is reached."""
 
@@ -122,6 +142,14 @@ async def find_code(tx: Connection, code_digests: Sequence[bytes]) -> WayIn | No
     return None if row is None else await _read_way(tx, row, None, Level.FACT)
 
 
+async def find_checked(tx: Connection, code_digests: Sequence[bytes]) -> list[Checked]:
+    """The claims of e-mails and texts with this code, which opens none of them."""
+    return [
+        Checked(await _read_merchant(tx, row), row["claim_id"])
+        for row in await tx.fetch(_FIND_CHECKED, code_digests)
+    ]
+
+
 async def find_references(tx: Connection, reference: str) -> list[ReferencedClaim]:
     """The claims of this reference, over all merchants."""
     return [
@@ -136,15 +164,19 @@ async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> L
 
 
 async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
-    whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
     return WayIn(
-        merchant=await find_merchant(tx, whose),
+        merchant=await _read_merchant(tx, row),
         claim_id=row["claim_id"],
         communication_id=row["communication_id"],
         channel=channel,
         level=level,
         language=row["language"],
     )
+
+
+async def _read_merchant(tx: Connection, row: Row) -> Merchant:
+    whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
+    return await find_merchant(tx, whose)
 
 
 def _read_addresses(row: Row) -> dict[NoticeChannel, str]:

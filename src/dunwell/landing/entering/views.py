@@ -46,8 +46,15 @@ class NewLinkSentPage(Page, frozen=True):
     template: ClassVar[str] = "new_link_sent.html"
 
 
+class HomePage(Page, frozen=True):
+    """The front door, for whoever comes without a link."""
+
+    template: ClassVar[str] = "home.html"
+
+
 class RealPage(Page, frozen=True):
-    """outcome: the letter is OURS, or UNCONFIRMED; none: nothing was checked yet."""
+    """outcome: what was checked is our LETTER, or another MESSAGE of ours, or UNCONFIRMED; none:
+    nothing was checked yet."""
 
     template: ClassVar[str] = "real.html"
 

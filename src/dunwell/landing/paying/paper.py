@@ -5,6 +5,7 @@ Of a closed claim it says what was paid and nothing of what is left.
 
 from collections.abc import Callable
 
+from dunwell.installation.identity import Operator
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.facts import ClaimFacts
@@ -16,11 +17,14 @@ from dunwell.messages.letters.paper import Body, Paper, compose_paper
 from dunwell.payments.find_request import Paid
 
 
-def compose_receipt(language: Language, opened: OpenedClaim, payment: Paid, method: str) -> Paper:
+def compose_receipt(
+    language: Language, opened: OpenedClaim, payment: Paid, method: str,
+    operator: Operator | None = None,
+) -> Paper:  # fmt: skip
     """Raises MerchantNotConfigured."""
     say, facts = language.words.gettext, opened.facts
     closed = is_closed(facts)
-    creditor = find_creditor(opened.merchant)
+    creditor = find_creditor(opened.merchant, operator)
 
     def money(cents: int) -> str:
         return render_money(cents, facts.currency, language.code)

@@ -65,7 +65,8 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
     frame = site.frame_opened(visit, opened)
     words = site.pages.languages[frame.language]
-    paper = compose_receipt(words, opened, payment, describe_method(opened, receipt, payment))
+    method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
+    paper = compose_receipt(words, opened, payment, method, operator)
     pdf = await site.printer.print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 

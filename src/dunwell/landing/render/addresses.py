@@ -13,6 +13,7 @@ _CLAIM = f"{_CLAIMS}/{{handle}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes, redirects and messages call a page -> its path.
 PATHS: Mapping[str, str] = {
+    "home": "/",
     "code": "/q",
     "new_link": "/q/new-link",
     "new_link_sent": "/q/new-link/sent",
@@ -20,6 +21,8 @@ PATHS: Mapping[str, str] = {
     "link_send": "/q/{token}/send",
     "link_code": "/q/{token}/code",
     "real": "/real",
+    "imprint": "/imprint",
+    "impressum": "/impressum",
     "claim": _CLAIM,
     "pay": f"{_CLAIM}/pay",
     "pay_method": f"{_CLAIM}/pay/method",
@@ -74,6 +77,19 @@ IN_CLAIM: Mapping[str, str] = {
 _PARAMETERS = {
     path: frozenset(_PARAMETER.findall(path)) for path in (*PATHS.values(), *IN_CLAIM.values())
 }
+# Addresses as they stand, of pages outside of a claim and of those that lead on to the last one.
+_PLAIN = frozenset(
+    plain for path in PATHS.values() if "{" not in (plain := path.replace(_CLAIM, _CLAIMS, 1))
+)
+
+
+def forgive_case(path: str) -> str:
+    """A path as somebody typed it from paper, as it stands here: only what is not ours in it, such
+    as a link's token, keeps its capitals."""
+    if path.lower() in _PLAIN:
+        return path.lower()
+    _, root, *rest = path.split("/")
+    return "/".join(["", root.lower(), *rest])
 
 
 def build_address(page: str, handle: str = "", /, **values: object) -> str:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import msgspec
 from markupsafe import Markup
 
+from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.landing.render.addresses import LANGUAGE, build_address
-from dunwell.landing.render.creditor import describe_creditor, dial
+from dunwell.landing.render.creditor import describe_creditor, describe_operator
 from dunwell.landing.render.environment import load_environment
 from dunwell.landing.render.wording import Language
 from dunwell.merchants.merchant import Merchant
@@ -72,21 +73,25 @@ class Pages:
     def __init__(
         self, languages: Mapping[str, Language], domain: str, style: str,
         scripts: Mapping[str, str], phone: str | None = None,
+        find_operator: FindOperator = find_nobody,
     ) -> None:  # fmt: skip
         """domain: ours, as an address bar shows it. style: the stylesheet's address. scripts: the
-        scripts', by name. phone: the operator's, where no creditor is known."""
+        scripts', by name. phone: the operator's, where no creditor is known.
+        find_operator: who runs the installation, at this moment."""
+        self.find_operator = find_operator
+        self._phone = phone
         self.languages = languages
         self.codes = tuple(languages)
         self._environments = {code: load_environment(each) for code, each in languages.items()}
         self._shared = {
             "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
             "icons": _ICONS,
-            "operator": SimpleNamespace(phone=phone, dialled=dial(phone or "")),
         }  # fmt: skip
 
     def render(self, frame: Frame, page: Page) -> bytes:
         values: dict[str, Any] = {
             **self._shared,
+            "operator": describe_operator(self.find_operator(), self._phone),
             "creditor": describe_creditor(frame.merchant) if frame.merchant else None,
             "offered": [self.languages[code] for code in frame.offered],
             "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
@@ -25,10 +26,10 @@ from dunwell.messages.links import TOKEN_MASK
 from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import fill
 from dunwell.messages.placeholders import LANDING_URL
-from dunwell.messages.rendering import frame_email
+from dunwell.messages.rendering import add_check, frame_email, name_check_page
 from dunwell.notices.facts import Facts
 from dunwell.notices.notice import Addressee, Notice
-from dunwell.notices.secrets import NOTICE_CODE_MASK
+from dunwell.notices.secrets import NOTICE_CODE_MASK, bears_check
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
 # What a template is rendered with to gather the values it mentions.
@@ -44,7 +45,12 @@ class _Link(str):
 class NoticeWriter:
     """The notices of one installation."""
 
-    def __init__(self, languages: Mapping[str, Language], public_url: str) -> None:
+    def __init__(
+        self, languages: Mapping[str, Language], public_url: str,
+        find_operator: FindOperator = find_nobody,
+    ) -> None:  # fmt: skip
+        """find_operator: who runs the installation, at this moment."""
+        self._find_operator = find_operator
         self._environments = {
             code: _build_environment(language) for code, language in languages.items()
         }
@@ -61,18 +67,20 @@ class NoticeWriter:
         """
         known = addressee.language in self._environments
         language = addressee.language if known else SOURCE_LANGUAGE
-        creditor = find_creditor(merchant)
+        creditor = find_creditor(merchant, self._find_operator())
         values: dict[str, str] = {}
         shown = {
             "facts": facts, "creditor": creditor, _VALUES: values,
             "timezone": merchant.configuration.timezone,
         }  # fmt: skip
+        check_at = name_check_page(self._shown["domain"]) if bears_check(facts.kind) else None
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
         text = self._environments[language].get_template(name).render(self._shown | shown)
         told = NamedTexts(values, language, creditor.color)
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
+            sms = add_check(sms, language, check_at)
             return Notice(
                 kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
             )
@@ -83,6 +91,7 @@ class NoticeWriter:
             told,
             language=language,
             creditor=creditor,
+            check_at=check_at,
         )
         return Notice(
             kind=facts.kind,

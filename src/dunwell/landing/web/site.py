@@ -75,6 +75,13 @@ class Site:
         """Of a page outside any session."""
         return self._frame(visit, merchant, claims_language, None)
 
+    async def find_frame(self, visit: Visit) -> Frame:
+        """Of a page that anybody may look at: in a session, with its creditor."""
+        opened = await self.find_opened(visit)
+        if opened is not None and self.is_live(opened):
+            return self.frame_opened(visit, opened)
+        return self.frame(visit)
+
     def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
         """Of a page in a live session; made once of what a visit has opened."""
         if visit.frame is None or visit.frame[0] is not opened:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from babel.core import get_global
-
 from dunwell.claims.fields import DebtorName
 from dunwell.messages.formatting import find_locale, render_line
 
@@ -30,12 +28,6 @@ def render_address(
         _render_country(address.get("country"), home, language),
     ]
     return [_clip(render_line(line)) for line in lines if line]
-
-
-def find_home(timezone: str) -> str | None:
-    """The country a zone is in, as "DE" for Europe/Berlin."""
-    territory: str | None = get_global("zone_territories").get(timezone)
-    return territory
 
 
 def _render_city(address: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dunwell.merchants.configuration import Brand
+from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line
 from dunwell.messages.letters.sheet import Picture, Row
@@ -48,6 +49,8 @@ class Paper(msgspec.Struct, frozen=True):
     notes: Sequence[str]
     # Columns of lines.
     footer: Sequence[Sequence[str]]
+    # The operator, below them; empty: nobody was named.
+    operator: str = ""
 
 
 def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Body) -> Paper:
@@ -66,6 +69,7 @@ def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Bo
         table=body.table and _clean_table(body.table),
         notes=_clean(body.notes),
         footer=[who, *others],
+        operator=write_operator(creditor, find_wording(language)),
     )
 
 

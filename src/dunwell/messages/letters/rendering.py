@@ -7,6 +7,7 @@ are part of every letter; a template can neither move nor drop them. Pure.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, render_iban, render_line
 from dunwell.messages.items import describe_item, explain_item, list_sums
@@ -80,6 +81,7 @@ def render_letter(
         transfer=_render_transfer(values, wording),
         enclosures=enclosures,
         footer=_list_footer(values),
+        operator=write_operator(facts.creditor, values.wording),
         words=wording,
     )
     text = [fill(body.text, values), _render_ways(sheet, wording)]

@@ -65,6 +65,8 @@ class Sheet(msgspec.Struct, frozen=True):
     enclosures: list[str]
     # Columns of lines.
     footer: list[list[str]]
+    # The operator, below them; empty: nobody was named.
+    operator: str
     words: LetterWording
 
 

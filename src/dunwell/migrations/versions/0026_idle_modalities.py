@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0026"
-down_revision = "0017"
+down_revision = "0024"
 # Built while the service works.
 IN_TRANSACTION = False
 

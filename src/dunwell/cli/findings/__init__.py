@@ -1,0 +1,1 @@
+"""What `dunwell doctor` finds, part by part."""

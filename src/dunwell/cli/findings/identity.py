@@ -1,0 +1,62 @@
+"""What `dunwell doctor` says of who writes to debtors: the operator, and what merchants lack of
+what the law asks for.
+"""
+
+import asyncpg
+
+from dunwell.cli.findings.finding import Finding
+from dunwell.installation.identity import Operator
+from dunwell.installation.store import load_installation
+from dunwell.kit.db import Database
+from dunwell.merchants.legal_gaps import find_gaps, find_stopping_gaps
+from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.store import load_merchants_page
+
+_AT_ONCE = 500
+# Whoever has more to mend begins with these.
+_MOST_TOLD = 20
+_APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
+
+
+async def check_identities(url: str) -> list[Finding]:
+    """None of a database that is not migrated."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            operator = (await load_installation(connection)).installation.operator
+            findings, after = [check_operator(operator)], 0
+            while page := await load_merchants_page(connection, after, _AT_ONCE):
+                findings += [each for merchant in page if (each := check_merchant(merchant))]
+                after = page[-1].merchant_id
+    except asyncpg.UndefinedTableError:
+        return []
+    finally:
+        await database.close()
+    return findings[: 1 + _MOST_TOLD]
+
+
+def check_operator(operator: Operator | None) -> Finding:
+    if operator is None:
+        words = "nobody is named: debtors read of the creditor alone"
+        remedy = "If it is run for others, name who runs it: dunwell apply installation.yaml"
+        return Finding("operator", words, remedy, is_note=True)
+    name = operator.legal.name
+    if operator.is_agency and operator.registration is None:
+        words = f"{name} collects for others, and no registration is named"
+        remedy = "Germany wants debt collectors registered (section 10 RDG): operator.registration"
+        return Finding("operator", words, remedy, is_note=True)
+    role = "collects for the creditors" if operator.is_agency else "is the creditors' own service"
+    return Finding("operator", f"{name} {role}")
+
+
+def check_merchant(merchant: Merchant) -> Finding | None:
+    """None: it lacks nothing."""
+    gaps = find_gaps(merchant.configuration)
+    if not gaps:
+        return None
+    is_stopped = bool(find_stopping_gaps(merchant))
+    effect = "no new claims until it has" if is_stopped else "told to debtors as it stands"
+    words = "; ".join(f"{gap.key}: {gap.reason}" for gap in gaps)
+    return Finding(
+        "legal", f"{merchant.key} lacks {words} ({effect})", _APPLY, is_note=not is_stopped
+    )

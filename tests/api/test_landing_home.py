@@ -1,0 +1,95 @@
+"""The front door, and whatever else somebody may type who got a message of ours."""
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
+from tests.support.landing import Doorstep
+from tests.support.operators import AGENCY
+
+_BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "de"}
+_SAID = "Sie haben Post von uns?"
+
+
+async def test_the_front_door_leads_everywhere(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get("/", headers=_BROWSER)
+    assert page.status_code == 200
+    assert _SAID in page.text
+    for address in ("/q", "/q/new-link", "/real", "/imprint", "/docs", "?lang=en"):
+        assert f'"{address}"' in page.text, address
+
+
+async def test_it_speaks_the_visitors_language(doorstep: Doorstep) -> None:
+    pages = [
+        await doorstep.browser.get("/", headers={"Accept-Language": "en"}),
+        await doorstep.browser.get("/?lang=en", headers={"Accept-Language": "de"}),
+    ]
+    assert all("You got a message from us?" in page.text for page in pages)
+
+
+async def test_a_code_typed_there_opens_the_claim(doorstep: Doorstep) -> None:
+    code = await doorstep.give_code()
+    await doorstep.browser.get("/")
+    page = await doorstep.browser.submit("/q", code=code)
+    assert "102,40" in page.text
+
+
+async def test_it_says_who_runs_it(resources: Resources, doorstep: Doorstep) -> None:
+    an_application(resources).operator = AGENCY
+    try:
+        page = await doorstep.browser.get("/", headers=_BROWSER)
+    finally:
+        an_application(resources).operator = None
+    assert "Kontor Inkasso GmbH zieht offene Beträge für andere Unternehmen ein." in page.text
+    assert "2026/01-INK" in page.text
+    assert "rdg@bfj.example" in page.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("/Q", 'class="code"'),
+        ("/REAL", "Ist das echt?"),
+        ("/Real/", "Ist das echt?"),
+        ("/Q/New-Link", "Neuen Link anfordern"),
+        ("/impressum", "Impressum"),
+        ("/Imprint", "Impressum"),
+        ("/IMPRESSUM", "Impressum"),
+    ],
+)
+async def test_addresses_are_taken_as_people_type_them(
+    doorstep: Doorstep, typed: str, said: str
+) -> None:
+    page = await doorstep.browser.get(typed, headers=_BROWSER)
+    assert page.status_code == 200
+    assert said in page.text
+
+
+async def test_a_links_token_keeps_its_capitals(doorstep: Doorstep) -> None:
+    link = await doorstep.give_link()
+    page = await doorstep.browser.get(link.replace("/q/", "/Q/"))
+    assert page.status_code == 200
+    assert (await doorstep.browser.get(link.swapcase())).status_code == 410
+
+
+@pytest.mark.parametrize("path", ["/pay", "/index.html", "/real/x", "/%F0%9F%99%82", "/docs/x"])
+async def test_a_browser_at_an_unknown_address_gets_help(doorstep: Doorstep, path: str) -> None:
+    page = await doorstep.browser.get(path, headers=_BROWSER)
+    assert page.status_code == 404
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Diese Seite gibt es nicht" in page.text
+    for address in ("/q", "/q/new-link", "/real", "/"):
+        assert f'href="{address}"' in page.text, address
+
+
+@pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
+async def test_a_program_at_an_unknown_address_gets_the_envelope(
+    doorstep: Doorstep, accept: str
+) -> None:
+    answer = await doorstep.browser.get("/pay", headers={"Accept": accept})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
+
+
+async def test_the_api_answers_browsers_in_its_envelope_too(doorstep: Doorstep) -> None:
+    answer = await doorstep.browser.get("/api/pay", headers=_BROWSER)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")

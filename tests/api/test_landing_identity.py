@@ -1,0 +1,162 @@
+"""Who writes, and why: on the claim's page, in the legal notice and in the privacy notice."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.installation.identity import Operator
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.operators import AGENCY, ITSELF, OWN
+from tests.support.payments import PAYING
+
+_FEES = [
+    {"reference": "RE-7", "type": "PRIMARY", "value": "9000", "itemDate": "2026-01-10",
+     "dueDate": "2026-02-10"},
+    {"reference": "M-1", "type": "COLLECTION_FEE", "value": "1240"},
+]  # fmt: skip
+_ROLE_OF_AGENCY = "Kontor Inkasso GmbH zieht diese Forderung für Nordwind Schuhe GmbH ein."
+
+
+@contextmanager
+def _run_by(resources: Resources, operator: Operator | None) -> Iterator[None]:
+    application = an_application(resources)
+    application.operator = operator
+    try:
+        yield
+    finally:
+        application.operator = None
+
+
+@pytest.fixture
+async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """A claim with a fee, of a person with a contract."""
+    debtor: dict[str, Any] = {"items": _FEES, "contractNumber": "V-99"}
+    async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
+        yield doorstep
+
+
+@pytest.mark.parametrize(
+    ("operator", "role"),
+    [
+        (AGENCY, _ROLE_OF_AGENCY),
+        (OWN, "Den Dienst dafür betreibt Kontor Inkasso GmbH."),
+        (ITSELF, "Nordwind Schuhe GmbH schreibt Ihnen selbst."),
+    ],
+)
+async def test_every_page_says_in_which_role_the_operator_acts(
+    resources: Resources, doorstep: Doorstep, operator: Operator, role: str
+) -> None:
+    link = await doorstep.give_link()
+    with _run_by(resources, operator):
+        pages = [await doorstep.browser.get(link), await doorstep.browser.open(link)]
+        pages += [await doorstep.browser.get(path) for path in ("/claim/pay", "/claim/dispute")]
+    assert [role in page.text for page in pages] == [True] * 4
+
+
+@pytest.mark.parametrize("path", ["/imprint", "/impressum", "/claim/notices"])
+async def test_the_legal_notice_names_operator_and_creditor(
+    resources: Resources, doorstep: Doorstep, path: str
+) -> None:
+    with _run_by(resources, AGENCY):
+        outside = await doorstep.browser.get(path)
+        await doorstep.open()
+        inside = await doorstep.browser.get(path)
+    for text in (outside.text, inside.text):
+        assert "Petra Hansen" in text
+        assert "Amtsgericht Hamburg, HRB 445566" in text
+    assert "Ina Brandt" not in outside.text
+    assert "Ina Brandt" in inside.text
+    assert "Amtsgericht Hamburg, HRB 112233" in inside.text
+
+
+async def test_the_privacy_notice_says_what_the_regulation_asks(
+    resources: Resources, doorstep: Doorstep
+) -> None:
+    await doorstep.open()
+    with _run_by(resources, AGENCY):
+        text = (await doorstep.browser.get("/imprint?lang=en")).text
+    for part in (
+        "Nordwind Schuhe GmbH is responsible",
+        "datenschutz@nordwind.example",
+        "Article 6 (1) (b)",
+        "Article 6 (1) (f)",
+        "From Nordwind: your name",
+        "Kontor Inkasso GmbH, which collects the claim.",
+        "The data about the claim for 3 years after it has ended.",
+        "such as records of payments, for 8 years.",
+        "Datenschutzbehörde Hamburg, Ludwig-Erhard-Str. 22, 20459 Hamburg",
+        "You may ask what is kept about you",
+        "you may object for reasons of your own situation",
+        "You need not enter anything.",
+        "Nobody makes a profile or a score of you here.",
+    ):
+        assert part in text, part
+    assert "Article 6 (1) (c)" not in text
+
+
+async def test_a_named_controller_takes_the_creditors_place(
+    resources: Resources, clock: MovableClock
+) -> None:
+    assert PAYING.privacy is not None
+    privacy = msgspec.structs.replace(PAYING.privacy, controller="Nordwind und Kontor\ngemeinsam")
+    configuration = msgspec.structs.replace(PAYING, privacy=privacy)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await doorstep.open()
+        text = (await doorstep.browser.get("/imprint?lang=en")).text
+    assert "<p>Nordwind und Kontor<br>gemeinsam</p>" in text
+    assert "is responsible for the data about your claim" not in text
+
+
+async def test_the_accessibility_statement_names_its_authority(doorstep: Doorstep) -> None:
+    outside = (await doorstep.browser.get("/imprint?lang=en")).text
+    await doorstep.open()
+    inside = (await doorstep.browser.get("/imprint?lang=en")).text
+    assert "the authority for accessibility where you live" in outside
+    assert "Marktüberwachungsstelle der Länder" in inside
+    assert "People with disabilities have not tested them for us yet." in inside
+
+
+async def test_a_registered_collector_who_demands_fees_tells_a_consumer_what_it_must(
+    resources: Resources, collected: Doorstep
+) -> None:
+    with _run_by(resources, AGENCY):
+        text = (await collected.browser.type_code(await collected.give_code())).text
+    section = text.partition('id="collector"')[2].partition("</section>")[0]
+    for part in ("Nordwind Schuhe GmbH", "20459 Hamburg", "RE-7", "Januar 2026", "V-99",
+                 "12,40", "2026/01-INK", "Bundesamt für Justiz", "rdg@bfj.example"):  # fmt: skip
+        assert part in section, part
+
+
+@pytest.mark.parametrize(
+    ("operator", "debtor"),
+    [
+        (None, {"items": _FEES}),
+        (OWN, {"items": _FEES}),
+        (msgspec.structs.replace(AGENCY, registration=None), {"items": _FEES}),
+        (AGENCY, {"items": _FEES, "companyName": "Hafen AG"}),
+        (AGENCY, {}),
+    ],
+)
+async def test_nobody_else_is_told_so(
+    resources: Resources, clock: MovableClock, operator: Operator | None, debtor: dict[str, Any]
+) -> None:
+    async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
+        with _run_by(resources, operator):
+            page = await doorstep.browser.type_code(await doorstep.give_code())
+    assert page.status_code == 200
+    assert 'id="collector"' not in page.text
+
+
+async def test_a_link_alone_shows_no_collectors_facts(
+    resources: Resources, collected: Doorstep
+) -> None:
+    with _run_by(resources, AGENCY):
+        page = await collected.open()
+    assert 'id="collector"' not in page.text
+    assert _ROLE_OF_AGENCY in page.text

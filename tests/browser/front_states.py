@@ -1,0 +1,48 @@
+"""How the front door, the legal notice and what an agency has to tell are reached."""
+
+from typing import Any
+
+from dunwell.installation.identity import Operator
+from tests.browser.judges import follow
+from tests.browser.visit import Visit
+from tests.support.operators import AGENCY, OWN
+
+
+async def _go(visit: Visit, operator: Operator, path: str) -> None:
+    await visit.site.run_by(operator)
+    await visit.go(path)
+
+
+async def _read_imprint(visit: Visit) -> None:
+    await visit.site.run_by(OWN)
+    await visit.enter()
+    await visit.go("/imprint")
+
+
+async def _open_collected(visit: Visit) -> None:
+    await visit.site.run_by(AGENCY)
+    code = await visit.site.give_code()
+    await visit.go("/q")
+    await visit.page.locator("#code").fill(code)
+    await follow(visit.page.locator("main button"))
+
+
+async def _check_message(visit: Visit) -> None:
+    code = await visit.site.give_check()
+    await visit.go("/real")
+    await visit.page.locator("#code").fill(code)
+    await visit.page.locator("#amount").fill("1.337,90")
+    await follow(visit.page.locator("main button"))
+
+
+FRONT_STATES: dict[str, Any] = {
+    "home": lambda visit: visit.go("/"),
+    "home-agency": lambda visit: _go(visit, AGENCY, "/"),
+    "home-own": lambda visit: _go(visit, OWN, "/"),
+    "imprint": lambda visit: _go(visit, AGENCY, "/imprint"),
+    "impressum": lambda visit: _go(visit, AGENCY, "/impressum"),
+    "imprint-in-session": _read_imprint,
+    "claim-collected": _open_collected,
+    "real-message": _check_message,
+    "not-found-anywhere": lambda visit: visit.go("/mahnung"),
+}

@@ -1,0 +1,78 @@
+"""What Germany and Austria ask a creditor to tell, and a merchant lacks."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.merchants.configuration import Legal, find_country
+from dunwell.merchants.legal_gaps import find_gaps, find_stopping_gaps
+from dunwell.merchants.merchant import Merchant
+from tests.support.merchants import AT_NOON, CONFIGURATION
+
+assert CONFIGURATION.legal is not None
+_LEGAL = CONFIGURATION.legal
+
+
+def _merchant(
+    *, is_sandbox: bool = False, timezone: str = "Europe/Berlin", **legal: Any
+) -> Merchant:
+    configuration = msgspec.structs.replace(
+        CONFIGURATION, timezone=timezone, legal=msgspec.structs.replace(_LEGAL, **legal)
+    )
+    now = AT_NOON if is_sandbox else None
+    return Merchant(1, "nordwind", "Nordwind", True, 1, configuration, now)
+
+
+def _keys(merchant: Merchant) -> list[str]:
+    return [gap.key for gap in find_gaps(merchant.configuration)]
+
+
+def test_a_whole_one_lacks_nothing() -> None:
+    assert find_gaps(CONFIGURATION) == ()
+
+
+def test_each_gap_is_named_with_its_reason() -> None:
+    bare = msgspec.structs.replace(
+        CONFIGURATION, legal=Legal("Nordwind GmbH", "Deichstraße 1"), privacy=None
+    )
+    found = {gap.key: gap.reason for gap in find_gaps(bare)}
+    assert list(found) == ["legal.representatives", "legal.register", "privacy"]
+    assert "section 5 DDG" in found["legal.register"]
+    assert "Articles 13 and 14 GDPR" in found["privacy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wants_a_register"),
+    [
+        ("Nordwind GmbH", True), ("Nordwind GmbH & Co. KG", True), ("Nordwind AG", True),
+        ("Tee Hansen e. K.", True), ("Tee Hansen e.K.", True), ("Hansen gGmbH", True),
+        ("Petra Hansen", False), ("AGenda Hansen", False), ("Stadtwerke Hamburg", False),
+    ],
+)  # fmt: skip
+def test_a_company_of_a_register_names_it(name: str, wants_a_register: bool) -> None:
+    assert ("legal.register" in _keys(_merchant(name=name, register=None))) == wants_a_register
+
+
+@pytest.mark.parametrize(
+    ("given", "is_stopped"),
+    [
+        ({}, True),
+        ({"timezone": "Europe/Vienna"}, True),
+        ({"timezone": "Europe/Paris"}, False),
+        ({"timezone": "Europe/Berlin", "country": "CH"}, False),
+        ({"timezone": "Europe/Zurich", "country": "DE"}, True),
+        ({"is_sandbox": True}, False),
+    ],
+)
+def test_only_live_ones_of_these_countries_are_stopped(
+    given: dict[str, Any], is_stopped: bool
+) -> None:
+    merchant = _merchant(representatives=(), **given)
+    assert _keys(merchant) == ["legal.representatives"]
+    assert bool(find_stopping_gaps(merchant)) == is_stopped
+
+
+def test_the_country_is_the_seats_else_the_zones() -> None:
+    assert find_country(_merchant(country="AT").configuration) == "AT"
+    assert find_country(_merchant().configuration) == "DE"

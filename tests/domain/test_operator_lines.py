@@ -1,0 +1,54 @@
+"""Who runs the installation, and in which role: below every message, in its language."""
+
+from dataclasses import replace
+
+import pytest
+
+from dunwell.installation.identity import Operator
+from dunwell.messages.creditors import list_operator, write_operator
+from dunwell.messages.rendering import render_email
+from dunwell.messages.wording import find_wording
+from dunwell.workflows.definition import EmailTemplate
+from tests.support.messages import CREDITOR, some_facts
+from tests.support.operators import AGENCY, ITSELF, OWN
+
+_OWN_IN_ENGLISH = (
+    "Nordwind Schuhe GmbH writes to you itself. Kontor Inkasso GmbH runs this service for it."
+)
+_OWN_IN_GERMAN = (
+    "Nordwind Schuhe GmbH schreibt Ihnen selbst. Den Dienst dafür betreibt Kontor Inkasso GmbH."
+)
+_TEMPLATE = EmailTemplate(subject={"en": "x"}, body={"en": "y"})
+
+
+@pytest.mark.parametrize(
+    ("operator", "language", "role"),
+    [
+        (AGENCY, "en", "Kontor Inkasso GmbH collects this claim for Nordwind Schuhe GmbH."),
+        (AGENCY, "de", "Kontor Inkasso GmbH zieht diese Forderung für Nordwind Schuhe GmbH ein."),
+        (OWN, "en", _OWN_IN_ENGLISH),
+        (OWN, "de", _OWN_IN_GERMAN),
+    ],
+)  # fmt: skip
+def test_the_role_comes_first(operator: Operator, language: str, role: str) -> None:
+    lines = list_operator(replace(CREDITOR, operator=operator), find_wording(language))
+    assert lines[:2] == [role, "Kontor Inkasso GmbH, Speicherweg 12, 20457 Hamburg"]
+
+
+def test_a_creditor_that_runs_its_own_is_not_named_twice() -> None:
+    lines = list_operator(replace(CREDITOR, operator=ITSELF), find_wording("en"))
+    assert lines == ["Nordwind Schuhe GmbH writes to you itself."]
+
+
+def test_nobody_is_made_up() -> None:
+    assert list_operator(CREDITOR, find_wording("en")) == []
+    assert write_operator(CREDITOR, find_wording("en")) == ""
+
+
+def test_a_debt_collectors_registration_and_authority_stand_in_every_email() -> None:
+    creditor = replace(CREDITOR, operator=AGENCY)
+    rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
+    for text in (rendered.body_text, rendered.body_html):
+        assert "Represented by: Petra Hansen" in text
+        assert "Registered debt collector, number 2026/01-INK." in text
+        assert "Bundesamt für Justiz, 53094 Bonn, rdg@bfj.example" in text

@@ -1,0 +1,124 @@
+"""Each e-mail and text that was sent can be checked by the short code in it, and by no other."""
+
+import re
+
+import pytest
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.entering.check_message import Confirmed, check_message
+from dunwell.landing.entering.tries import Wrong
+from dunwell.landing.entering.visitors import digest_visitor
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.codes import derive_check, digest_check
+from dunwell.messages.facts import CHECK_MASK
+from dunwell.notices.facts import CodeFacts, LinkFacts
+from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.house import House
+from tests.support.notices import Asker, an_asker
+from tests.support.operators import AGENCY
+
+_KEPT = "SELECT body_text FROM communication_contents WHERE merchant_id = $1"
+_CODES = "SELECT claim_id, code_digest, key_version FROM check_codes WHERE merchant_id = $1"
+_COLLIDE = """
+INSERT INTO check_codes
+    (merchant_id, message_id, code_digest, claim_id, created_at, key_version)
+SELECT merchant_id, gen_random_uuid(), code_digest, $2, created_at, key_version
+FROM check_codes WHERE merchant_id = $1
+"""
+
+
+def _find_code(text: str) -> str:
+    [code] = re.findall(r"\b[0-9A-Z]{4}-[0-9A-Z]{4}\b(?!-)", text)
+    return str(code)
+
+
+async def _check(house: House, code: str, amount: str = "102,40") -> bool:
+    resources = house.resources
+    visitor = digest_visitor(resources.keys, "192.0.2.1")
+    async with resources.database.transaction() as tx:
+        found = await check_message(
+            tx, resources.keys, (code, amount), visitor=visitor, now=resources.clock.now()
+        )
+    assert isinstance(found, Confirmed | Wrong)
+    return isinstance(found, Confirmed)
+
+
+@pytest.mark.parametrize(("channel", "place"), [("EMAIL", 0), ("SMS", 1)])
+async def test_a_contact_is_confirmed_by_its_code_and_what_is_kept_bears_none(
+    resources: Resources, clock: MovableClock, channel: Channel, place: int
+) -> None:
+    house = await a_house_with_channels(resources, clock, channel)
+    [claim_id] = await house.create(**REACHABLE)
+    await house.run()
+    [message] = house.channels[place].sent
+
+    code = _find_code(message.body_text)
+
+    assert await _check(house, code.lower().replace("-", " "))
+    [kept] = await house.rows(_KEPT)
+    assert CHECK_MASK in kept["body_text"]
+    assert code not in kept["body_text"]
+    digest = digest_check(resources.keys, derive_check(resources.keys, message.communication_id))
+    rows = [tuple(row) for row in await house.rows(_CODES)]
+    assert rows == [(claim_id, digest, resources.keys.version)]
+
+
+async def test_a_letter_has_the_long_code_alone(resources: Resources, clock: MovableClock) -> None:
+    house = await a_house_with_channels(resources, clock, "LETTER")
+    await house.create(**REACHABLE)
+    await house.run()
+    assert await house.rows(_CODES) == []
+
+
+async def test_a_code_that_two_messages_share_confirms_both(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await house.create(**REACHABLE)
+    items = [{"reference": "R", "type": "PRIMARY", "value": "777"}]
+    await house.run()
+    [message] = house.channels[0].sent
+    [other_id] = await house.create("INV-2", **REACHABLE | {"items": items})
+    await house.rows(_COLLIDE, other_id)
+    code = _find_code(message.body_text)
+
+    found = [await _check(house, code, amount) for amount in ("102,40", "7,77", "7,78")]
+
+    assert found == [True, True, False]
+
+
+async def test_a_notice_is_confirmed_too(resources: Resources, clock: MovableClock) -> None:
+    asker = await an_asker(resources, clock)
+    await _send(asker, LinkFacts())
+    [message] = asker.house.channels[0].sent
+    assert await _check(asker.house, _find_code(message.body_text))
+
+
+async def test_six_digits_come_without_a_second_code(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await _send(asker, CodeFacts())
+    [message] = asker.house.channels[0].sent
+    assert "/real" not in message.body_text
+    assert await asker.house.rows(_CODES) == []
+
+
+async def test_contacts_say_who_runs_the_installation(
+    resources: Resources, clock: MovableClock
+) -> None:
+    await apply_installation(resources, Installation(operator=AGENCY))
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await house.create(**REACHABLE)
+    await house.run()
+    [message] = house.channels[0].sent
+    assert "Kontor Inkasso GmbH zieht diese Forderung für" in message.body_text
+    assert "Aufsichtsbehörde: Bundesamt für Justiz, 53094 Bonn" in message.body_text
+
+
+async def _send(asker: Asker, facts: LinkFacts | CodeFacts) -> None:
+    await asker.planned(facts)
+    await asker.run()
