@@ -38,13 +38,22 @@ def test_a_debtors_pause_needs_an_end_a_merchants_does_not() -> None:
 
 def test_a_debtor_gets_one_hold_of_a_kind_in_30_days() -> None:
     earlier = [a_hold(since=NOW - 29 * DAY, until=NOW - 20 * DAY)]
-    with pytest.raises(InvalidState):
+    with pytest.raises(InvalidState) as refusal:
         check_new_hold(a_hold(), earlier)
+    assert refusal.value.details == {"state": "PAUSE"}
     check_new_hold(a_hold(HoldKind.PAYMENT_PENDING), earlier)
+    a_merchants = a_hold(since=NOW - DAY, by=ActorKind.CREDENTIAL)
+    check_new_hold(a_hold(), [a_merchants])
+    with pytest.raises(InvalidState):
+        check_new_hold(a_hold(), [a_merchants, *earlier])
     check_new_hold(a_hold(), [a_hold(since=NOW - 30 * DAY, until=NOW - 20 * DAY)])
 
 
 def test_an_end_before_the_beginning_is_refused() -> None:
     with pytest.raises(ValidationError) as refusal:
         check_new_hold(a_hold(until=NOW), [])
-    assert [fault.path for fault in refusal.value.faults] == ["/until"]
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
+        ("/until", "WRONG_ORDER")
+    ]
+    with pytest.raises(ValidationError):
+        check_new_hold(a_hold(until=NOW - DAY), [])

@@ -85,5 +85,6 @@ def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
 def test_a_claim_takes_a_hundred_items() -> None:
     items = [Item(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
     check_room(items[:-1])
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValidationError) as refused:
         check_room(items)
+    assert [(each.path, each.code) for each in refused.value.faults] == [("", "TOO_MANY")]
