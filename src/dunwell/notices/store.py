@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.kit.db import Connection
+from dunwell.messages.letters.sheet import Sheet
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
 from dunwell.notices.settlement import Settlement, State
 from dunwell.sending.lease import Lease
@@ -49,11 +52,16 @@ WHERE recipient_digest = ANY($1::bytea[]) AND created_at > $2
 _SAVE = """
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, subject, body_text,
-     body_html, dated_at, created_at, due_at, expires_at, recipient_digest, key_version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
+     body_html, dated_at, created_at, due_at, expires_at, recipient_digest, key_version,
+     sheet)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
 """
 _SAVE_LINK = """
 INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
+VALUES ($1, $2, $3, $4, $5)
+"""
+_SAVE_CODE = """
+INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, created_at, key_version)
 VALUES ($1, $2, $3, $4, $5)
 """
 # Of each merchant's channel as many as it has room for. Rides on debtor_notices_due, then on the
@@ -81,7 +89,7 @@ FROM chosen
 WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
     n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
-    n.key_version
+    n.key_version, n.sheet
 """
 # By primary key, as the next.
 _KEEP = """
@@ -112,7 +120,7 @@ _EMPTY = """
 WITH emptied AS (
     UPDATE debtor_notices
     SET recipient = NULL, recipient_digest = NULL, subject = NULL, body_text = NULL,
-        body_html = NULL
+        body_html = NULL, sheet = NULL
     WHERE (merchant_id, notice_id) IN (
         SELECT merchant_id, notice_id
         FROM debtor_notices
@@ -219,6 +227,7 @@ async def save_notice(
         addressee.recipient, addressee.language, notice.subject, notice.body_text,
         notice.body_html, times.dated_at, times.created_at, times.expires_at,
         keyed.recipient_digest, keyed.version,
+        None if notice.sheet is None else msgspec.to_builtins(notice.sheet),
     )  # fmt: skip
 
 
@@ -227,6 +236,13 @@ async def save_notice_link(
     token_hash: bytes, created_at: datetime,
 ) -> None:  # fmt: skip
     await tx.execute(_SAVE_LINK, merchant_id, token_hash, claim_id, created_at, notice_id)
+
+
+async def save_notice_code(
+    tx: Connection, merchant_id: int, claim_id: int, code_digest: bytes, created_at: datetime,
+    *, key_version: int,
+) -> None:  # fmt: skip
+    await tx.execute(_SAVE_CODE, merchant_id, code_digest, claim_id, created_at, key_version)
 
 
 async def lease_notices(
@@ -250,6 +266,7 @@ async def lease_notices(
                 row["subject"],
                 row["body_text"],
                 row["body_html"],
+                None if row["sheet"] is None else msgspec.convert(row["sheet"], Sheet),
             ),
             tries=row["tries"],
             dated_at=row["dated_at"],
