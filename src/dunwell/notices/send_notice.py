@@ -35,9 +35,8 @@ from dunwell.notices.store import (
     load_asked,
     load_asked_to_one,
     save_notice,
-    save_notice_code,
-    save_notice_link,
 )
+from dunwell.notices.store_ways_in import save_notice_code, save_notice_link
 
 
 async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:

@@ -56,14 +56,6 @@ INSERT INTO debtor_notices
      sheet)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
 """
-_SAVE_LINK = """
-INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
-VALUES ($1, $2, $3, $4, $5)
-"""
-_SAVE_CODE = """
-INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, created_at, key_version)
-VALUES ($1, $2, $3, $4, $5)
-"""
 # Of each merchant's channel as many as it has room for. Rides on debtor_notices_due, then on the
 # primary key.
 _LEASE = """
@@ -229,20 +221,6 @@ async def save_notice(
         keyed.recipient_digest, keyed.version,
         None if notice.sheet is None else msgspec.to_builtins(notice.sheet),
     )  # fmt: skip
-
-
-async def save_notice_link(
-    tx: Connection, merchant_id: int, notice_id: UUID, claim_id: int,
-    token_hash: bytes, created_at: datetime,
-) -> None:  # fmt: skip
-    await tx.execute(_SAVE_LINK, merchant_id, token_hash, claim_id, created_at, notice_id)
-
-
-async def save_notice_code(
-    tx: Connection, merchant_id: int, claim_id: int, code_digest: bytes, created_at: datetime,
-    *, key_version: int,
-) -> None:  # fmt: skip
-    await tx.execute(_SAVE_CODE, merchant_id, code_digest, claim_id, created_at, key_version)
 
 
 async def lease_notices(
