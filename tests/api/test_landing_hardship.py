@@ -13,6 +13,7 @@ from dunwell.merchants.configuration import Contact, Modalities
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.landing_plans import ask, enter, read_text
 from tests.support.payments import PAYING
+from tests.support.ways import list_occasions
 
 _HELP = "/claim/help"
 _PAUSES = """
@@ -37,6 +38,7 @@ async def test_a_break_ends_by_itself_and_is_the_debtors(entered: Doorstep) -> N
     [pause] = await _pauses(entered)
     assert pause["until"].isoformat() == "2026-03-15T23:00:00+00:00"
     assert pause["actor_kind"] == "DEBTOR"
+    assert [each["facts"]["until"] for each in await list_occasions(entered)] == ["2026-03-16"]
     shown = await entered.browser.get(f"{_HELP}?lang=en")
     assert str(page.url).endswith(_HELP)
     assert "This claim is paused until 16 March 2026." in read_text(shown.text)
@@ -52,6 +54,7 @@ async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
 
     assert {answer.headers.get("Location") for answer in answers} == {_HELP}
     assert len(await _pauses(entered)) == 1
+    assert len(await list_occasions(entered)) == 1
 
 
 async def test_a_second_break_within_thirty_days_is_refused_with_the_phone(

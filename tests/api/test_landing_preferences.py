@@ -15,7 +15,13 @@ from dunwell.notices.notice import REPEATED_WITHIN
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
 from tests.support.landing import Doorstep, read_hidden
-from tests.support.ways import NUMBER, a_guarded_doorstep, list_notices, read_sent_code
+from tests.support.ways import (
+    NUMBER,
+    a_guarded_doorstep,
+    list_notices,
+    list_occasions,
+    read_sent_code,
+)
 
 _PAGE = "/claim/preferences"
 _VERIFY = "/claim/verify/preferences"
@@ -184,6 +190,10 @@ async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: D
     assert notices[-2:] == [("CHANGE_CODE", _NEW), ("CHANGE_NOTICE", "erika@example.org")]
     assert "e***@neu.example" in (await list_notices(doorstep))[-1]["body_text"]
     assert await doorstep.till.audited("claim.change") == 1
+    [occasion] = await list_occasions(doorstep)
+    assert (occasion["occasion"], occasion["facts"]["new_address"]) == (
+        "contact_change", "e***@neu.example",
+    )  # fmt: skip
 
 
 async def test_the_old_address_is_told_even_where_no_mail_is_wanted(doorstep: Doorstep) -> None:

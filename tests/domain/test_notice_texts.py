@@ -18,10 +18,13 @@ from dunwell.notices.facts import (
     ChangeCodeFacts,
     ChangeNoticeFacts,
     CodeFacts,
+    ContactChangeFacts,
     DefermentFacts,
     DisputeAnswerFacts,
     Facts,
     LinkFacts,
+    ObjectionFacts,
+    PauseFacts,
     PlanBrokenFacts,
     PlanFacts,
     PlanFulfilledFacts,
@@ -29,6 +32,7 @@ from dunwell.notices.facts import (
     RateMissedFacts,
     ReceiptFacts,
     RejectionFacts,
+    TransferFacts,
 )
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.notices.secrets import NOTICE_CODE_MASK
@@ -50,6 +54,10 @@ ALL: list[Facts] = [
     replace(ANSWER, is_accepted=True, is_closed=True), replace(ANSWER, is_closed=True),
     RejectionFacts("INV-1001", is_plan=True, reason="Zu wenig."),
     RejectionFacts("INV-1001", is_plan=False, reason=None),
+    replace(RECEIPT, outstanding_cents=None), replace(RECEIPT, outstanding_cents=0, method=None),
+    TransferFacts("INV-1001", "EUR", 10240, APRIL, MAY), PauseFacts("INV-1001", APRIL),
+    ObjectionFacts("INV-1001", "7K3M-9QXA", APRIL),
+    ContactChangeFacts("EMAIL", AT, "e***@example.org"), ContactChangeFacts("SMS", AT, "+49***678"),
     PlanFacts("INV-1001", "EUR", ((APRIL, 5120),), 0, is_approved=False),
     DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=False),
     RateDueFacts("INV-1001", "EUR", 3414, APRIL),
@@ -166,11 +174,6 @@ def test_a_name_in_typographers_characters_makes_an_sms_no_dearer() -> None:
     text = write(CodeFacts(), channel="SMS", name=name).body_text
     assert text.startswith('"Nord Wind" - Schuhe...: Ihr Code')
     assert count_parts(text).alphabet == "GSM-7"
-
-
-def test_what_makes_no_sms_is_a_fault_of_the_page() -> None:
-    with pytest.raises(LookupError):
-        write(RECEIPT, channel="SMS")
 
 
 def test_what_is_told_once_can_be_told_by_every_way_and_kept_until_then() -> None:

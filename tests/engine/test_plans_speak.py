@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from dunwell.claims.access import access_claim
@@ -12,6 +13,7 @@ from dunwell.escalation.end_claim import end_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.merchants.configuration import ChannelSetup
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
@@ -19,10 +21,14 @@ from dunwell.sandbox.advance_clock import advance_clock
 from dunwell.sending.channel import Permanent
 from tests.support.disputes import dispute
 from tests.support.house import ERP, ScriptedChannel
-from tests.support.modalities import PLAN, Arrangement, an_arrangement
+from tests.support.modalities import OFFERING, PLAN, Arrangement, an_arrangement
 from tests.support.statements import a_counted_database
 from tests.support.telling import a_writer, tell
 
+AT_HOME = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
+WITH_LETTERS = msgspec.structs.replace(
+    OFFERING, channels=OFFERING.channels | {"LETTER": ChannelSetup(adapter="outbox")}
+)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 # Nine in the morning in Berlin: three days before the first rate, the day after it, and the day on
 # which its grace is over. Summer time begins on the 29th of March.
@@ -62,8 +68,10 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
 
 
 async def subjects(arrangement: Arrangement) -> list[str]:
+    """Of what is told beside the request, the agreement and receipts."""
+    others = ("Ihre Anfrage", "Quittung")
     rows = await arrangement.house.rows(_NOTICES)
-    return [row["subject"] for row in rows if "Anfrage" not in row["subject"]][1:]
+    return [row["subject"] for row in rows if not row["subject"].startswith(others)][1:]
 
 
 async def occasions(arrangement: Arrangement) -> list[str]:
@@ -132,6 +140,24 @@ async def test_who_cannot_be_reached_has_the_day_all_the_same(
     assert await fees(arrangement) == 0
     await go(arrangement, BROKEN + DAY + HOUR)
     assert await fees(arrangement) == 1
+
+
+async def test_who_is_reached_by_nothing_else_is_told_of_the_end_by_letter(
+    resources: Resources, clock: MovableClock
+) -> None:
+    by_mail = ScriptedChannel([Permanent("no mailbox")] * 9)
+    letters = ScriptedChannel(channel="LETTER")
+    arrangement = await an_arrangement(
+        resources, clock, configuration=WITH_LETTERS, debtor={"address": AT_HOME}
+    )
+    await arrangement.house.run()
+    await arrangement.agree(PLAN)
+    arrangement.house.channels[:] = [by_mail, letters]
+    await go(arrangement, BROKEN)
+    [letter] = letters.sent
+    assert letter.subject == "Ihr Ratenplan mit Nordwind ist beendet"
+    assert "Was Sie bezahlt haben, zählt." in letter.body_text
+    assert [row["until"] for row in await arrangement.house.rows(_HOLDS)] == [BROKEN + DAY]
 
 
 async def test_a_plan_that_is_kept_is_told_so_once(arrangement: Arrangement) -> None:
@@ -267,7 +293,7 @@ async def test_what_is_another_merchants_rests_and_is_told_apart(
         await tell(each.house)
     await theirs.house.pay(theirs.claim_id, 3414)
     await go(ours, BROKEN)
-    assert await occasions(ours) == ["rate_due", "rate_missed", "plan_broken"]
+    assert await occasions(ours) == ["plan_broken", "rate_due", "rate_missed"]
     assert await occasions(theirs) == []
     assert [row["until"] for row in await ours.house.rows(_HOLDS)] == [BROKEN + DAY]
     assert [row["until"] for row in await theirs.house.rows(_HOLDS)] == [None]

@@ -56,6 +56,7 @@ debtor_drafts            session_id subject
 debtor_fact_tries        claim_id
 debtor_links             token_hash; ! token_hash
 debtor_notices           notice_id
+debtor_occasions         claim_id occasion subject
 debtor_sent_codes        claim_id
 debtor_sessions          session_hash; ! session_hash
 debtors                  claim_id

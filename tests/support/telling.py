@@ -18,3 +18,4 @@ async def tell(house: House) -> None:
     while done or not sender.is_idle:
         done = await tell_occasions(house.resources, a_writer(house))
         done += await sender.run_once()
+    await sender.close()

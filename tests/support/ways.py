@@ -30,6 +30,7 @@ BOTH_CHANNELS: dict[Channel, ChannelSetup] = {
     "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),
     "SMS": ChannelSetup("outbox", "Nordwind"),
 }
+_OCCASIONS = "SELECT occasion, facts FROM debtor_occasions WHERE merchant_id = $1 ORDER BY due_at"
 _NOTICES = """
 SELECT notice_id, kind, channel, recipient, body_text FROM debtor_notices
 WHERE merchant_id = $1
@@ -63,6 +64,11 @@ async def send_links(doorstep: Doorstep) -> int:
 
 async def list_notices(doorstep: Doorstep) -> list[Any]:
     return list(await doorstep.till.house.rows(_NOTICES))
+
+
+async def list_occasions(doorstep: Doorstep) -> list[Any]:
+    """What the debtor is to be told."""
+    return list(await doorstep.till.house.rows(_OCCASIONS))
 
 
 async def read_sent_code(doorstep: Doorstep) -> str:

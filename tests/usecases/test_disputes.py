@@ -113,13 +113,13 @@ async def test_else_the_process_goes_on_when_the_quiet_days_are_over(
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
     await answer(house, opened, outcome, end_claim=end_claim)
-    [told] = house.channels[0].sent
+    confirmed, told = house.channels[0].sent
     assert await holds(house, claim_id) == [HoldKind.DISPUTE]
     await house.run_until(house.clock.now() + 7 * DAY - timedelta(hours=1))
-    assert house.channels[0].sent == [told]
+    assert house.channels[0].sent == [confirmed, told]
     await house.run_until(house.clock.now() + timedelta(hours=1))
     assert await holds(house, claim_id) == []
-    assert len(house.channels[0].sent) == 2
+    assert len(house.channels[0].sent) == 3
     assert await status(house, claim_id) is Status.IN_PROCESS
 
 
@@ -143,7 +143,8 @@ async def test_each_dispute_has_a_hold_of_its_own(house: House) -> None:
     await answer(house, second, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY)
     assert await holds(house, claim_id) == [HoldKind.PAUSE]
-    assert len(house.channels[0].sent) == 1
+    # Both have arrived, and one is answered; of the process nothing.
+    assert len(house.channels[0].sent) == 3
 
 
 async def test_the_same_outcome_again_changes_nothing(house: House) -> None:
@@ -210,6 +211,7 @@ async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> N
     await answer(house, opened, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY)
     assert [each.subject for each in house.channels[0].sent] == [
+        "Ihr Einwand ist bei Nordwind eingegangen", "Quittung über Ihre Zahlung an Nordwind",
         "Die Antwort von Nordwind auf Ihren Einwand", "Erinnerung INV-1001",
     ]  # fmt: skip
 

@@ -11,7 +11,15 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE
-from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, check_new_dispute, check_room
+from dunwell.disputes.dispute import (
+    RECENT,
+    Dispute,
+    NewDispute,
+    check_new_dispute,
+    check_room,
+    find_answer_day,
+    render_case_number,
+)
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.errors import InvalidState
@@ -19,6 +27,8 @@ from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
+from dunwell.notices.facts import ObjectionFacts
+from dunwell.notices.tell_debtor import tell_debtor
 
 
 async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
@@ -44,11 +54,24 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
         claim_id,
         lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),
     )
+    await _confirm(work, claim.reference_number, dispute)
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",
         disputeId=str(dispute.dispute_id), type=dispute.type,
     )  # fmt: skip
     return dispute
+
+
+async def _confirm(work: Work, reference_number: str, dispute: Dispute) -> None:
+    """To the debtor, also of what the merchant has recorded after a call or a letter."""
+    configuration = work.merchant.configuration
+    within = configuration.disputes.answer_within_days
+    facts = ObjectionFacts(
+        reference_number=reference_number,
+        case_number=render_case_number(dispute.dispute_id),
+        answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
+    )
+    await tell_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
 
 
 def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id: UUID) -> Dispute:

@@ -10,9 +10,8 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from dunwell.messages.formatting import Values
 from dunwell.messages.marks import ITEMS_ALONE, find_link, join, split
-from dunwell.messages.parts import Part, Slot, fill
+from dunwell.messages.parts import Part, Slot, Source, fill
 
 # Filled: JSON of what the head describes. Compiled: the same with parts in place of texts.
 Block = list[Any]
@@ -82,12 +81,12 @@ class _Runs:
         self.runs.append(["t", parts, self._depths["strong"] > 0, self._depths["em"] > 0])
 
 
-def fill_blocks(blocks: Sequence[Block], values: Values) -> list[Block]:
+def fill_blocks(blocks: Sequence[Block], values: Source) -> list[Block]:
     """The blocks with every value in its place."""
     return [_fill_block(block, values) for block in blocks]
 
 
-def _fill_block(block: Block, values: Values) -> Block:
+def _fill_block(block: Block, values: Source) -> Block:
     kind, *rest = block
     if kind == "items":
         return [kind]
@@ -96,7 +95,7 @@ def _fill_block(block: Block, values: Values) -> Block:
     return [kind, [_fill_run(run, values) for run in rest[0]]]
 
 
-def _fill_run(run: Block, values: Values) -> Block:
+def _fill_run(run: Block, values: Source) -> Block:
     if run[0] == "b":
         return run
     kind, parts, *style = run

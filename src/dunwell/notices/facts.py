@@ -139,6 +139,41 @@ class PlanFulfilledFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class TransferFacts:
+    """A transfer that the debtor has announced."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "transfer"
+    reference_number: str
+    currency: str
+    amount_cents: int
+    sent_on: date
+    # So long it is waited for.
+    known_on: date
+
+
+@dataclass(frozen=True, slots=True)
+class PauseFacts:
+    """A break that the debtor has taken."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "pause"
+    reference_number: str
+    until: date
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectionFacts:
+    """An objection that was received."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "objection"
+    reference_number: str
+    case_number: str
+    answer_on: date
+
+
+@dataclass(frozen=True, slots=True)
 class DisputeAnswerFacts:
     """How an objection was answered. The message bears a link by itself."""
 
@@ -177,10 +212,21 @@ class ChangeNoticeFacts:
     new_address: str | None
 
 
-Facts = (
-    CodeFacts
-    | LinkFacts
-    | ReceiptFacts
+@dataclass(frozen=True, slots=True)
+class ContactChangeFacts:
+    """To whom changed an address: that it is the one on file now."""
+
+    kind: ClassVar = Kind.CONFIRMATION
+    template: ClassVar = "contact_change"
+    changed: NoticeChannel
+    changed_at: datetime
+    # The new one, masked.
+    new_address: str
+
+
+# What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
+OccasionFacts = (
+    ReceiptFacts
     | PlanFacts
     | DefermentFacts
     | RejectionFacts
@@ -188,22 +234,16 @@ Facts = (
     | RateMissedFacts
     | PlanBrokenFacts
     | PlanFulfilledFacts
+    | TransferFacts
+    | PauseFacts
+    | ObjectionFacts
     | DisputeAnswerFacts
-    | ChangeCodeFacts
-    | ChangeNoticeFacts
+    | ContactChangeFacts
 )
+Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts
 
-# What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
-OccasionFacts = (
-    PlanFacts
-    | DefermentFacts
-    | RejectionFacts
-    | RateDueFacts
-    | RateMissedFacts
-    | PlanBrokenFacts
-    | PlanFulfilledFacts
-    | DisputeAnswerFacts
-)
+# What is worth a letter where nothing else reaches the debtor (`list_ways`).
+LetterFacts = DisputeAnswerFacts | PlanBrokenFacts
 # By the name of their templates, which is the occasion's name.
 OCCASIONS: Mapping[str, type[OccasionFacts]] = {
     each.template: each for each in get_args(OccasionFacts)

@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
-NoticeChannel = Literal["EMAIL", "SMS"]
+from dunwell.messages.letters.sheet import Sheet
+
+NoticeChannel = Literal["EMAIL", "SMS", "LETTER"]
 # Of one kind, for one claim, in one hour.
 MOST_AN_HOUR = 5
 # Of what is waited for, to one address, over all claims and merchants of the installation.
@@ -53,14 +55,17 @@ _SENT_WITHIN = {
     Kind.ANSWER: timedelta(days=1),
     Kind.REMINDER: timedelta(days=1),
 }
-_WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
+_WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
+# Of occasions: what is worth a letter where nothing else reaches the debtor.
+_BY_LETTER = frozenset({Kind.ANSWER})
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
 _AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Of which claim, by which channel, at which address, in which language."""
+    """Of which claim, by which channel, at which address, in which language. A postal address as
+    suppressions know it; the window's lines are the sheet's."""
 
     claim_id: int
     channel: NoticeChannel
@@ -70,7 +75,7 @@ class Addressee:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is to be sent; token and code are masks (`secrets`)."""
+    """What is to be sent; token and codes are masks (`secrets`)."""
 
     kind: Kind
     addressee: Addressee
@@ -78,6 +83,8 @@ class Notice:
     subject: str | None
     body_text: str
     body_html: str | None
+    # Of a letter.
+    sheet: Sheet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +122,10 @@ def decide_expiry(kind: Kind, now: datetime) -> datetime:
     return now + _SENT_WITHIN[kind]
 
 
-def list_ways(tried: NoticeChannel | None) -> Sequence[NoticeChannel]:
+def list_ways(kind: Kind, tried: NoticeChannel | None) -> Sequence[NoticeChannel]:
     """By which an occasion is told, the first that works: those behind the one tried last."""
-    return _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
+    left = _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
+    return [each for each in left if each != "LETTER" or kind in _BY_LETTER]
 
 
 def is_awaited(kind: Kind) -> bool:

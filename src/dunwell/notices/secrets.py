@@ -1,6 +1,6 @@
-"""The token and the six digits a notice can bear, and their masks in what is stored.
+"""The token and the codes a notice can bear, and their masks in what is stored.
 
-Both are derived from the installation's key and the notice's id, as those of messages are
+All are derived from the installation's key and the notice's id, as those of messages are
 (`messages.links`, `messages.codes`): none is kept. `key_version` is that of the secret key when the
 notice was planned; none: the one in use.
 """
@@ -10,7 +10,7 @@ import hmac
 from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing
-from dunwell.messages.codes import unmask_check
+from dunwell.messages.codes import CODE_MASK, derive_code, render_code, unmask_check
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.notice import Kind
 
@@ -57,9 +57,12 @@ def bears_check(kind: Kind) -> bool:
 def unmask(
     keys: KeyRing, kind: Kind, notice_id: UUID, text: str, key_version: int | None = None
 ) -> str:
-    """Stored content as it leaves the house: the kind's own secrets, and no other."""
+    """Stored content as it leaves the house: the kind's own secrets, and no others."""
     if kind in _BEARS_CODE:
         return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id, key_version))
     if kind in _BEARS_TOKEN:
-        text = text.replace(TOKEN_MASK, derive_notice_token(keys, notice_id, key_version))
+        # A letter bears a code too.
+        code = render_code(derive_code(keys, notice_id, key_version))
+        token = derive_notice_token(keys, notice_id, key_version)
+        text = text.replace(TOKEN_MASK, token).replace(CODE_MASK, code)
     return unmask_check(keys, notice_id, text, key_version)

@@ -10,7 +10,7 @@ from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
-from dunwell.messages.codes import derive_check, digest_check
+from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.identities import digest_recipient
 from dunwell.messages.links import hash_token
@@ -36,9 +36,9 @@ from dunwell.notices.store import (
     load_asked,
     load_asked_to_one,
     save_notice,
-    save_notice_link,
 )
 from dunwell.notices.store_checks import CheckCode, save_check_code
+from dunwell.notices.store_ways_in import save_notice_code, save_notice_link
 
 
 async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
@@ -75,6 +75,15 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
         digest = digest_check(keys, derive_check(keys, notice_id))
         code = CheckCode(notice_id, addressee.claim_id, digest, keys.version)
         await save_check_code(work.tx, work.merchant_id, code, work.real_now)
+    if notice.sheet is not None:
+        await save_notice_code(
+            work.tx,
+            work.merchant_id,
+            claim_id=addressee.claim_id,
+            code_digest=digest_code(keys, derive_code(keys, notice_id)),
+            created_at=work.real_now,
+            key_version=keys.version,
+        )
     await save_audit(
         work, "notice.send", f"claim:{addressee.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,

@@ -14,12 +14,16 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.files.content_types import PDF
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.creditors import find_creditor, find_sender
+from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.messages.letters.sheet import write_sheet
+from dunwell.messages.letters.short_letter import put_on
 from dunwell.messages.suppression import load_reasons_of_many
 from dunwell.notices.notice import heeds_suppression
 from dunwell.notices.secrets import unmask
@@ -27,7 +31,14 @@ from dunwell.notices.settled import count_unsent
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
 from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, settle_notice
 from dunwell.sending.adapters import Adapters
-from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Temporary, Unanswered
+from dunwell.sending.channel import (
+    ChannelAdapter,
+    Message,
+    MessageFile,
+    Outcome,
+    Temporary,
+    Unanswered,
+)
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
 from dunwell.sending.logo import find_logo
 from dunwell.sending.sender import Begun, Sender
@@ -35,6 +46,7 @@ from dunwell.sending.sender import Begun, Sender
 _SLOTS = 64
 # Of these as many for one channel of a merchant.
 _CHANNEL_SLOTS = 8
+_PRINTER_AWAY_SECONDS = 60
 
 log = structlog.get_logger(__name__)
 
@@ -43,9 +55,11 @@ class HandedOverNotice:
     """A `sending.sender.HandedOver` of one."""
 
     def __init__(
-        self, resources: Resources, merchant: Merchant, leased: LeasedNotice, lease_id: UUID
-    ) -> None:
+        self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
+        leased: LeasedNotice, lease_id: UUID,
+    ) -> None:  # fmt: skip
         self._resources = resources
+        self._printer = printer
         self._lease_id = lease_id
         self.merchant = merchant
         self.leased = leased
@@ -56,7 +70,7 @@ class HandedOverNotice:
 
     @asynccontextmanager
     async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary]:
-        """Link or code is put in."""
+        """Link or code is put in; a letter is printed, the same each time."""
         creditor, notice = find_creditor(self.merchant), item.notice
         keys = self._resources.keys
         addressee = notice.addressee
@@ -64,12 +78,19 @@ class HandedOverNotice:
         def show(text: str) -> str:
             return unmask(keys, notice.kind, item.notice_id, text, item.key_version)
 
+        try:
+            pdf = await self._print(item)
+        except (Unprintable, OSError) as error:
+            log.exception("not printed", notice_id=str(item.notice_id), error=type(error).__name__)
+            yield Temporary(_PRINTER_AWAY_SECONDS)
+            return
+        sheet = notice.sheet
         yield Message(
             communication_id=item.notice_id,
             merchant_id=self.merchant.merchant_id,
             claim_id=addressee.claim_id,
             channel=addressee.channel,
-            recipient=addressee.recipient,
+            recipient=addressee.recipient if sheet is None else "\n".join(sheet.address),
             sender=find_sender(self.merchant, addressee.channel, creditor),
             sender_name=creditor.legal_name,
             reply_to=creditor.email if addressee.channel == "EMAIL" else None,
@@ -79,8 +100,19 @@ class HandedOverNotice:
             body_html=show(notice.body_html) if notice.body_html else None,
             created_at=item.dated_at,
             logo=find_logo(self.merchant, notice.body_html),
+            document=pdf,
             is_sandbox=self.merchant.is_sandbox,
         )
+
+    async def _print(self, item: LeasedNotice) -> MessageFile | None:
+        """Raises Unprintable, OSError."""
+        notice, brand = item.notice, self.merchant.configuration.brand
+        if notice.sheet is None:
+            return None
+        sheet = write_sheet(put_on(notice.sheet, brand)).decode()
+        shown = unmask(self._resources.keys, notice.kind, item.notice_id, sheet, item.key_version)
+        pdf = await self._printer.print_sheet(shown.encode())
+        return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
     async def keep(self, tx: Connection, until: datetime) -> None:
         await keep_notice(tx, self.leased, self._lease_id, until)
@@ -102,15 +134,23 @@ class NoticeSender(Sender[HandedOverNotice]):
         *, beat_seconds: float = BEAT_SECONDS,
     ) -> None:  # fmt: skip
         known = Adapters(adapters)
-        queue = _NoticeQueue(resources, known)
+        # Its processes start with the first letter.
+        self._printer = LetterPrinter(1)
+        queue = _NoticeQueue(resources, self._printer, known)
         super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
+
+    async def close(self) -> None:
+        """Letters are printed by processes of its own."""
+        await super().close()
+        await self._printer.close()
 
 
 class _NoticeQueue:
     """A `sending.sender.Queue`."""
 
-    def __init__(self, resources: Resources, adapters: Adapters) -> None:
+    def __init__(self, resources: Resources, printer: LetterPrinter, adapters: Adapters) -> None:
         self._resources = resources
+        self._printer = printer
         self._adapters = adapters
 
     async def begin(
@@ -130,7 +170,9 @@ class _NoticeQueue:
                     settlement = uncalled[each.notice_id]
                     await _record(tx, each, lease.lease_id, settlement, now=now)
         handed_over = [
-            HandedOverNotice(self._resources, merchants[each.merchant_id], each, lease.lease_id)
+            HandedOverNotice(
+                self._resources, self._printer, merchants[each.merchant_id], each, lease.lease_id
+            )
             for each in leased
             if each.notice_id not in uncalled
         ]

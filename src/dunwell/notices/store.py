@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.kit.db import Connection
+from dunwell.messages.letters.sheet import Sheet
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
 from dunwell.notices.settlement import Settlement, State
 from dunwell.sending.lease import Lease
@@ -49,12 +52,9 @@ WHERE recipient_digest = ANY($1::bytea[]) AND created_at > $2
 _SAVE = """
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, subject, body_text,
-     body_html, dated_at, created_at, due_at, expires_at, recipient_digest, key_version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
-"""
-_SAVE_LINK = """
-INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)
-VALUES ($1, $2, $3, $4, $5)
+     body_html, dated_at, created_at, due_at, expires_at, recipient_digest, key_version,
+     sheet)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
 """
 # Of each merchant's channel as many as it has room for. Rides on debtor_notices_due, then on the
 # primary key.
@@ -81,7 +81,7 @@ FROM chosen
 WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
     n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
-    n.key_version
+    n.key_version, n.sheet
 """
 # By primary key, as the next.
 _KEEP = """
@@ -112,7 +112,7 @@ _EMPTY = """
 WITH emptied AS (
     UPDATE debtor_notices
     SET recipient = NULL, recipient_digest = NULL, subject = NULL, body_text = NULL,
-        body_html = NULL
+        body_html = NULL, sheet = NULL
     WHERE (merchant_id, notice_id) IN (
         SELECT merchant_id, notice_id
         FROM debtor_notices
@@ -219,14 +219,8 @@ async def save_notice(
         addressee.recipient, addressee.language, notice.subject, notice.body_text,
         notice.body_html, times.dated_at, times.created_at, times.expires_at,
         keyed.recipient_digest, keyed.version,
+        None if notice.sheet is None else msgspec.to_builtins(notice.sheet),
     )  # fmt: skip
-
-
-async def save_notice_link(
-    tx: Connection, merchant_id: int, notice_id: UUID, claim_id: int,
-    token_hash: bytes, created_at: datetime,
-) -> None:  # fmt: skip
-    await tx.execute(_SAVE_LINK, merchant_id, token_hash, claim_id, created_at, notice_id)
 
 
 async def lease_notices(
@@ -250,6 +244,7 @@ async def lease_notices(
                 row["subject"],
                 row["body_text"],
                 row["body_html"],
+                None if row["sheet"] is None else msgspec.convert(row["sheet"], Sheet),
             ),
             tries=row["tries"],
             dated_at=row["dated_at"],

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from dunwell.claims.fields import DebtorName
 from dunwell.kit.db import Connection
 from dunwell.notices.facts import OCCASIONS, OccasionFacts
 from dunwell.notices.notice import NoticeChannel
@@ -61,7 +63,7 @@ UPDATE debtor_occasions SET due_at = NULL, over_at = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
 _LOAD_DEBTOR = """
-SELECT email, mobile_number, language
+SELECT email, mobile_number, address, first_name, last_name, company_name, language
 FROM debtors
 WHERE merchant_id = $1 AND claim_id = $2
 """
@@ -128,6 +130,8 @@ class Debtor(msgspec.Struct, frozen=True, gc=False):
 
     email: str | None
     mobile_number: str | None
+    address: dict[str, Any] | None
+    name: DebtorName
     language: str | None
 
 
@@ -181,7 +185,12 @@ async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor
     """Of a claim that is there."""
     row = await tx.fetchrow(_LOAD_DEBTOR, merchant_id, claim_id)
     assert row is not None, "goes with its claim"
-    return Debtor(*row)
+    name = DebtorName(
+        first_name=row["first_name"],
+        last_name=row["last_name"],
+        company_name=row["company_name"],
+    )
+    return Debtor(row["email"], row["mobile_number"], row["address"], name, row["language"])
 
 
 async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now: datetime) -> None:

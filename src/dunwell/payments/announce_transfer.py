@@ -16,7 +16,9 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
 from dunwell.merchants.account import Work
-from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting
+from dunwell.notices.facts import TransferFacts
+from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting, find_known_on
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice
 from dunwell.payments.expire_transfer import load_awaited_requests
@@ -54,8 +56,20 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     await raise_event(
         work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
+    await _confirm(work, request, sent.sent_on)
     await audit_request(work, "announce", request)
     return request.request_id
+
+
+async def _confirm(work: Work, request: PaymentRequest, sent_on: date) -> None:
+    facts = TransferFacts(
+        reference_number=request.reference,
+        currency=request.currency,
+        amount_cents=request.amount_cents,
+        sent_on=sent_on,
+        known_on=find_known_on(sent_on),
+    )
+    await tell_debtor(work, request.claim_id, str(request.request_id), facts)
 
 
 def _check_claim(work: Work, claim: LockedClaim) -> None:

@@ -21,6 +21,7 @@ from dunwell.merchants.audit import save_audit
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived
+from dunwell.payments.receipt import tell_payment
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
 
 
@@ -102,6 +103,8 @@ async def enter_payment(
     if statuses[0] is Status.COLLECTED:
         await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now)
     await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
+    is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
+    await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)
     await save_audit(
         work, "payment.record", f"claim:{payment.claim_id}", paymentId=str(payment.payment_id)
     )

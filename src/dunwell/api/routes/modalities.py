@@ -81,7 +81,8 @@ APPROVE_MODALITY = Operation(
     summary="Approve a payment modality",
     description=(
         "The claim's process stands still until the plan is paid or a rate is missed by more than "
-        "seven days, or until the day deferred to is over. Then it goes on at its next step. It "
+        "seven days, or until the day deferred to is over. Then it goes on at its next step; after "
+        "a missed rate a day after the debtor was told. It "
         f"raises PAYMENT_MODALITY_STATE_CHANGE.\n\n{_ANSWERS}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),

@@ -17,6 +17,8 @@ from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form, 
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.progress import start_of_day
+from dunwell.notices.facts import PauseFacts
+from dunwell.notices.tell_debtor import tell_debtor
 
 _PLACE = "help"
 # Nobody is written to under these anyway.
@@ -51,11 +53,14 @@ async def pause(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> R
     frame, until_on = site.frame_opened(visit, opened), _find_end(site, opened)
     if until_on is None:
         return site.redirect(frame, "help")
+    claim_id = opened.facts.claim_id
     until = start_of_day(until_on, opened.merchant.configuration.timezone)
     try:
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
-            await open_hold(work, opened.facts.claim_id, HoldKind.PAUSE, until=until)
+            hold_id = await open_hold(work, claim_id, HoldKind.PAUSE, until=until)
+            facts = PauseFacts(opened.facts.reference_number, until_on)
+            await tell_debtor(work, claim_id, str(hold_id), facts)
     except InvalidState:
         opened = await site.find_opened(visit) or opened
         if can_be_arranged(site, opened) and _find_paused_until(site, opened) is None:

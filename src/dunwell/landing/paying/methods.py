@@ -10,6 +10,7 @@ from dunwell.landing.web.site import Site
 from dunwell.merchants.merchant import Merchant
 from dunwell.payments.choice import allow_rate
 from dunwell.payments.provider import Providers
+from dunwell.payments.receipt import label_provider
 
 
 class Method(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +50,3 @@ def list_options(opened: OpenedClaim) -> Options:
     rate = find_next_rate(opened.modality) if shows_items else None
     partial = allow_rate(partial, None if rate is None else rate.left_cents)
     return find_options(opened.facts, partial, shows_items=shows_items)
-
-
-def label_provider(name: str) -> str:
-    return name[:1].upper() + name[1:]

@@ -1,7 +1,7 @@
 """Changes the e-mail address or mobile number on file, once the new one has shown its code.
 
 The old address is told, so that nobody takes another's mail away unseen (PAGES, contact
-and language preferences).
+and language preferences); and whoever changed it, by the first way there is now.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,12 @@ from dunwell.landing.reaching.store import (
 )
 from dunwell.landing.session.store import load_on_file
 from dunwell.merchants.account import Work
+from dunwell.messages.identities import mask_address
+from dunwell.notices.facts import ContactChangeFacts
 from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.secrets import is_notice_code
 from dunwell.notices.send_notice import find_repeated, send_notice
+from dunwell.notices.tell_debtor import tell_debtor
 
 LASTS = timedelta(minutes=10)
 _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
@@ -91,4 +94,7 @@ async def confirm_change(
     await remove_change(work.tx, work.merchant_id, typed.claim_id)
     if old:
         await send_notice(work, keys, tell(change, old))
+    masked = mask_address(change.channel, change.address)
+    told = ContactChangeFacts(change.channel, work.now, masked)
+    await tell_debtor(work, typed.claim_id, str(change.notice_id), told)
     return change

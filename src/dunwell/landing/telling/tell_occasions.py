@@ -1,8 +1,9 @@
 """Tells debtors what they are to be told (`notices.tell_debtor`), each occasion once.
 
-By e-mail, else by SMS: the next way is taken where there is no address, where it is suppressed,
-where a channel refuses, and where it is reported later that a message did not arrive. What may have
-left is not sent by another way. Who cannot be reached finds it on the page.
+By e-mail, else by SMS, else, where it is worth one, by letter: the next way is taken where there is
+no address, where it is suppressed, where a channel refuses, and where it is reported later that a
+message did not arrive. What may have left is not sent by another way. Who cannot be reached finds
+it on the page.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -13,17 +14,23 @@ import structlog
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.rest_after_answer import rest_after_answer
 from dunwell.errors import Unavailable
+from dunwell.escalation.reach import has_postal_address
+from dunwell.kit.codes import find_home
 from dunwell.kit.resources import Resources
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.landing.telling.writer import NoticeWriter, Post
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
+from dunwell.messages.identities import render_postal_address
+from dunwell.messages.letters.address import render_address
+from dunwell.modalities.progress import local_date
 from dunwell.modalities.rest_after_break import rest_after_break
 from dunwell.modalities.tell_plan import is_still_true
-from dunwell.notices.facts import DisputeAnswerFacts, PlanBrokenFacts
-from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, list_ways
+from dunwell.notices.facts import DisputeAnswerFacts, LetterFacts, OccasionFacts, PlanBrokenFacts
+from dunwell.notices.notice import Addressee, Notice, TooMany, list_ways
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.store_occasions import (
+    Debtor,
     Occasion,
     Standing,
     end_occasion,
@@ -76,13 +83,8 @@ async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter |
         work = Work.open(resources, tx, merchant, SYSTEM)
         sent = standing.sent
         is_to_send = sent is None or sent.state == "FAILED"
-        is_true = await is_still_true(work, claim, occasion.subject, standing.facts)
-        if (
-            is_to_send
-            and is_true
-            and writer
-            and await _send(work, resources, writer, occasion, standing)
-        ):
+        is_to_send &= await is_still_true(work, claim, occasion.subject, standing.facts)
+        if is_to_send and writer and await _send(work, resources, writer, occasion, standing):
             return
         told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
@@ -93,8 +95,9 @@ async def _send(
     work: Work, resources: Resources, writer: NoticeWriter, occasion: Occasion, standing: Standing
 ) -> bool:
     """By the first way left that takes it. False: there is none."""
-    for addressee in await _list_addressees(work, occasion, standing):
-        notice = writer.write(work.merchant, addressee, standing.facts)
+    debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
+    for addressee in _list_addressees(work, occasion, standing, debtor):
+        notice = _write(work, writer, addressee, standing.facts, debtor)
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, TooMany):
             await put_off(work.tx, occasion, sent.again_at)
@@ -106,21 +109,33 @@ async def _send(
     return False
 
 
-async def _list_addressees(
-    work: Work, occasion: Occasion, standing: Standing
+def _list_addressees(
+    work: Work, occasion: Occasion, standing: Standing, debtor: Debtor
 ) -> Iterator[Addressee]:
     """Those not tried yet, in their order, at addresses there are."""
-    debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
-    addresses: dict[NoticeChannel, str | None] = {
-        "EMAIL": debtor.email, "SMS": debtor.mobile_number,
-    }  # fmt: skip
+    postal = debtor.address
+    line = render_postal_address(postal) if postal and has_postal_address(postal) else None
+    addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
     language = debtor.language or work.merchant.configuration.language
     tried = None if standing.sent is None else standing.sent.channel
-    return (
-        Addressee(occasion.claim_id, channel, address, language)
-        for channel in list_ways(tried)
-        if (address := addresses[channel]) is not None
+    for channel in list_ways(standing.facts.kind, tried):
+        address = addresses[channel]
+        if address is not None:
+            yield Addressee(occasion.claim_id, channel, address, language)
+
+
+def _write(
+    work: Work, writer: NoticeWriter, addressee: Addressee, facts: OccasionFacts, debtor: Debtor
+) -> Notice:
+    if addressee.channel != "LETTER":
+        return writer.write(work.merchant, addressee, facts)
+    configuration = work.merchant.configuration
+    window = render_address(
+        debtor.name, debtor.address or {}, find_home(configuration.timezone), configuration.language
     )
+    assert isinstance(facts, LetterFacts), "the kind that is worth a letter"
+    post = Post(window, local_date(work.now, configuration.timezone))
+    return writer.write_letter(work.merchant, addressee, facts, post)
 
 
 async def _follow(work: Work, occasion: Occasion, told: Told) -> None:

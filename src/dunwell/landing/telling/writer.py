@@ -5,7 +5,9 @@ values are cut out before it is read and put in after it, escaped, so that no na
 inject anything. The first paragraph is the subject.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,15 +21,19 @@ from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
 from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
 from dunwell.merchants.merchant import Merchant
+from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.creditors import find_creditor
+from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import NamedTexts, render_money
 from dunwell.messages.gsm import write_plainly
+from dunwell.messages.letters.sheet import Page
+from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import fill
 from dunwell.messages.placeholders import LANDING_URL
 from dunwell.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.notices.facts import Facts
+from dunwell.notices.facts import Facts, LetterFacts
 from dunwell.notices.notice import Addressee, Notice
 from dunwell.notices.secrets import NOTICE_CODE_MASK, bears_check
 
@@ -42,6 +48,14 @@ class _Link(str):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Post:
+    """The window's lines, and the day the letter bears."""
+
+    window: Sequence[str]
+    today: date
+
+
 class NoticeWriter:
     """The notices of one installation."""
 
@@ -54,8 +68,10 @@ class NoticeWriter:
         self._environments = {
             code: _build_environment(language) for code, language in languages.items()
         }
+        self._entrance = urlsplit(public_url).netloc + "/q"
+        self._address = public_url + build_address("link", token=TOKEN_MASK)
         self._shown = {
-            "url": _Link(public_url + build_address("link", token=TOKEN_MASK)),
+            "url": _Link(self._address),
             "domain": urlsplit(public_url).netloc,
             "code": NOTICE_CODE_MASK,
         }
@@ -65,19 +81,12 @@ class NoticeWriter:
 
         Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
         """
-        known = addressee.language in self._environments
-        language = addressee.language if known else SOURCE_LANGUAGE
+        language = self._choose(addressee)
         creditor = find_creditor(merchant, self._find_operator())
-        values: dict[str, str] = {}
-        shown = {
-            "facts": facts, "creditor": creditor, _VALUES: values,
-            "timezone": merchant.configuration.timezone,
-        }  # fmt: skip
         check_at = name_check_page(self._shown["domain"]) if bears_check(facts.kind) else None
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
-        text = self._environments[language].get_template(name).render(self._shown | shown)
-        told = NamedTexts(values, language, creditor.color)
+        text, told = self._render(name, merchant, language, facts, creditor)
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
             sms = add_check(sms, language, check_at)
@@ -100,6 +109,51 @@ class NoticeWriter:
             body_text=email.body_text,
             body_html=email.body_html,
         )
+
+    def write_letter(
+        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: Post
+    ) -> Notice:
+        """The same on paper. Raises MerchantNotConfigured."""
+        language = self._choose(addressee)
+        creditor = find_creditor(merchant, self._find_operator())
+        text, told = self._render(
+            f"{facts.template}.md", merchant, language, facts, creditor, is_letter=True
+        )
+        subject, _, body = text.strip().partition("\n\n")
+        letter = ShortLetter(
+            subject=fill(parse_line(subject), told),
+            body=parse_markdown(body),
+            values=told,
+            address=post.window,
+            today=self._environments[language].filters["day"](post.today),
+            reference=facts.reference_number,
+            page=Page(self._entrance, CODE_MASK, self._address),
+        )
+        sheet = compose_sheet(letter, creditor, language)
+        return Notice(
+            kind=facts.kind,
+            addressee=addressee,
+            subject=letter.subject,
+            body_text=write_out(sheet, letter),
+            body_html=None,
+            sheet=sheet,
+        )
+
+    def _choose(self, addressee: Addressee) -> str:
+        return addressee.language if addressee.language in self._environments else SOURCE_LANGUAGE
+
+    def _render(
+        self, name: str, merchant: Merchant, language: str, facts: Facts, creditor: CreditorFacts,
+        *, is_letter: bool = False,
+    ) -> tuple[str, NamedTexts]:  # fmt: skip
+        """The template's Markdown with its values cut out, and the values."""
+        values: dict[str, str] = {}
+        shown = {
+            "facts": facts, "creditor": creditor, _VALUES: values,
+            "timezone": merchant.configuration.timezone, "is_letter": is_letter,
+        }  # fmt: skip
+        text = self._environments[language].get_template(name).render(self._shown | shown)
+        return text, NamedTexts(values, language, creditor.color)
 
 
 @pass_context

@@ -26,6 +26,7 @@ from dunwell.messages.markdown import parse_line, parse_markdown
 from dunwell.messages.markdown_letter import fill_blocks
 from dunwell.messages.parts import fill
 from dunwell.messages.rendering import choose_words, list_footer, put_together
+from dunwell.messages.wording import find_wording
 from dunwell.workflows.definition import LetterTemplate, Texts
 
 
@@ -70,7 +71,7 @@ def render_letter(
         sender_name=facts.creditor.name,
         color=post.color,
         logo=post.logo,
-        return_line=_render_return_line(facts.creditor),
+        return_line=render_return_line(facts.creditor),
         address=list(post.address),
         reference=facts.claim.reference_number,
         information=_list_information(values, wording),
@@ -80,7 +81,7 @@ def render_letter(
         page=Page(post.entrance, facts.landing.code or "", facts.landing.url or ""),
         transfer=_render_transfer(values, wording),
         enclosures=enclosures,
-        footer=_list_footer(values),
+        footer=list_sender(facts.creditor, language),
         operator=write_operator(facts.creditor, values.wording),
         words=wording,
     )
@@ -139,13 +140,13 @@ def _render_transfer(values: Values, wording: LetterWording) -> Transfer | None:
     return Transfer([(label, render_line(value)) for label, value in rows if value], payload)
 
 
-def _list_footer(values: Values) -> list[list[str]]:
+def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
     """The e-mail's footer without its opening words, which a letter's head makes needless."""
-    (_, *who), *others = list_footer(values.facts.creditor, values.wording)
+    (_, *who), *others = list_footer(creditor, find_wording(language))
     return [who, *others]
 
 
-def _render_return_line(creditor: CreditorFacts) -> str:
+def render_return_line(creditor: CreditorFacts) -> str:
     lines = [creditor.legal_name, *creditor.legal_address.splitlines()]
     return " · ".join(render_line(line) for line in lines if line.strip())
 

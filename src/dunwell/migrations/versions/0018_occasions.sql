@@ -36,6 +36,11 @@ ALTER TABLE debtor_notices DROP CONSTRAINT debtor_notices_channel_check;
 ALTER TABLE debtor_notices ADD CONSTRAINT debtor_notices_channel_check
     CHECK (channel IN ('EMAIL', 'SMS', 'LETTER')) NOT VALID;
 
+-- Of a letter, what is printed: texts for the one layout, with masks. Emptied with the rest.
+ALTER TABLE debtor_notices ADD COLUMN sheet jsonb;
+-- A notice's letter bears a code as a communication's does; it belongs to none.
+ALTER TABLE debtor_codes ALTER COLUMN communication_id DROP NOT NULL;
+
 -- Answers that were given and not told yet. From here on nothing reads is_untold and
 -- answer_notice_id: they stay for processes of the release before, until a later migration.
 INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at, notice_id)

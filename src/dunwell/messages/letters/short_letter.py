@@ -1,0 +1,81 @@
+"""A letter of one text, such as an answer: no items, no transfer, and the way to the debtor's page.
+
+As data for the one layout of letters. The merchant's brand is put on when it is printed: what is
+kept of a letter is its words. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from dunwell.merchants.configuration import Brand
+from dunwell.messages.creditors import write_operator
+from dunwell.messages.facts import CreditorFacts
+from dunwell.messages.formatting import render_line
+from dunwell.messages.letters.rendering import list_sender, render_return_line
+from dunwell.messages.letters.sheet import Items, Page, Picture, Sheet
+from dunwell.messages.letters.wording import find_letter_wording
+from dunwell.messages.markdown import Parsed
+from dunwell.messages.markdown_letter import fill_blocks
+from dunwell.messages.parts import Source, fill
+from dunwell.messages.wording import find_wording
+
+
+@dataclass(frozen=True, slots=True)
+class ShortLetter:
+    """today: as it is printed."""
+
+    subject: str
+    body: Parsed
+    values: Source
+    address: Sequence[str]
+    today: str
+    reference: str
+    page: Page
+
+
+def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
+    wording = find_letter_wording(language)
+    rows = [
+        (wording.date, letter.today),
+        (wording.reference, letter.reference),
+        (wording.phone, creditor.phone),
+        (wording.email, creditor.email),
+    ]
+    return Sheet(
+        language=language.partition("-")[0].lower(),
+        sender=creditor.legal_name,
+        sender_name=creditor.name,
+        color=None,
+        logo=None,
+        return_line=render_return_line(creditor),
+        address=list(letter.address),
+        reference=letter.reference,
+        information=[(label, render_line(value)) for label, value in rows if value],
+        subject=letter.subject,
+        body=fill_blocks(letter.body.letter, letter.values),
+        items=Items(("", ""), [], []),
+        page=letter.page,
+        transfer=None,
+        enclosures=[],
+        footer=list_sender(creditor, language),
+        operator=write_operator(creditor, find_wording(language)),
+        words=wording,
+    )
+
+
+def write_out(sheet: Sheet, letter: ShortLetter) -> str:
+    """What stands on it, for whoever reads it later."""
+    ways = [
+        f"{sheet.words.page_title}: {sheet.page.url}",
+        f"{sheet.words.code}: {sheet.page.code}",
+    ]
+    return "\n\n".join([fill(letter.body.text, letter.values), "\n".join(ways)]) + "\n"
+
+
+def put_on(sheet: Sheet, brand: Brand) -> Sheet:
+    """With the merchant's color and logo."""
+    logo = brand.logo
+    picture = None if logo is None else Picture(logo.content_type, logo.content)
+    return replace(sheet, color=brand.color, logo=picture)

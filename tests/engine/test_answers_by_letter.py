@@ -1,0 +1,135 @@
+"""Who has neither e-mail nor SMS that works is told by letter how an objection was answered."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.entering.store_ways import find_code, find_link
+from dunwell.landing.session.session import Level
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.codes import list_code_digests, read_code
+from dunwell.messages.identities import render_postal_address
+from dunwell.messages.links import hash_token
+from dunwell.messages.suppression import suppress
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.letters import PrintedLetter
+from tests.support.notices import WITH_SMS
+from tests.support.telling import tell
+
+DAY = timedelta(days=1)
+ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
+BY_POST = msgspec.structs.replace(
+    WITH_SMS, channels=WITH_SMS.channels | {"LETTER": ChannelSetup(adapter="outbox")}
+)
+REASON = "Der Gutschein war am 1. Februar abgelaufen."
+
+
+async def _a_disputed(
+    resources: Resources, clock: MovableClock, **fields: Any
+) -> tuple[House, Any]:
+    channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
+    house = await a_house(resources, clock, None, configuration=BY_POST, channels=channels)
+    [claim_id] = await house.create(**{"email": None, "address": ADDRESS} | fields)
+    return house, await dispute(house, claim_id)
+
+
+def _sent(house: House) -> list[str]:
+    return [each.channel for channel in house.channels for each in channel.sent]
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        ("de", "Die Antwort von Nordwind auf Ihren Einwand"),
+        ("en", "The answer of Nordwind to your objection"),
+    ],
+)
+async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_page(
+    resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: str
+) -> None:
+    house, opened = await _a_disputed(resources, clock, language=language)
+    await answer(house, opened, REJECTED, message=REASON)
+    [letter] = house.channels[2].sent
+    assert letter.recipient.splitlines()[-2:] == ["Heidestraße 17", "51147 Köln"]
+    assert letter.document is not None
+    path = tmp_path / "letter.pdf"
+    path.write_bytes(letter.document.content)
+    printed = PrintedLetter(path)
+    text = " ".join(printed.text().split())
+    assert "\f" not in printed.text().strip()
+    for part in (says, REASON, "Heidestraße 17", "INV-1001"):
+        assert part in text
+    assert "_" not in text
+    [address] = printed.codes()
+    async with resources.database.connection() as connection:
+        way = await find_link(connection, hash_token(address.rpartition("/")[2]))
+        assert way is not None
+        assert (way.claim_id, way.channel) == (opened.claim_id, "LETTER")
+        codes = [code for word in text.split() if (code := read_code(word)) and "-" in word]
+        known = await find_code(connection, list_code_digests(resources.keys, codes[0]))
+        assert known is not None
+        assert (known.claim_id, known.level) == (opened.claim_id, Level.FACT)
+
+
+async def test_the_quiet_days_begin_when_the_letter_is_taken(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    house.channels[2].answers = [Temporary(3600)]
+    await answer(house, opened, REJECTED)
+    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [None]
+    clock.advance(timedelta(hours=2))
+    await tell(house)
+    ends = clock.now() + 7 * DAY
+    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [ends]
+    first, second = house.channels[2].sent
+    assert (first.communication_id, first.document) == (second.communication_id, second.document)
+
+
+async def test_it_comes_after_email_and_sms_and_only_then(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(
+        resources, clock, email="erika@example.org", mobileNumber="+4915112345678"
+    )
+    await tell(house)
+    for channel in house.channels:
+        channel.sent.clear()
+    house.channels[0].answers = [Permanent("no such mailbox")]
+    house.channels[1].answers = [Permanent("no such number")]
+    await answer(house, opened, ACCEPTED)
+    assert _sent(house) == ["EMAIL", "SMS", "LETTER"]
+
+
+async def test_nothing_else_is_worth_a_letter(resources: Resources, clock: MovableClock) -> None:
+    house, _ = await _a_disputed(resources, clock)
+    await tell(house)
+    assert _sent(house) == []
+
+
+@pytest.mark.parametrize("why", ["suppressed", "no city"])
+async def test_where_no_letter_may_go_the_days_count_from_the_answer(
+    resources: Resources, clock: MovableClock, why: str
+) -> None:
+    fields = {"address": ADDRESS | {"city": None}} if why == "no city" else {}
+    house, opened = await _a_disputed(resources, clock, **fields)
+    line = render_postal_address(
+        {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
+    )
+    async with house.work() as work:
+        if why == "suppressed":
+            await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
+    resolved = await resolve(house, opened, REJECTED)
+    clock.advance(DAY)
+    await tell(house)
+    assert _sent(house) == []
+    assert resolved.resolved_at is not None
+    ends = resolved.resolved_at + 7 * DAY
+    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [ends]

@@ -1,0 +1,267 @@
+"""What a debtor does, and each payment, is confirmed at once, once, by the first way that works."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.merchants.account import Work
+from dunwell.messages.suppression import suppress
+from dunwell.modalities.request_modality import request_modality
+from dunwell.notices.facts import PauseFacts
+from dunwell.notices.notice import MOST_AN_HOUR
+from dunwell.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
+from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.disputes import dispute
+from tests.support.house import ERP, ScriptedChannel
+from tests.support.modalities import DEFERMENT, OFFERED, PLAN
+from tests.support.notices import WITH_SMS
+from tests.support.payments import DEBTOR, Till, a_till
+from tests.support.telling import a_writer, tell
+from tests.support.transfers import taking
+
+MOBILE = {"mobileNumber": "+4915112345678"}
+TODAY = date(2026, 3, 2)
+TOLD = msgspec.structs.replace(taking(None), channels=WITH_SMS.channels, modalities=OFFERED)
+
+
+async def _object(till: Till) -> None:
+    await dispute(till.house, till.claim_id)
+
+
+async def _pay(till: Till) -> None:
+    await till.house.pay(till.claim_id, 5000)
+
+
+async def _announce(till: Till) -> None:
+    async with till.house.work(DEBTOR) as work:
+        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10240), TODAY)
+        await announce_transfer(work, till.claim_id, sent)
+
+
+async def _ask_for_a_plan(till: Till) -> None:
+    async with till.house.work(DEBTOR) as work:
+        await request_modality(work, till.claim_id, PLAN)
+
+
+async def _ask_for_time(till: Till) -> None:
+    async with till.house.work(DEBTOR) as work:
+        await request_modality(work, till.claim_id, DEFERMENT)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done, and a part of what is said of it in English and in German."""
+
+    do: Callable[[Till], Awaitable[None]]
+    says: dict[str, str]
+    by_sms: dict[str, str]
+
+
+STEPS = {
+    "objection": Step(
+        _object,
+        {"en": "You will have an answer by: March 16, 2026", "de": "keine Gebühren"},
+        {"en": "answer it by March 16, 2026", "de": "Antwort bis 16. März 2026"},
+    ),
+    "payment": Step(
+        _pay,
+        {"en": "Still to pay: €52.40", "de": "Zahlungsnummer: tx-1"},
+        {"en": "We have received €50.00 for INV-1001", "de": "sind eingegangen"},
+    ),
+    "transfer": Step(
+        _announce,
+        {"en": "Until the end of March 5, 2026", "de": "Bitte zahlen Sie nicht"},
+        {"en": "You told us that you sent €102.40", "de": "Wir warten bis 5. März 2026"},
+    ),
+    "plan": Step(
+        _ask_for_a_plan,
+        {"en": "We check your request and answer it.", "de": "16. April 2026"},
+        {"en": "You asked to pay INV-1001 in parts.", "de": "in Teilen zahlen"},
+    ),
+    "deferment": Step(
+        _ask_for_time,
+        {"en": "You asked for time for INV-1001 until March 31, 2026", "de": "31. März 2026"},
+        {"en": "You asked for time for INV-1001", "de": "Zeit bis zum 31. März 2026"},
+    ),
+}
+
+
+async def _a_told(resources: Resources, clock: MovableClock, **debtor: Any) -> Till:
+    channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
+    return await a_till(
+        resources, clock, configuration=TOLD, channels=channels, debtor=MOBILE | debtor
+    )
+
+
+def _sent(till: Till) -> list[tuple[str, str]]:
+    return [
+        (each.channel, " ".join(each.body_text.replace("\N{NO-BREAK SPACE}", " ").split()))
+        for channel in till.house.channels
+        for each in channel.sent
+    ]
+
+
+@pytest.fixture
+async def till(resources: Resources, clock: MovableClock) -> Till:
+    return await _a_told(resources, clock)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("step", STEPS)
+async def test_each_step_is_confirmed_in_the_claims_language(
+    resources: Resources, clock: MovableClock, step: str, language: str
+) -> None:
+    till = await _a_told(resources, clock, language=language)
+    await STEPS[step].do(till)
+    await tell(till.house)
+    [(channel, text)] = _sent(till)
+    assert channel == "EMAIL"
+    assert STEPS[step].says[language] in text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("step", STEPS)
+async def test_who_wants_no_email_gets_it_by_sms(
+    resources: Resources, clock: MovableClock, step: str, language: str
+) -> None:
+    till = await _a_told(resources, clock, language=language)
+    async with till.house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    await STEPS[step].do(till)
+    await tell(till.house)
+    [(channel, text)] = _sent(till)
+    assert channel == "SMS"
+    assert STEPS[step].by_sms[language] in text
+
+
+async def test_who_wants_no_message_at_all_gets_none(till: Till, resources: Resources) -> None:
+    async with till.house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+        await suppress(work, resources.keys, "SMS", MOBILE["mobileNumber"], "DEBTOR")
+    await _pay(till)
+    await tell(till.house)
+    assert _sent(till) == []
+
+
+async def test_a_receipt_is_sent_once_however_often_a_payment_is_recorded(till: Till) -> None:
+    for _ in range(3):
+        await _pay(till)
+        await tell(till.house)
+    assert len(_sent(till)) == 1
+
+
+async def test_what_a_provider_reports_is_receipted_once(till: Till) -> None:
+    started = await till.start()
+    till.pays()
+    await asyncio.gather(*(till.settle(started.request_id) for _ in range(3)))
+    await till.settle(started.request_id)
+    await tell(till.house)
+    [(_, text)] = _sent(till)
+    assert "- Bezahlt mit: Sandbox" in text
+    assert "- Zahlungsnummer: psp-1" in text
+
+
+async def test_the_last_payment_says_that_nothing_is_left(till: Till) -> None:
+    await till.house.pay(till.claim_id, 10240)
+    await tell(till.house)
+    assert "Noch zu zahlen: 0,00 €" in _sent(till)[0][1]
+
+
+async def test_of_a_closed_claim_nothing_is_said_of_what_is_left(till: Till) -> None:
+    await till.end_claim("ARCHIVED")
+    await _pay(till)
+    await tell(till.house)
+    [(_, text)] = _sent(till)
+    assert "Bezahlt: 50,00 €" in text
+    assert "Noch zu zahlen" not in text
+
+
+async def test_a_refused_email_goes_by_sms_and_no_further(till: Till) -> None:
+    email, sms = till.house.channels
+    email.answers, sms.answers = [Permanent("no such mailbox")], [Permanent("no such number")]
+    await _pay(till)
+    await tell(till.house)
+    await tell(till.house)
+    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
+
+
+async def test_one_reported_as_not_arrived_goes_by_sms_once(till: Till) -> None:
+    await _pay(till)
+    await tell(till.house)
+    [email] = till.house.channels[0].sent
+    for _ in range(2):
+        async with till.house.work() as work:
+            await report_notice_failure(work, email.communication_id, "550 no such user")
+        await tell(till.house)
+    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
+
+
+async def test_many_workers_tell_it_once_while_its_channel_is_slow(
+    till: Till, clock: MovableClock, resources: Resources
+) -> None:
+    till.house.channels[0].answers = [Temporary(60)]
+    await _pay(till)
+    await asyncio.gather(*(tell_occasions(resources, a_writer(till.house)) for _ in range(4)))
+    await tell(till.house)
+    clock.advance(timedelta(minutes=2))
+    await tell(till.house)
+    assert len({each.communication_id for each in till.house.channels[0].sent}) == 1
+
+
+async def test_what_is_undone_is_not_told(till: Till) -> None:
+    async with till.resources.database.connection() as connection:
+        trial = connection.transaction()
+        await trial.start()
+        work = Work.open(till.resources, connection, till.house.merchant, ERP)
+        assert await tell_debtor(work, till.claim_id, "1", PauseFacts("INV-1001", TODAY))
+        await trial.rollback()
+    await tell(till.house)
+    assert _sent(till) == []
+
+
+async def test_what_is_told_later_waits(till: Till, clock: MovableClock) -> None:
+    async with till.house.work(ERP) as work:
+        facts, at = PauseFacts("INV-1001", TODAY), clock.now() + timedelta(days=1)
+        assert await tell_debtor(work, till.claim_id, "1", facts, not_before=at)
+        assert not await tell_debtor(work, till.claim_id, "1", facts)
+    await tell(till.house)
+    assert _sent(till) == []
+    clock.advance(timedelta(days=1))
+    await tell(till.house)
+    assert len(_sent(till)) == 1
+
+
+async def test_many_at_once_are_told_one_after_the_other(till: Till, clock: MovableClock) -> None:
+    """Nobody's mailbox is flooded, and none of them is lost."""
+    for number in range(MOST_AN_HOUR + 1):
+        await till.house.pay(till.claim_id, 100, f"tx-{number}")
+    await tell(till.house)
+    assert len(_sent(till)) == MOST_AN_HOUR
+    clock.advance(timedelta(hours=1))
+    await tell(till.house)
+    assert len(_sent(till)) == MOST_AN_HOUR + 1
+
+
+async def test_a_week_later_what_was_said_is_gone_and_not_said_again(
+    till: Till, clock: MovableClock, resources: Resources
+) -> None:
+    await _pay(till)
+    await tell(till.house)
+    clock.advance(KEPT_FOR + timedelta(minutes=1))
+    assert await sweep_notices(resources) == 2
+    [row] = await till.house.rows("SELECT facts FROM debtor_occasions WHERE merchant_id = $1")
+    assert row["facts"] is None
+    await _pay(till)
+    await tell(till.house)
+    assert len(_sent(till)) == 1
