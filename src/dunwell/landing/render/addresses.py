@@ -21,6 +21,8 @@ PATHS: Mapping[str, str] = {
     "link_code": "/q/{token}/code",
     "real": "/real",
     "claim": _CLAIM,
+    "others": f"{_CLAIM}/others",
+    "other": f"{_CLAIM}/others/{{other}}",
     "pay": f"{_CLAIM}/pay",
     "pay_method": f"{_CLAIM}/pay/method",
     "transfer": f"{_CLAIM}/pay/transfer",
