@@ -202,16 +202,6 @@ async def test_the_page_s_own_buttons_for_another_hour_send_its_form(doorstep: D
     assert 'action="/claim/extend' in claim.text
 
 
-async def test_a_draft_is_its_sessions_alone(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep)
-    await doorstep.browser.send(path, do="keep", message="Ten too much")
-    stranger = doorstep.visitor()
-    await stranger.type_code(await doorstep.give_code())
-
-    assert "Ten too much" not in (await stranger.get(path)).text
-
-
 async def test_a_double_click_opens_one_dispute_with_each_file_once(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep)

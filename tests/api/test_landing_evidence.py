@@ -151,7 +151,7 @@ async def test_an_answered_case_takes_no_more_files(doorstep: Doorstep) -> None:
     assert kept_contents(doorstep) == []
 
 
-async def test_drafts_go_with_their_session_and_files_nobody_sent_with_them(
+async def test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)
@@ -161,9 +161,11 @@ async def test_drafts_go_with_their_session_and_files_nobody_sent_with_them(
     await doorstep.browser.send(path, FIVE[1:3], do="keep", message="See")
     resources = doorstep.till.resources
     housekeeping = Housekeeping(resources, SealedFiles.open(resources))
-    clock.advance(timedelta(minutes=59))
+    clock.advance(timedelta(days=30))
     await sweep_landing(resources)
+    await housekeeping.run_once()
     assert await doorstep.till.count("debtor_drafts") == 2
+    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == 3
 
     clock.advance(timedelta(hours=2))
     await sweep_landing(resources)

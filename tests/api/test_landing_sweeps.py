@@ -20,6 +20,7 @@ _LEADING = {
     "/q/{token}/code",
     "/claim/modality/{modality_id}/email",
     "/claim/disputes/{dispute_id}/files",
+    "/claim/others/{other}",
     "/claim/verify",
     "/claim/verify/{place}/letter",
     "/claim/verify/{place}/send",

@@ -26,8 +26,10 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-plan-requested claim-deferment-requested claim-plan-active "
         "claim-plan-by-link claim-deferred claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
-        "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late"
+        "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late "
+        "claim-unsent claim-others claim-last-hour"
     ),
+    "/claim/others": "others others-none",
     "/claim/pay": "pay-amount",
     "/claim/pay/method": (
         "pay-changed pay-amount-unreadable pay-amount-too-small pay-no-item pay-method "
@@ -37,7 +39,9 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/pay/sent": "transfer-when transfer-no-day transfer-too-often transfer-sent",
     "/claim/options": "options options-none",
     "/claim/plan": "plan",
-    "/claim/plan/check": "plan-errors plan-check plan-check-long plan-check-at-once plan-changed",
+    "/claim/plan/check": (
+        "plan-late plan-errors plan-check plan-check-long plan-check-at-once plan-changed"
+    ),
     "/claim/later": "later",
     "/claim/later/check": "later-no-day later-lost-day later-out-of-range later-check",
     "/claim/modality/{modality_id}": (
@@ -48,10 +52,12 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/dispute": "dispute dispute-by-link",
     "/claim/dispute/{reason}": (
         "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
+        "dispute-overtaken dispute-stale dispute-late "
         "dispute-fault dispute-empty dispute-refused"
     ),
     "/claim/disputes/{dispute_id}": (
-        "dispute-sent dispute-withdrawn dispute-accepted dispute-accepted-open dispute-rejected"
+        "dispute-unsent dispute-sent dispute-withdrawn dispute-accepted dispute-accepted-open "
+        "dispute-rejected"
     ),
     "/claim/disputes/{dispute_id}/files": "dispute-sent-refused",
     "/claim/disputes/{dispute_id}/withdraw": "dispute-withdraw",
@@ -80,6 +86,7 @@ WITHOUT_A_PAGE = {
     "/claim/modality/{modality_id}/email",
     "/claim/receipt/{request_id}/pdf",
     "/claim/receipt/{request_id}/email",
+    "/claim/others/{other}",
     "/claim/verify",
     "/claim/end",
     "/claim/preferences/language",

@@ -28,6 +28,9 @@ _OFFERS: dict[str, Any] = {
 }
 _CONTACT: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
 _FEE: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+_BEGAN_EARLY = """
+UPDATE debtor_sessions SET first_opened_at = opened_at - interval '7 hours' WHERE merchant_id = $1
+"""
 _VERIFY = "/claim/verify/preferences"
 _PAGE = "/claim/preferences"
 
@@ -164,6 +167,30 @@ async def _be_sure(visit: Visit) -> None:
     await follow(visit.page.locator("main button").first)
 
 
+async def _others(visit: Visit, *references: str) -> None:
+    await _be_sure(visit)
+    for reference in references:
+        await visit.site.till.house.create(reference, email="erika@example.org")
+    await visit.go("/claim/others")
+
+
+async def _one_more(visit: Visit) -> None:
+    await _others(visit, "RE-2026-0816")
+    await visit.go("/claim")
+
+
+async def _last_hour(visit: Visit) -> None:
+    await visit.enter()
+    await visit.site.till.house.rows(_BEGAN_EARLY)
+    await visit.go("/claim")
+
+
+async def _plan_late(visit: Visit) -> None:
+    await visit.enter()
+    visit.site.clock.advance(timedelta(minutes=61))
+    await visit.go("/claim/plan/check?offer=3")
+
+
 async def _address(visit: Visit, typed: str = "") -> None:
     await _be_sure(visit)
     await visit.go(f"{_PAGE}/email")
@@ -197,6 +224,11 @@ CLAIM_STATES: dict[str, Reach] = {
     "claim-paid-with-documents": _paid,
     "documents": _documents,
     "document-lost": _document_lost,
+    "claim-others": _one_more,
+    "claim-last-hour": _last_hour,
+    "others": lambda visit: _others(visit, "RE-2026-0816", "RE-2026-0817"),
+    "others-none": _others,
+    "plan-late": _plan_late,
     "preferences": _preferences,
     "preferences-no-way-left": _no_way_left,
     "preferences-sure": _be_sure,

@@ -1,6 +1,7 @@
 """How each page of an objection is reached, and of what can go wrong there."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 from dunwell.disputes.end_dispute import Outcome
@@ -104,6 +105,39 @@ async def _come_back(visit: Visit, outcome: Outcome) -> None:
     await visit.go("/claim")
 
 
+async def _write_elsewhere(visit: Visit, button: str) -> None:
+    """In a second tab, while the first has its form open."""
+    await _ask(visit, "AMOUNT_WRONG")
+    tab = await visit.page.context.new_page()
+    await tab.goto(visit.page.url)
+    await tab.locator("#message").fill("Der Gutschein über 10 Euro fehlt.")
+    await tab.locator(f"button[value={button}]").first.evaluate("button => button.click()")
+    await tab.wait_for_url("**#saved" if button == "keep" else "**/disputes/*")
+    await tab.close()
+    await visit.page.locator("#message").fill("Die Mahngebühr ist falsch.")
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _send_stale(visit: Visit) -> None:
+    await _ask(visit, "AMOUNT_WRONG")
+    token = "document.querySelector('#answers [name=token]').value = 'x'.repeat(43)"
+    await visit.page.evaluate(token)
+    await visit.page.locator("#message").fill("Der Gutschein über 10 Euro fehlt.")
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _send_late(visit: Visit) -> None:
+    await _ask(visit, "AMOUNT_WRONG")
+    await visit.page.locator("#message").fill("Der Gutschein über 10 Euro fehlt.")
+    visit.site.clock.advance(timedelta(minutes=61))
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _leave_unsent(visit: Visit) -> None:
+    await _keep(visit)
+    await visit.go("/claim")
+
+
 async def _refuse_more(visit: Visit) -> None:
     await _send(visit)
     await _choose(visit, ("brief.docx", b"PK\x03\x04"))
@@ -118,6 +152,11 @@ DISPUTE_STATES: dict[str, Reach] = {
     "dispute-insolvency": lambda visit: _ask(visit, "INSOLVENCY"),
     "dispute-other": lambda visit: _ask(visit, "OTHER"),
     "dispute-kept": _keep,
+    "dispute-overtaken": lambda visit: _write_elsewhere(visit, "keep"),
+    "dispute-unsent": lambda visit: _write_elsewhere(visit, "send"),
+    "dispute-stale": _send_stale,
+    "dispute-late": _send_late,
+    "claim-unsent": _leave_unsent,
     "dispute-faults": _send_faults,
     "dispute-fault": lambda visit: _send_fault(
         visit, "AMOUNT_WRONG", amount="viel", message="Der Gutschein fehlt."

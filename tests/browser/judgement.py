@@ -46,7 +46,8 @@ WITHOUT_ACTION = {
     "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
     "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
     "options-none", "preferences", "preferences-changed", "preferences-no-way-left",
-    "preferences-sure", "stale", "timed-out", "too-large", "transfer-sent",
+    "preferences-sure", "dispute-late", "dispute-unsent", "others", "others-none", "plan-late",
+    "stale", "timed-out", "too-large", "transfer-sent",
     "transfer-too-often",
 }  # fmt: skip
 # Long forms with much that is wrong: what it is stands before them, in view.

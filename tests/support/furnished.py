@@ -47,6 +47,8 @@ QUERIES = {
     "/claim/plan/check": "?count=3&first=2026-03-16",
     "/claim/later/check": "?until=2026-03-31",
 }
+# Of another claim of the same debtor.
+OTHERS_ON_FILE = {"email": "erika@example.org", "mobileNumber": NUMBER}
 _VERIFY = "/claim/verify/preferences"
 _NAME_ALL = """
 WITH named AS (
@@ -156,6 +158,7 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
     attachment_id = await attach(house, claim_id, texts("document"))
     request_id = await _pay(doorstep, claim_id)
     modality = await Arrangement(house, claim_id).agree()
+    [other_id] = await house.create(f"OTHER-{claim_id}", **OTHERS_ON_FILE)
     opened = await dispute(house, claim_id, message=texts("objection"))
     await give_evidence(house, opened, f"{texts('evidence')}.pdf")
     own = await dispute(house, claim_id, "MINE", message=texts("own-objection"))
@@ -167,7 +170,7 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
         "modality_id": modality.modality_id, "dispute_id": opened.dispute_id,
         "own": own.dispute_id, "answered": answered.dispute_id, "reason": "DEFECTIVE",
         "place": "preferences", "what": "email", "merchant_id": doorstep.till.merchant_id,
-        "revision": 1, "name": "brand.css",
+        "revision": 1, "name": "brand.css", "other": other_id,
     }  # fmt: skip
 
 

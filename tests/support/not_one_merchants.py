@@ -37,6 +37,7 @@ NOT_ONE_MERCHANTS = _name({
         "landing.entering.store_ways._FIND_CHECKED",
         "landing.entering.store_ways._FIND_CODE", "landing.entering.store_ways._FIND_LINK",
         "landing.entering.store_ways._FIND_REFERENCES", "landing.session.store._FIND_SESSION",
+        "landing.session.store._FIND_SESSIONS",
         "merchants.lookup._FIND_ACCESSES",
         "merchants.lookup._FIND_CREDENTIAL", "merchants.lookup._FIND_ISSUER",
         "merchants.lookup._FIND_LIVE_CREDENTIAL", "merchants.lookup._FIND_MERCHANT_BY_KEY",
@@ -84,7 +85,9 @@ QUIET = _name({
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
         "claims.store_lists._LOAD", "events.store._LOAD", "events.store._LOAD_TIMED",
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",
-        "messages.suppression.LOAD_KNOWN", "rollout.running_store._LOAD_OPEN",
+        "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
+        "landing.objecting.store._LOAD_UNSENT", "messages.suppression.LOAD_KNOWN",
+        "rollout.running_store._LOAD_OPEN",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         "assignment.store._SAVE_DRAFT", "escalation.gate_store._HAND_OVER",

@@ -1,18 +1,15 @@
-"""Removes sessions a day after their end, drafts nobody can go on with, new addresses nobody has
+"""Removes sessions a day after their end, drafts that nobody went on with, new addresses nobody has
 confirmed, and wrong codes that count no more.
 """
-
-from datetime import timedelta
 
 from dunwell.kit.resources import Resources
 from dunwell.landing.entering.store_tries import remove_visitor_tries
 from dunwell.landing.entering.visitors import WINDOW
 from dunwell.landing.reaching.store import remove_old_changes
+from dunwell.landing.session.session import REMEMBERED
 from dunwell.landing.session.store import remove_sessions
 from dunwell.landing.session.store_drafts import remove_drafts
 
-# So long can a page tell its reader that it timed out.
-_KEPT_FOR = timedelta(days=1)
 _ROWS_AT_ONCE = 5000
 
 
@@ -20,7 +17,7 @@ async def sweep_landing(resources: Resources) -> int:
     """Rows removed; 0 when nothing was left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        removed = await remove_sessions(tx, now - _KEPT_FOR, _ROWS_AT_ONCE)
+        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
         removed += await remove_drafts(tx, now, _ROWS_AT_ONCE)
         removed += await remove_old_changes(tx, now, _ROWS_AT_ONCE)
         return removed + await remove_visitor_tries(tx, now - WINDOW)

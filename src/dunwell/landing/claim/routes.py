@@ -4,23 +4,26 @@ from starlette.responses import Response
 
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.notices import describe_notices
+from dunwell.landing.claim.others import OTHERS, list_others
 from dunwell.landing.claim.views import describe_claim
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
 from dunwell.landing.session.extend_session import end_session
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import Form, Visit
 
 
-@in_session
+@in_session_with(OTHERS)
 async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     frame, merchant = site.frame_opened(visit, opened), opened.merchant
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
     announced = await look_ahead(site.resources, opened, now)
-    return site.answer(frame, describe_claim(opened, now, announced, can_pay=can_pay))
+    others = list_others(site.resources.keys, opened)
+    page = describe_claim(opened, now, announced, can_pay=can_pay, other_count=len(others))
+    return site.answer(frame, page)
 
 
 async def extend(site: Site, visit: Visit) -> Response:
@@ -30,7 +33,7 @@ async def extend(site: Site, visit: Visit) -> Response:
         return site.answer_ended(visit, None)
     frame = site.frame_opened(visit, opened)
     if site.is_live(opened):
-        if is_repeated(site, opened, form):
+        if is_repeated(site, opened, form) or not opened.session.can_be_extended:
             return site.redirect(frame, "claim")
         site.check_token(opened.session, form)
         return site.redirect(frame, "claim", cookie=await stay(site, opened))
@@ -45,7 +48,8 @@ async def end(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Res
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
-    return site.redirect(site.frame_opened(visit, opened), "ended", cookie="")
+    # The cookie stays: it opens nothing, but tells why, and what another tab still brings is kept.
+    return site.redirect(site.frame_opened(visit, opened), "ended")
 
 
 async def show_ended(site: Site, visit: Visit) -> Response:

@@ -13,7 +13,12 @@ from dunwell.escalation.announcing import Announced
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
 from dunwell.landing.claim.next_steps import NextSteps, describe_next
-from dunwell.landing.objecting.disputing import can_dispute, find_undisputed_cents
+from dunwell.landing.claim.others import OtherClaim
+from dunwell.landing.objecting.disputing import (
+    can_dispute,
+    find_undisputed_cents,
+    list_unsent,
+)
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts
 from dunwell.landing.session.session import Level
@@ -102,6 +107,18 @@ class ClaimPage(Page, frozen=True):
     # Since when the merchant has stopped the claim without a dispute of ours.
     held_since: datetime | None
     paused_until: datetime | None
+    # What was typed and not sent, by the reason of its objection.
+    unsent: Sequence[str]
+    # How many other open claims of the same merchant the debtor has, for who may see them.
+    other_count: int
+
+
+class OthersPage(Page, frozen=True):
+    """The debtor's other open claims of the same merchant."""
+
+    template: ClassVar[str] = "others.html"
+
+    others: Sequence[OtherClaim]
 
 
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):
@@ -120,8 +137,9 @@ class DocumentsPage(Page, frozen=True):
 
 
 def describe_claim(
-    opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (), *, can_pay: bool
-) -> ClaimPage:
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (),
+    *, can_pay: bool, other_count: int,
+) -> ClaimPage:  # fmt: skip
     """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
     facts, configuration = opened.facts, opened.merchant.configuration
     shows_all = opened.session.level.reaches(Level.FACT)
@@ -163,6 +181,10 @@ def describe_claim(
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
+        unsent=list_unsent(opened.drafts, configuration.disputes, opened.session.level)
+        if can_dispute(facts)
+        else (),
+        other_count=other_count,
     )
 
 

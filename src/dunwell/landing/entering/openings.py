@@ -28,12 +28,14 @@ _VALUE_PURPOSE = "landing-opened-session"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's."""
+    """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's. What
+    was proven in `before` is proven in it."""
 
     way: WayIn
     level: Level
     visitor: bytes
     session_id: UUID
+    before: Session | None = None
 
 
 def is_opened_by(session: Session, way: WayIn) -> bool:
@@ -73,6 +75,7 @@ async def open_once(work: Work, keys: KeyRing, entry: Entry) -> str | Locked:
         level=entry.level,
         session_id=entry.session_id,
         randomness=_derive(keys, visitor, counted),
+        goes_on_from=entry.before,
     )
     return await open_session(work, keys, opening)
 

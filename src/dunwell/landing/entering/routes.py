@@ -1,5 +1,7 @@
 """The ways in: a message's link, and the code of a letter. Looking at them changes nothing."""
 
+from collections.abc import Sequence
+
 from starlette.responses import Response
 
 from dunwell.kit.db import Connection
@@ -13,7 +15,7 @@ from dunwell.landing.entering.sent_codes import (
     describe_lock,
     read_typed_code,
 )
-from dunwell.landing.entering.settling import find_back, keep_level, lead_back, settle
+from dunwell.landing.entering.settling import find_back, find_before, lead_back, settle
 from dunwell.landing.entering.store_tries import is_undelivered
 from dunwell.landing.entering.store_ways import WayIn, find_link
 from dunwell.landing.entering.tries import Locked, Slowed, Wrong
@@ -134,7 +136,8 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
         return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         return await _answer_links_code(site, visit, way, is_wrong=True)
-    return settle(site, frame, await find_held(site, visit), way, tried)
+    held = await find_held(site, visit)
+    return settle(site, frame, held, way.merchant.merchant_id, way.claim_id, tried)
 
 
 async def go_to_link(site: Site, visit: Visit) -> Response:
@@ -195,15 +198,19 @@ async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level
     back = find_back(site, held, way)
     if back is not None:
         return lead_back(site, frame, back)
-    level = keep_level(site, held, way, level)
+    claim = (way.merchant.merchant_id, way.claim_id)
+    before = find_before(site, held, *claim, level)
+    level = before.level if before else level
     resources, session_id = site.resources, site.resources.ids.new(site.now())
     visitor = digest_visitor(resources.keys, visit.client_host)
     async with resources.database.transaction() as tx:
         work = site.work(tx, way.merchant, session_id)
-        value = await open_once(work, resources.keys, Entry(way, level, visitor, session_id))
+        value = await open_once(
+            work, resources.keys, Entry(way, level, visitor, session_id, before)
+        )
     if isinstance(value, Locked):
         return answer_problem(site, frame, too_many(value.retry_after_seconds, "OPENED_OFTEN"))
-    return settle(site, frame, held, way, value)
+    return settle(site, frame, held, *claim, value)
 
 
 async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:
@@ -215,12 +222,14 @@ async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str
     assert tried.notice_id is not None
     randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
     if not tried.is_repeated:
-        return await _open_by_code(site, tx, way, randomness)
+        return await _open_by_code(site, tx, way, randomness, tried.proven_digests)
     value = await find_sent_value(tx, randomness, now)
     return value or await count_wrong_code(tx, now)
 
 
-async def _open_by_code(site: Site, tx: Connection, way: WayIn, randomness: bytes) -> str:
+async def _open_by_code(
+    site: Site, tx: Connection, way: WayIn, randomness: bytes, proven: Sequence[bytes]
+) -> str:
     """The cookie's value."""
     session_id = site.resources.ids.new(site.now())
     opening = Opening(
@@ -230,6 +239,7 @@ async def _open_by_code(site: Site, tx: Connection, way: WayIn, randomness: byte
         level=Level.CODE,
         session_id=session_id,
         randomness=randomness,
+        proven_digests=proven,
     )
     work = site.work(tx, way.merchant, session_id)
     return await open_session(work, site.resources.keys, opening)

@@ -41,6 +41,7 @@ from dunwell.notices.notice import NoticeChannel
 PLACES: Mapping[str, tuple[str, Level]] = {
     "claim": ("claim", Level.FACT),
     "documents": ("documents", Level.FACT),
+    "others": ("others", Level.CODE),
     "options": ("options", Level.FACT),
     "plan": ("plan", Level.FACT),
     "later": ("later", Level.FACT),

@@ -25,23 +25,37 @@ def find_back(site: Site, held: Held, way: WayIn) -> str | None:
     return None
 
 
-def keep_level(site: Site, held: Held, way: WayIn, level: Level) -> Level:
-    """The highest that the visitor has proven for the claim in a session that lasts."""
-    whose = (way.merchant.merchant_id, way.claim_id)
+def find_live(site: Site, held: Held, merchant_id: int, claim_id: int, level: Level) -> str | None:
+    """The handle of a session of the claim that lasts in this browser, with so much proven."""
+    for handle, session in held.items():
+        is_its = session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
+        if session and is_its and session.is_live(site.now()) and session.level.reaches(level):
+            return handle
+    return None
+
+
+def find_before(
+    site: Site, held: Held, merchant_id: int, claim_id: int, level: Level
+) -> Session | None:
+    """The session of the claim that lasts in this browser, if more was proven in it than `level`:
+    one that takes its place keeps that."""
+    found = None
     for session in filter(None, held.values()):
-        is_its = (session.merchant_id, session.claim_id) == whose
-        if is_its and session.is_live(site.now()) and session.level.reaches(level):
-            level = session.level
-    return level
+        is_its = (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
+        if is_its and session.is_live(site.now()) and not level.reaches(session.level):
+            found, level = session, session.level
+    return found
 
 
 def lead_back(site: Site, frame: Frame, handle: str) -> Response:
     return site.redirect(msgspec.structs.replace(frame, handle=handle), "claim")
 
 
-def settle(site: Site, frame: Frame, held: Held, way: WayIn, value: str) -> Response:
-    """To the claim that `way` has opened, under its handle, whose cookie is `value`."""
-    place = choose_place(held, way.merchant.merchant_id, way.claim_id, sha256(value.encode()))
+def settle(
+    site: Site, frame: Frame, held: Held, merchant_id: int, claim_id: int, value: str
+) -> Response:
+    """To the claim that was opened, under its handle, whose cookie is `value`."""
+    place = choose_place(held, merchant_id, claim_id, sha256(value.encode()))
     frame = msgspec.structs.replace(frame, handle=place.handle)
     answer = site.redirect(frame, "claim", cookie=value)
     for handle in place.dropped:

@@ -11,7 +11,7 @@ from dunwell.landing.session.extend_session import (
     find_extended_value,
     is_extended_by,
 )
-from dunwell.landing.session.session import LASTS, is_form_token
+from dunwell.landing.session.session import is_form_token
 from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form
@@ -49,5 +49,4 @@ def is_repeated(site: Site, opened: OpenedClaim, form: Form) -> bool:
     before the second click. Later it is somebody who went back to the form, and asks for another
     hour."""
     is_extended = is_extended_by(site.resources.keys, opened.session, form.get("token", ""))
-    opened_at = opened.session.expires_at - LASTS
-    return is_extended and site.now() < opened_at + REPEATED_WITHIN
+    return is_extended and site.now() < opened.session.opened_at + REPEATED_WITHIN

@@ -9,6 +9,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.sql import nest
 from dunwell.landing.entering.tries import Tries
 from dunwell.landing.session.details import KEY, Detail
+from dunwell.notices.notice import NoticeChannel
 
 # Tries of one visitor take turns, so that many at once are counted as if one by one.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
@@ -67,13 +68,13 @@ JOIN debtor_notices notice USING (merchant_id, notice_id)
 WHERE code.merchant_id = $1 AND code.claim_id = $2
 """
 _LOCK_SENT = """
-SELECT notice_id, expires_at, failures, used_at,
-       (SELECT key_version FROM debtor_notices notice
-        WHERE notice.merchant_id = code.merchant_id AND notice.notice_id = code.notice_id)
-           AS key_version
+SELECT code.notice_id, code.expires_at, code.failures, code.used_at, notice.key_version,
+       notice.channel, notice.recipient
 FROM debtor_sent_codes code
-WHERE merchant_id = $1 AND claim_id = $2
-FOR UPDATE
+LEFT JOIN debtor_notices notice
+    ON notice.merchant_id = code.merchant_id AND notice.notice_id = code.notice_id
+WHERE code.merchant_id = $1 AND code.claim_id = $2
+FOR UPDATE OF code
 """
 _SAVE_SENT_WRONG = """
 UPDATE debtor_sent_codes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
@@ -101,6 +102,9 @@ class SentCode:
     used_at: datetime | None
     # Of the secret key: what the code was derived with.
     key_version: int | None
+    # Where it went.
+    channel: NoticeChannel | None
+    recipient: str | None
 
 
 async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) -> VisitorTries:

@@ -18,6 +18,7 @@ from dunwell.landing.entering.store_tries import (
     save_sent_codes_wrong,
 )
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
+from dunwell.messages.identities import digest_address
 from dunwell.notices.secrets import is_notice_code
 
 # A second click on the same form.
@@ -42,6 +43,8 @@ class Right:
     is_repeated: bool
     # That took the code along; none: it was something else that was proven.
     notice_id: UUID | None = None
+    # Of the address it went to, as suppressions know it.
+    proven_digests: tuple[bytes, ...] = ()
 
 
 async def try_sent_code(
@@ -66,7 +69,12 @@ async def try_sent_code(
     await count_claims_right(tx, claim, tries, now)
     if sent.used_at is None:
         await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
-    return Right(sent.used_at is not None, sent.notice_id)
+    proven = (
+        digest_address(keys, typed.merchant_id, sent.channel, sent.recipient)
+        if sent.channel and sent.recipient
+        else ()
+    )
+    return Right(sent.used_at is not None, sent.notice_id, proven)
 
 
 def _is_live(sent: SentCode, now: datetime) -> bool:

@@ -1,5 +1,7 @@
 """What the pages offer to whoever disputes a claim: the reasons, the undisputed part."""
 
+from collections.abc import Sequence
+
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.reasons import DisputeType, Reason, list_offered
@@ -8,6 +10,8 @@ from dunwell.landing.session.facts import ClaimFacts, DisputeFacts
 from dunwell.landing.session.session import Level
 from dunwell.merchants.configuration import Configuration, Disputes
 
+# Before the reason's name, of a draft.
+SUBJECT = "dispute:"
 # What can be said without having seen what the claim is for (PAGES, personal data).
 _AT_LINK = (
     DisputeType.NOT_MY_DEBT,
@@ -32,6 +36,13 @@ def list_reasons_for(disputes: Disputes, level: Level) -> list[Reason]:
 
 def needs_fact(reason: Reason) -> bool:
     return reason.name not in _AT_LINK
+
+
+def list_unsent(subjects: Sequence[str], disputes: Disputes, level: Level) -> list[str]:
+    """By the drafts' subjects, the reasons of which something was typed that this level may see."""
+    found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
+    reasons = [each for each in found if each is not None]
+    return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
 
 
 def find_reason(disputes: Disputes, name: str) -> Reason | None:

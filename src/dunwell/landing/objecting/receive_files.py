@@ -7,6 +7,7 @@ session is over, after a crash too.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.errors import (
@@ -22,10 +23,13 @@ from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
 from dunwell.kit.spool import UPLOADS
+from dunwell.landing.session.session import is_like_token
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import Form, Visit
+from dunwell.landing.web.visit import ForeignForm, Form, Visit
 
+# Until then a draft or a dispute has taken it.
+_UNTAKEN = timedelta(hours=1)
 _MOST_TEXT_BYTES = 64 * 1024
 _MOST_PARTS = 30
 _MOST_BODY_BYTES = MOST_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
@@ -42,31 +46,24 @@ class FileRefusal:
 
 @dataclass(slots=True)
 class Received:
+    """`opened`: its claim with the session as it is by now, which may have ended; none: it is gone.
+    `is_stale`: the form is of a session that this one has taken the place of, so it is not to be
+    acted on; what was typed may be kept."""
+
     fields: Form = field(default_factory=dict)
     uploads: list[PreparedUpload] = field(default_factory=list)
     refusals: list[FileRefusal] = field(default_factory=list)
+    opened: OpenedClaim | None = None
+    is_stale: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
-    """A form whose session, as it is by now, has ended while it came in, or before: none of its
-    files is kept."""
-
-    fields: Form
-    refusals: Sequence[FileRefusal]
-    opened: OpenedClaim | None
-
-
-async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received | Late:
+async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
     """A form of this session, whose token comes before its files.
 
     Raises ForeignForm and InvalidRequest; then nothing is put away.
     """
     received = await _receive(site, visit, opened)
-    still = await site.find_opened(visit)
-    if not site.is_live(still):
-        await discard(site, opened, received.uploads)
-        return Late(received.fields, received.refusals, still)
+    received.opened = await site.find_opened(visit)
     return received
 
 
@@ -79,19 +76,29 @@ async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.file or part.is_too_large:
-                site.check_token(opened.session, received.fields)
+                _check_token(site, visit, opened, received)
                 count += 1
                 await _take_file(site, opened, received, part=part, count=count)
             if part.file is not None:
                 part.file.close()
-        site.check_token(opened.session, received.fields)
+        _check_token(site, visit, opened, received)
     except PayloadTooLarge:
-        site.check_token(opened.session, received.fields)
+        _check_token(site, visit, opened, received)
         received.refusals.append(FileRefusal("TOO_LARGE"))
     except BaseException:
         await discard(site, opened, received.uploads)
         raise
     return received
+
+
+def _check_token(site: Site, visit: Visit, opened: OpenedClaim, received: Received) -> None:
+    """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
+    try:
+        site.check_token(opened.session, received.fields)
+    except ForeignForm:
+        if not (visit.is_surely_ours and is_like_token(received.fields.get("token", ""))):
+            raise
+        received.is_stale = True
 
 
 async def discard(site: Site, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
@@ -132,7 +139,7 @@ async def _prepare(
             site.storage,
             checked,
             now=site.now(),
-            expires_at=opened.session.expires_at,
+            expires_at=max(opened.session.expires_at, site.now() + _UNTAKEN),
         )
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"

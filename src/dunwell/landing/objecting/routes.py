@@ -4,9 +4,6 @@ What was typed is kept at every click, so that nothing of it is lost by a fault,
 longer session.
 """
 
-from contextlib import suppress
-from uuid import UUID
-
 import msgspec
 from starlette.responses import Response
 
@@ -14,28 +11,38 @@ from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing,
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes
 from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable
-from dunwell.files.put_away import throw_away
-from dunwell.landing.entering.staying import find_opened_by, find_stayed, is_repeated, stay
-from dunwell.landing.objecting.answers import Answered, pick_fields, read_answers
+from dunwell.landing.entering.staying import (
+    find_opened_by,
+    find_stayed,
+    is_its_form,
+    is_repeated,
+    stay,
+)
+from dunwell.landing.objecting.answers import Answered, read_answers
 from dunwell.landing.objecting.disputing import (
     can_dispute,
     find_reason,
     list_reasons_for,
     needs_fact,
 )
-from dunwell.landing.objecting.keep_draft import Kept, keep_draft
-from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
+from dunwell.landing.objecting.keep_draft import Kept
+from dunwell.landing.objecting.receive_files import Received, discard, receive_files
 from dunwell.landing.objecting.send_dispute import send_dispute
+from dunwell.landing.objecting.typed_form import (
+    keep_typed,
+    list_refusals,
+    load_typed,
+    read_typed,
+)
 from dunwell.landing.objecting.views import (
     ReasonsPage,
     Showing,
     describe_questions,
     describe_reason,
 )
-from dunwell.landing.session.drafts import Draft, Typed
+from dunwell.landing.session.drafts import Typed
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import find_day
-from dunwell.landing.session.store_drafts import load_draft, remove_file
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session
@@ -75,40 +82,39 @@ async def show_questions(site: Site, visit: Visit, opened: OpenedClaim) -> Respo
 
 
 async def take_answers(site: Site, visit: Visit) -> Response:
-    """A form of a live session, or of one that was extended a moment ago."""
+    """A form of a live session; of one that has ended, what was typed is kept."""
     opened = await site.find_opened(visit)
-    if opened is not None and site.is_live(opened):
-        return await _take(site, visit, opened)
-    if opened is None or await find_stayed(site, opened) is None:
-        return site.answer_ended(visit, opened)
-    received = await receive_files(site, visit, opened)
-    assert isinstance(received, Late)
-    return await _answer_late(site, visit, received)
-
-
-async def _take(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
-    """1. check where the form comes from, and put its files away
-    2. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
-       session of another hour when that was
-    3. throw away the files that neither took
-    """
+    if opened is None:
+        return site.answer_ended(visit, None)
+    if not site.is_live(opened):
+        return await _answer_late(site, visit, await receive_files(site, visit, opened))
     found = await _find_reason(site, visit, opened)
     if isinstance(found, Response):
+        # Another tab was faster, or the claim is not what it was: the words stay all the same.
+        if _find_late_reason(visit, opened) is not None:
+            await _answer_late(site, visit, await receive_files(site, visit, opened))
         return found
     received = await receive_files(site, visit, opened)
-    if isinstance(received, Late):
+    if not site.is_live(received.opened):
         return await _answer_late(site, visit, received)
-    typed = Typed(
-        _name_subject(found), _read_form_id(site, received.fields.get("form", "")),
-        pick_fields(found, received.fields), received.uploads,
-    )  # fmt: skip
-    answered = _read(site, visit, opened, reason=found, typed=typed)
-    is_sent = received.fields.get("do") == "send"
+    return await _take(site, visit, opened, reason=found, received=received)
+
+
+async def _take(
+    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, received: Received
+) -> Response:
+    """1. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
+       session of another hour when that was
+    2. throw away the files that neither took
+    """
+    typed, wish = read_typed(site, reason, received), received.fields.get("do")
+    answered = _read(site, visit, opened, reason=reason, typed=typed)
+    is_sent = wish == "send" and not received.is_stale
     try:
         if is_sent and not answered.faults and not received.refusals:
-            kept = await _send(site, opened, typed, _compose(found, answered))
+            kept = await _send(site, opened, typed, _compose(reason, answered))
         else:
-            kept = await _keep(site, opened, typed, received.fields.get("remove", ""))
+            kept = await keep_typed(site, opened, typed, received.fields.get("remove", ""))
     except Unavailable:
         # It may have been written all the same.
         raise
@@ -121,27 +127,49 @@ async def _take(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
     if kept.made_id is not None:
         return site.redirect(site.frame_opened(visit, opened), "dispute", dispute_id=kept.made_id)
-    refusals = [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
-    showing = Showing(typed.form_id, answered.faults if is_sent else [], refusals)
-    if received.fields.get("do") == _STAY and not is_repeated(site, opened, received.fields):
-        return await _answer_stay(
-            site, visit, found, showing=showing, value=await stay(site, opened)
-        )
-    return await _answer_kept(site, visit, opened, reason=found, showing=showing)
+    showing = Showing(
+        typed.form_id,
+        answered.faults if is_sent and not kept.is_overtaken else [],
+        list_refusals(received, kept),
+        # Beside what somebody else has typed: both are shown.
+        overtaking=typed.fields if kept.is_overtaken else None,
+        is_stale=received.is_stale,
+    )
+    is_longer = opened.session.can_be_extended and not is_repeated(site, opened, received.fields)
+    if wish == _STAY and not showing.is_news and is_longer:
+        value = await stay(site, opened)
+        return await _answer_stay(site, visit, reason, showing=showing, value=value)
+    return await _answer_kept(site, visit, opened, reason=reason, showing=showing)
 
 
-async def _answer_late(site: Site, visit: Visit, late: Late) -> Response:
-    """A second click on "one more hour" gets the first one's cookie: that has kept what this one
-    brings."""
-    opened, name = late.opened, visit.path_params["reason"]
-    if opened is None or late.fields.get("do") != _STAY:
+async def _answer_late(site: Site, visit: Visit, received: Received) -> Response:
+    """The session has ended: what came is kept, as far as the form was its own, and not sent. A
+    second click on "one more hour" gets the first one's cookie."""
+    opened = received.opened
+    reason = _find_late_reason(visit, opened)
+    if opened is None or reason is None:
+        await discard(site, opened, received.uploads) if opened else None
         return site.answer_ended(visit, opened)
-    value = await find_stayed(site, opened)
-    reason = find_reason(opened.merchant.configuration.disputes, name)
-    if value is None or reason is None:
-        return site.answer_ended(visit, opened)
-    showing = Showing(site.resources.ids.new(site.now()), refusals=late.refusals)
+    kept = await keep_typed(site, opened, read_typed(site, reason, received), "")
+    await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
+    value = None
+    if received.fields.get("do") == _STAY and is_its_form(site, opened, received.fields):
+        value = await find_stayed(site, opened)
+    if value is None:
+        return site.answer_ended(visit, opened, is_kept=kept.made_id is None)
+    showing = Showing(site.resources.ids.new(site.now()), refusals=list_refusals(received, kept))
     return await _answer_stay(site, visit, reason, showing=showing, value=value)
+
+
+def _find_late_reason(visit: Visit, opened: OpenedClaim | None) -> Reason | None:
+    """If a session of this level could have typed something of it."""
+    if opened is None:
+        return None
+    reason = find_reason(opened.merchant.configuration.disputes, visit.path_params["reason"])
+    if reason is None or not can_dispute(opened.facts):
+        return None
+    is_too_low = needs_fact(reason) and not opened.session.level.reaches(Level.FACT)
+    return None if is_too_low else reason
 
 
 async def _answer_stay(
@@ -160,7 +188,7 @@ async def _answer_stay(
 async def _answer_kept(
     site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Response:
-    if showing.faults or showing.refusals:
+    if showing.faults or showing.refusals or showing.is_news:
         return await _answer_questions(site, visit, opened, reason=reason, showing=showing)
     frame = site.frame_opened(visit, opened)
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
@@ -169,31 +197,7 @@ async def _answer_kept(
 async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        return await send_dispute(work, opened.session, typed, new)
-
-
-async def _keep(site: Site, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
-    """removed: the upload of a file that is no longer wanted, as the form says it."""
-    ticket_id = _read_ticket_id(removed)
-    async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
-        kept = await keep_draft(work, opened.session, typed)
-        is_removed = ticket_id is not None and await remove_file(
-            tx, opened.session, typed.subject, ticket_id
-        )
-    if ticket_id is not None and is_removed:
-        with suppress(Unavailable):
-            await throw_away(
-                site.resources.database, site.storage, opened.merchant.merchant_id, [ticket_id]
-            )
-    return kept
-
-
-def _read_ticket_id(given: str) -> UUID | None:
-    try:
-        return UUID(given)
-    except ValueError:
-        return None
+        return await send_dispute(work, opened.facts.claim_id, typed, new)
 
 
 async def _find_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Reason | Response:
@@ -240,33 +244,15 @@ def _compose(reason: Reason, answered: Answered) -> NewDispute:
 async def _answer_questions(
     site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Response:
-    """With what the session has typed so far."""
+    """With what was typed so far."""
     frame = msgspec.structs.replace(site.frame_opened(visit, opened), kept_form=_FORM)
     page = describe_questions(
         opened, frame.language, reason,
-        draft=await _load_draft(site, opened, reason, showing), showing=showing,
+        draft=await load_typed(site, opened, reason, showing), showing=showing,
     )  # fmt: skip
-    return site.answer(frame, page, 422 if showing.faults or showing.refusals else 200)
-
-
-async def _load_draft(site: Site, opened: OpenedClaim, reason: Reason, showing: Showing) -> Draft:
-    """What the session has typed of it, if it may have typed anything."""
-    if not opened.has_drafts and not showing.faults and not showing.refusals:
-        return Draft(_name_subject(reason))
-    async with site.resources.database.connection() as connection:
-        return await load_draft(connection, opened.session, _name_subject(reason))
-
-
-def _name_subject(reason: Reason) -> str:
-    return f"dispute:{reason.name}"
-
-
-def _read_form_id(site: Site, given: str) -> UUID:
-    """What marks one showing of the form; a fresh one for what is none."""
-    try:
-        return UUID(given)
-    except ValueError:
-        return site.resources.ids.new(site.now())
+    wrong = 409 if showing.is_news else 422
+    is_plain = not (showing.faults or showing.refusals or showing.is_news)
+    return site.answer(frame, page, 200 if is_plain else wrong)
 
 
 PAGES: RoutedPages = {

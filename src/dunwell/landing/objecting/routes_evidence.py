@@ -12,7 +12,7 @@ from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.objecting.disputing import find_undisputed_cents
-from dunwell.landing.objecting.receive_files import FileRefusal, Late, discard, receive_files
+from dunwell.landing.objecting.receive_files import FileRefusal, discard, receive_files
 from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
 from dunwell.landing.objecting.views import (
     DisputeWithdrawPage,
@@ -24,7 +24,7 @@ from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import Form, Visit
+from dunwell.landing.web.visit import ForeignForm, Form, Visit
 
 _PLACE = "claim"
 
@@ -40,7 +40,10 @@ async def add_files(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     if not is_theirs(dispute, opened.session):
         return site.ask_more(visit, opened, _PLACE)
     received = await receive_files(site, visit, opened)
-    if isinstance(received, Late):
+    if received.is_stale or not site.is_live(received.opened):
+        await discard(site, opened, received.uploads)
+        if received.is_stale:
+            raise ForeignForm("The form belongs to another session.")
         return site.answer_ended(visit, received.opened)
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
     if refusals:

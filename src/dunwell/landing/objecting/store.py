@@ -15,14 +15,24 @@ class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
 
     dispute: Dispute
     files: list[EvidenceFile]
+    # What was typed of its reason and not sent with it, as a draft's fields.
+    unsent: dict[str, str] | None = None
 
 
+# By primary key; $3: the dispute's reason.
+_LOAD_UNSENT = """
+SELECT draft.fields
+FROM debtor_drafts draft
+WHERE draft.merchant_id = $1 AND draft.session_id = lpad(to_hex($2), 32, '0')::uuid
+    AND draft.subject = 'dispute:' || $3 AND draft.fields <> '{}'
+"""
 DISPUTE: Detail[DisputeWithFiles] = Detail(
     compose(
-        "(SELECT json_build_object('dispute', row_to_json(one), 'files', {files})"
-        " FROM {dispute} one)",
+        "(SELECT json_build_object('dispute', row_to_json(one), 'files', {files},"
+        " 'unsent', {unsent}) FROM {dispute} one)",
         dispute=nest(LOAD_DISPUTE, *KEY, "$2"),
         files=nest_rows(LOAD_FILES, "s.merchant_id", "ARRAY[one.dispute_id]"),
+        unsent=nest(_LOAD_UNSENT, *KEY, "coalesce(one.reason, one.type)"),
     ),
     DisputeWithFiles, "dispute_id", "There is no such dispute of this claim.",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What the pages of objecting show: the reasons, the questions of one, a dispute that was sent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
 from uuid import UUID
@@ -17,7 +17,7 @@ from dunwell.landing.objecting.disputing import can_dispute
 from dunwell.landing.objecting.receive_files import FileRefusal
 from dunwell.landing.objecting.store import DisputeWithFiles
 from dunwell.landing.render.pages import Page
-from dunwell.landing.session.drafts import Draft, DraftFile
+from dunwell.landing.session.drafts import Draft, DraftFile, Fields
 from dunwell.landing.session.session import Level, Session
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_opened import OpenedClaim
@@ -33,11 +33,20 @@ class ShownReason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Showing(msgspec.Struct, frozen=True, gc=False):
-    """One showing of the form, and what was wrong with the last one."""
+    """One showing of the form, and what was wrong with the last one. `overtaking`: what was typed
+    into a form that somebody else's words have overtaken."""
 
     form_id: UUID
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
+    overtaking: Fields | None = None
+    # The form was of a session that has ended.
+    is_stale: bool = False
+
+    @property
+    def is_news(self) -> bool:
+        """Whether nothing is wrong with the form, but it could not be taken as it came."""
+        return self.overtaking is not None or self.is_stale
 
 
 class ReasonsPage(Page, frozen=True):
@@ -60,8 +69,14 @@ class QuestionsPage(Page, frozen=True):
     # What marks one showing of the form.
     form_id: UUID
     # What was typed so far, by the field's name, and the files that go with it.
-    typed: Mapping[str, str]
+    typed: Fields
     files: Sequence[DraftFile]
+    # What a form says it was made of.
+    revision: int
+    # Other versions of what was typed.
+    others: Sequence[Fields]
+    is_overtaken: bool
+    is_stale: bool
     # What was wrong with the form that was sent last.
     faults: Sequence[Fault]
     refusals: Sequence[FileRefusal]
@@ -85,6 +100,8 @@ class DisputePage(Page, frozen=True):
     message: str | None
     resolution: str | None
     file_names: Sequence[str]
+    # What was written of it and not sent, where the session may see it.
+    unsent: Sequence[str]
     currency: str
     # The part that can be paid while the rest is looked into.
     undisputed_cents: int | None
@@ -119,6 +136,10 @@ def describe_questions(
         form_id=showing.form_id,
         typed=draft.fields,
         files=draft.files,
+        revision=draft.revision,
+        others=draft.others,
+        is_overtaken=showing.overtaking is not None,
+        is_stale=showing.is_stale,
         faults=showing.faults,
         refusals=showing.refusals,
     )
@@ -146,6 +167,7 @@ def describe_dispute(
         message=dispute.message if shows_content else None,
         resolution=dispute.resolution if shows_content else None,
         file_names=[each.name for each in found.files] if shows_content else (),
+        unsent=[*(found.unsent or {}).values()] if shows_content else (),
         currency=opened.facts.currency,
         undisputed_cents=undisputed_cents if shows_content else None,
         is_theirs=is_theirs(dispute, opened.session),

@@ -9,7 +9,8 @@ import msgspec
 from dunwell.kit.db import Connection
 from dunwell.kit.sql import nest_row
 from dunwell.landing.session.details import KEY, Detail
-from dunwell.landing.session.session import Session
+from dunwell.landing.session.drafts import DraftKey
+from dunwell.landing.session.session import REMEMBERED, Session
 from dunwell.landing.session.store_drafts import lock_draft, save_fields
 from dunwell.notices.notice import NoticeChannel
 
@@ -47,8 +48,9 @@ async def save_typed_address(
     tx: Connection, session: Session, channel: NoticeChannel, address: str
 ) -> None:
     """In place of the one before. Its claim must be locked."""
-    await lock_draft(tx, session, _name(channel))
-    await save_fields(tx, session, _name(channel), {_FIELD: address})
+    key = DraftKey(session.merchant_id, session.claim_id, session.session_id, _name(channel))
+    await lock_draft(tx, key, session.expires_at + REMEMBERED)
+    await save_fields(tx, key, {_FIELD: address})
 
 
 def _name(channel: NoticeChannel) -> str:

@@ -24,6 +24,8 @@ PATHS: Mapping[str, str] = {
     "imprint": "/imprint",
     "impressum": "/impressum",
     "claim": _CLAIM,
+    "others": f"{_CLAIM}/others",
+    "other": f"{_CLAIM}/others/{{other}}",
     "pay": f"{_CLAIM}/pay",
     "pay_method": f"{_CLAIM}/pay/method",
     "transfer": f"{_CLAIM}/pay/transfer",

@@ -37,6 +37,8 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
     minutes_left: int
     # It ends soon.
     is_warned: bool
+    # Whether there is another hour to be had.
+    can_stay: bool
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):

@@ -1,17 +1,35 @@
 """What a debtor typed into a form, and the files that go with it, until it is sent.
 
-A session has one draft of a subject. The form that was sent last is remembered with what it made,
-so that a second click of the same form makes nothing more. Pure.
+A claim has one draft of a subject, whoever types it; what only its own author may see again is a
+session's. A form says of which revision it was made: who saves an older one loses nobody's words,
+but is told that there is another version. The form that was sent last is remembered with what it
+made, so that a second click of the same form makes nothing more. Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.files.upload import PreparedUpload
 
+# Since its last change.
+KEPT = timedelta(days=30)
 # Unsent files of one claim, whoever holds a link to it.
 MOST_UNSENT = 40
+# Versions beside the one that stands.
+MOST_OTHERS = 5
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftKey:
+    """`owner`: `own_by_claim`'s, or a session's id."""
+
+    merchant_id: int
+    claim_id: int
+    owner: UUID
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +45,14 @@ class DraftFile:
 @dataclass(frozen=True, slots=True)
 class Draft:
     subject: str
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
     files: Sequence[DraftFile] = ()
     # None: no form of this subject was sent yet.
     sent_form: UUID | None = None
     made_id: UUID | None = None
+    revision: int = 0
+    # What others typed into forms of an older revision.
+    others: Sequence[Fields] = ()
 
     def find_made(self, form_id: UUID) -> UUID | None:
         """What this form has made when it was sent before."""
@@ -40,12 +61,36 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A form as it came: its id, its fields, the files that came with it."""
+    """A form as it came: its id, its fields, the files that came with it, and the draft's revision
+    it was made of; none: it does not say."""
 
     subject: str
     form_id: UUID
-    fields: Mapping[str, str]
+    fields: Fields
     uploads: Sequence[PreparedUpload] = ()
+    revision: int | None = None
+
+
+def own_by_claim(merchant_id: int, claim_id: int, subject: str) -> DraftKey:
+    return DraftKey(merchant_id, claim_id, UUID(int=claim_id), subject)
+
+
+def is_overtaken(draft: Draft, typed: Typed) -> bool:
+    """Whether there are words in the draft that the form does not know of."""
+    is_known = typed.revision == draft.revision or typed.fields == draft.fields
+    return not is_known and bool(draft.fields or draft.others)
+
+
+def add_other(draft: Draft, typed: Fields) -> Sequence[Fields]:
+    """The versions that then stand beside the draft's own."""
+    kept = [each for each in draft.others if each != typed]
+    return [*kept, typed][-MOST_OTHERS:] if typed else kept
+
+
+def show_typed(draft: Draft, typed: Fields) -> Draft:
+    """As somebody is shown it who has typed this: the other versions beside it."""
+    versions = [each for each in (draft.fields, *draft.others) if each and each != typed]
+    return replace(draft, fields=typed, others=versions)
 
 
 def choose_new(

@@ -12,7 +12,13 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.kit.db import Connection
 from dunwell.landing.session.open_session import Opening, open_session
-from dunwell.landing.session.session import LASTS, Session, list_form_tokens, render_value
+from dunwell.landing.session.session import (
+    LASTS,
+    REMEMBERED,
+    Session,
+    list_form_tokens,
+    render_value,
+)
 from dunwell.landing.session.store import find_session, save_end
 from dunwell.landing.session.store_drafts import move_drafts
 from dunwell.merchants.account import Work
@@ -46,9 +52,10 @@ async def extend_session(
         level=session.level,
         session_id=session_id,
         randomness=_list_randomness(keys, session.session_hash)[0],
+        goes_on_from=session,
     )
     value = await open_session(work, keys, opening)
-    await move_drafts(work.tx, session, session_id, work.real_now + LASTS)
+    await move_drafts(work.tx, session, session_id, work.real_now + LASTS + REMEMBERED)
     return value
 
 
@@ -60,7 +67,7 @@ async def find_extended_value(
     for value in map(render_value, _list_randomness(keys, session_hash)):
         extended = await find_session(tx, sha256(value.encode()))
         if extended is not None and extended.is_live(real_now):
-            return value if real_now < extended.expires_at - LASTS + REPEATED_WITHIN else None
+            return value if real_now < extended.opened_at + REPEATED_WITHIN else None
     return None
 
 

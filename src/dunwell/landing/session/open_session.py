@@ -3,6 +3,7 @@
 Only a POST comes here: what scanners and previews fetch raises nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from dunwell.claims.raise_event import raise_event
 from dunwell.events.payloads import details_accessed
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
-from dunwell.landing.session.session import LASTS, Level, Session, render_value
+from dunwell.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
 from dunwell.landing.session.store import load_on_file, save_session
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -19,7 +20,8 @@ from dunwell.merchants.configuration import Channel
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is opened, and the session to open it with. `session_id` is the event's sessionId."""
+    """What is opened, and the session to open it with. `session_id` is the event's sessionId.
+    `goes_on_from`: what was proven in it is proven in this one, for as long."""
 
     claim_id: int
     communication_id: UUID | None
@@ -27,11 +29,16 @@ class Opening:
     level: Level
     session_id: UUID
     randomness: bytes
+    goes_on_from: Session | None = None
+    # Of the address that a code went to which was typed in now.
+    proven_digests: Sequence[bytes] = ()
 
 
 async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
     value = render_value(opening.randomness)
+    before = opening.goes_on_from
+    first_opened_at = before.first_opened_at if before else work.real_now
     session = Session(
         merchant_id=work.merchant_id,
         session_hash=sha256(value.encode()),
@@ -40,8 +47,11 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
         communication_id=opening.communication_id,
         channel=opening.channel,
         level=opening.level,
-        expires_at=work.real_now + LASTS,
+        expires_at=min(work.real_now + LASTS, first_opened_at + ALL_LAST),
         ended_at=None,
+        opened_at=work.real_now,
+        first_opened_at=first_opened_at,
+        proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
     )
     # First, as it locks the claim.
     await raise_event(
@@ -53,6 +63,6 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     digests = digest_addresses(keys, work.merchant_id, addresses)
     known = [digest for each in digests.values() for digest in each]
-    await save_session(work.tx, session, work.real_now, known)
+    await save_session(work.tx, session, known)
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
     return value

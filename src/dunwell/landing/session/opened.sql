@@ -9,10 +9,19 @@ SELECT json_build_object(
                                  m.revision, m.sandbox_now),
     'session', json_build_array(s.merchant_id, encode(s.session_hash, 'base64'), s.session_id,
                                 s.claim_id, s.communication_id, s.channel, s.level, s.expires_at,
-                                s.ended_at),
-    'has_drafts', EXISTS (
-        SELECT FROM debtor_drafts t
-        WHERE t.merchant_id = s.merchant_id AND t.session_id = s.session_id),
+                                s.ended_at, s.opened_at,
+                                coalesce(s.first_opened_at, s.opened_at),
+                                ARRAY(SELECT encode(p, 'base64') FROM unnest(s.proven_digests) p)),
+    'drafts', ARRAY(
+        SELECT t.subject
+        FROM debtor_drafts t
+        WHERE t.merchant_id = s.merchant_id
+          AND t.session_id = lpad(to_hex(s.claim_id), 32, '0')::uuid
+          AND (t.fields <> '{}' OR t.others <> '[]' OR EXISTS (
+              SELECT FROM debtor_draft_files e
+              WHERE e.merchant_id = t.merchant_id AND e.session_id = t.session_id
+                AND e.subject = t.subject))
+        ORDER BY t.subject),
     'facts', json_build_object(
         'claim_id', s.claim_id,
         'reference_number', c.reference_number,

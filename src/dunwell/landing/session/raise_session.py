@@ -5,6 +5,7 @@ value is derived from the old one, with a key: the same form sent twice gets the
 answer the browser keeps, and nobody can make it of a cookie they know.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from dunwell.kit.crypto import KeyRing, sha256
@@ -22,11 +23,17 @@ def derive_raised_value(keys: KeyRing, session_hash: bytes) -> str:
     return _list_raised_values(keys, session_hash)[0]
 
 
-async def raise_session(work: Work, keys: KeyRing, session: Session, level: Level) -> str | None:
+async def raise_session(
+    work: Work, keys: KeyRing, session: Session, level: Level, proven: Sequence[bytes] = ()
+) -> str | None:
     """The new cookie's value; none when the session has ended. A form sent at the same time may
-    have raised it: then nothing is done, and the value is that form's."""
+    have raised it: then nothing is done, and the value is that form's. `proven`: digests of the
+    address that the code went to which raises it."""
     value = derive_raised_value(keys, session.session_hash)
-    if await save_raised(work.tx, session, sha256(value.encode()), level=level, now=work.real_now):
+    if await save_raised(
+        work.tx, session, sha256(value.encode()), level=level, now=work.real_now,
+        proven_digests=proven,
+    ):  # fmt: skip
         await save_audit(work, "session.raise", f"claim:{session.claim_id}", level=level)
         return value
     return await find_raised_value(

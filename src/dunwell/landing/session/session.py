@@ -18,6 +18,10 @@ from dunwell.merchants.configuration import Channel
 
 VALUE_BYTES = 32
 LASTS = timedelta(hours=1)
+# Of those that go on from one another, after which the claim has to be opened anew.
+ALL_LAST = timedelta(hours=8)
+# After its end a page can still say that it timed out, and keep what was typed.
+REMEMBERED = timedelta(days=1)
 # From when on the page asks whether to go on (WCAG 2.2.1 asks for 20 seconds at least).
 WARNING = timedelta(minutes=5)
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -56,6 +60,16 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     # Real time, as all instants of sessions are.
     expires_at: datetime
     ended_at: datetime | None
+    opened_at: datetime
+    # Of the sessions that this one goes on from, the first.
+    first_opened_at: datetime
+    # Of the address that a code went to which was typed in, as suppressions know it; none: no code.
+    proven_digests: list[bytes] = []
+
+    @property
+    def can_be_extended(self) -> bool:
+        """Whether another hour would be any longer."""
+        return self.expires_at < self.first_opened_at + ALL_LAST
 
     def is_live(self, now: datetime) -> bool:
         return self.ended_at is None and now < self.expires_at
@@ -84,6 +98,11 @@ def list_form_tokens(keys: KeyRing, session_hash: bytes) -> tuple[str, ...]:
     """The same under each version of the secret key, the one in use first: a form may stand open
     in a browser since before it was."""
     return tuple(map(_encode, keys.digests(_FORM_PURPOSE, session_hash)))
+
+
+def is_like_token(given: str) -> bool:
+    """Whether it can be one of some session's."""
+    return _VALUE.fullmatch(given) is not None
 
 
 def is_form_token(keys: KeyRing, session_hash: bytes, given: str) -> bool:

@@ -10,8 +10,8 @@ from dunwell.landing.session.session import Level, Session
 _OPEN = """
 INSERT INTO debtor_sessions
     (merchant_id, session_hash, session_id, claim_id, communication_id, channel, level, opened_at,
-     expires_at, address_digests)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     expires_at, address_digests, first_opened_at, proven_digests)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 _END = """
 UPDATE debtor_sessions
@@ -22,7 +22,7 @@ RETURNING session_id
 # By primary key. The row goes on under another hash; never at a lower level, nor at the same.
 _RAISE = """
 UPDATE debtor_sessions
-SET session_hash = $3, level = $4
+SET session_hash = $3, level = $4, proven_digests = $7
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $5
     AND level = ANY($6)
 RETURNING session_id
@@ -37,13 +37,15 @@ WHERE (merchant_id, session_hash) IN (
 # Rides on debtor_sessions_session_hash_key.
 _FIND_SESSION = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
-       expires_at, ended_at
+       expires_at, ended_at, opened_at,
+       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests
 FROM debtor_sessions
 WHERE session_hash = $1
 """
 _FIND_SESSIONS = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
-       expires_at, ended_at
+       expires_at, ended_at, opened_at,
+       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests
 FROM debtor_sessions
 WHERE session_hash = ANY($1)
 """
@@ -68,14 +70,13 @@ async def find_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str
     return {name: found.get(session_hash) for name, session_hash in hashes.items()}
 
 
-async def save_session(
-    tx: Connection, session: Session, opened_at: datetime, address_digests: Sequence[bytes]
-) -> None:
+async def save_session(tx: Connection, session: Session, address_digests: Sequence[bytes]) -> None:
     """Its claim must be locked. address_digests: of the addresses on file."""
     await tx.execute(
         _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
-        session.communication_id, session.channel, session.level, opened_at, session.expires_at,
-        address_digests,
+        session.communication_id, session.channel, session.level, session.opened_at,
+        session.expires_at, address_digests, session.first_opened_at,
+        session.proven_digests,
     )  # fmt: skip
 
 
@@ -85,13 +86,15 @@ async def save_end(tx: Connection, merchant_id: int, session_hash: bytes, now: d
 
 
 async def save_raised(
-    tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime
-) -> bool:
+    tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime,
+    proven_digests: Sequence[bytes] = (),
+) -> bool:  # fmt: skip
     """False: it has ended, goes under another hash already, or shows as much as it is."""
     lower = [each for each in Level if not each.reaches(level)]
     raised = await tx.fetchval(
-        _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower
-    )
+        _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower,
+        proven_digests,
+    )  # fmt: skip
     return raised is not None
 
 
@@ -118,4 +121,7 @@ def _read_session(row: Row) -> Session:
         level=Level(row["level"]),
         expires_at=row["expires_at"],
         ended_at=row["ended_at"],
+        opened_at=row["opened_at"],
+        first_opened_at=row["first_opened_at"],
+        proven_digests=row["proven_digests"],
     )

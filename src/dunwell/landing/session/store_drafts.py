@@ -1,13 +1,13 @@
 """The SQL of drafts: rows in, values out, no rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from dunwell.files.upload import PreparedUpload
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
-from dunwell.landing.session.drafts import Draft, DraftFile
+from dunwell.landing.session.drafts import Draft, DraftFile, DraftKey, Fields
 from dunwell.landing.session.session import Session
 
 # By primary keys.
@@ -21,7 +21,7 @@ _FILES = """
 """
 _LOAD = compose(
     """
-SELECT subject, fields, sent_form, made_id, {files}
+SELECT subject, fields, sent_form, made_id, revision, others, {files}
 FROM debtor_drafts
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """,
@@ -33,12 +33,18 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, session_id, subject) DO UPDATE SET kept_until = $5
 """
 _SAVE_FIELDS = """
-UPDATE debtor_drafts SET fields = $4
+UPDATE debtor_drafts SET fields = $4, others = $5, revision = revision + 1
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
 _SAVE_FILE = """
 INSERT INTO debtor_draft_files (merchant_id, session_id, subject, ticket_id)
 VALUES ($1, $2, $3, $4)
+"""
+_KEEP_FILES = """
+UPDATE uploads SET expires_at = $4
+WHERE merchant_id = $1 AND ticket_id IN (
+    SELECT ticket_id FROM debtor_draft_files
+    WHERE merchant_id = $1 AND session_id = $2 AND subject = $3)
 """
 # Rides on debtor_drafts_claim, then on the primary key.
 _COUNT_UNSENT = """
@@ -57,15 +63,12 @@ WITH moved AS (
     DELETE FROM debtor_draft_files
     WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 )
-UPDATE debtor_drafts SET fields = '{}', sent_form = $4, made_id = $5
+UPDATE debtor_drafts
+SET fields = '{}', others = '[]', revision = revision + 1, sent_form = $4, made_id = $5
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
+# What a session's author alone may see again; rides on the primary key.
 _MOVE = """
-WITH carried AS (
-    UPDATE uploads SET expires_at = $4
-    WHERE merchant_id = $1 AND ticket_id IN (
-        SELECT ticket_id FROM debtor_draft_files WHERE merchant_id = $1 AND session_id = $2)
-)
 UPDATE debtor_drafts SET session_id = $3, kept_until = $4
 WHERE merchant_id = $1 AND session_id = $2
 """
@@ -77,62 +80,57 @@ WHERE (merchant_id, session_id, subject) IN (
 """
 
 
-async def load_draft(tx: Connection, session: Session, subject: str) -> Draft:
+async def load_draft(tx: Connection, key: DraftKey) -> Draft:
     """An empty one when there is none."""
-    row = await tx.fetchrow(_LOAD, session.merchant_id, session.session_id, subject)
-    return Draft(subject) if row is None else _read(row)
+    row = await tx.fetchrow(_LOAD, key.merchant_id, key.owner, key.subject)
+    return Draft(key.subject) if row is None else _read(row)
 
 
-async def lock_draft(tx: Connection, session: Session, subject: str) -> Draft:
+async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> Draft:
     """The draft, made if there is none; others wait until this transaction ends."""
-    await tx.execute(
-        _OPEN, session.merchant_id, session.session_id, subject, session.claim_id,
-        session.expires_at,
-    )  # fmt: skip
-    return await load_draft(tx, session, subject)
+    await tx.execute(_OPEN, key.merchant_id, key.owner, key.subject, key.claim_id, kept_until)
+    return await load_draft(tx, key)
 
 
 async def save_fields(
-    tx: Connection, session: Session, subject: str, fields: Mapping[str, str]
+    tx: Connection, key: DraftKey, fields: Fields, others: Sequence[Fields] = ()
 ) -> None:
-    """Of a locked draft."""
-    key = (session.merchant_id, session.session_id, subject)
-    await tx.execute(_SAVE_FIELDS, *key, dict(fields))
+    """Of a locked draft, with the versions that then stand beside them."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_SAVE_FIELDS, *whose, dict(fields), [dict(each) for each in others])
 
 
 async def save_files(
-    tx: Connection, session: Session, subject: str, uploads: Sequence[PreparedUpload]
+    tx: Connection, key: DraftKey, uploads: Sequence[PreparedUpload], kept_until: datetime
 ) -> None:
-    """Add a few that were put away to a locked draft."""
+    """Add a few that were put away to a locked draft; all of its files are kept as long."""
+    whose = (key.merchant_id, key.owner, key.subject)
     for upload in uploads:
-        key = (session.merchant_id, session.session_id, subject)
-        await tx.execute(_SAVE_FILE, *key, upload.ticket_id)
+        await tx.execute(_SAVE_FILE, *whose, upload.ticket_id)
+    await tx.execute(_KEEP_FILES, *whose, kept_until)
 
 
 async def count_unsent(tx: Connection, merchant_id: int, claim_id: int) -> int:
-    """Files of the claim's drafts, in all sessions."""
+    """Files of the claim's drafts."""
     count: int = await tx.fetchval(_COUNT_UNSENT, merchant_id, claim_id)
     return count
 
 
-async def remove_file(tx: Connection, session: Session, subject: str, ticket_id: UUID) -> bool:
+async def remove_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
     """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
-    key = (session.merchant_id, session.session_id, subject)
-    return await tx.fetchval(_REMOVE_FILE, *key, ticket_id) is not None
+    whose = (key.merchant_id, key.owner, key.subject)
+    return await tx.fetchval(_REMOVE_FILE, *whose, ticket_id) is not None
 
 
-async def save_sent(
-    tx: Connection, session: Session, subject: str, form_id: UUID, made_id: UUID
-) -> None:
+async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, made_id: UUID) -> None:
     """Of a locked draft: it is empty again, its files being another's now."""
-    key = (session.merchant_id, session.session_id, subject)
-    await tx.execute(_SAVE_SENT, *key, form_id, made_id)
+    await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, made_id)
 
 
 async def move_drafts(
     tx: Connection, session: Session, session_id: UUID, kept_until: datetime
 ) -> None:
-    """To the session that takes this one's place."""
+    """What is this session's alone, to the one that takes its place."""
     await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
 
 
@@ -150,4 +148,6 @@ def _read(row: Row) -> Draft:
         files=files,
         sent_form=row["sent_form"],
         made_id=row["made_id"],
+        revision=row["revision"],
+        others=row["others"],
     )

@@ -25,8 +25,8 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     facts: ClaimFacts
     # The one that has not ended.
     modality: Modality | None = None
-    # Whether the session has typed something that is kept for it.
-    has_drafts: bool = True
+    # The subjects of what was typed for it and is kept.
+    drafts: list[str] = []
     # Of the page's own (`details`), for it to read.
     detail: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -43,7 +43,7 @@ class MerchantRow(msgspec.Struct, array_like=True, gc=False):
 class _Opened(msgspec.Struct, gc=False):
     merchant: MerchantRow
     session: Session
-    has_drafts: bool
+    drafts: list[str]
     facts: ClaimFacts
     modality: ModalityRow | None
     detail: msgspec.Raw
@@ -66,7 +66,7 @@ async def load_opened_claim(
         merchant=await find_merchant(tx, opened.merchant),
         facts=opened.facts,
         modality=None if opened.modality is None else read_modality(opened.modality),
-        has_drafts=opened.has_drafts,
+        drafts=opened.drafts,
         detail=opened.detail,
     )
 

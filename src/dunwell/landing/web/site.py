@@ -94,6 +94,7 @@ class Site:
             derive_form_token(self.resources.keys, opened.session.session_hash),
             max(1, math.ceil(left.total_seconds() / 60)),
             left <= WARNING,
+            opened.session.can_be_extended,
         )
         return self._frame(visit, opened.merchant, opened.facts.language, shown)
 
@@ -125,15 +126,19 @@ class Site:
         if not is_own and not is_extended_by(keys, session, token):
             raise ForeignForm("The form belongs to another session.")
 
-    def answer_ended(self, visit: Visit, opened: OpenedClaim | None) -> Response:
-        """Why nothing is shown: timed out, ended by hand, or never opened in this browser."""
+    def answer_ended(
+        self, visit: Visit, opened: OpenedClaim | None, *, is_kept: bool = False
+    ) -> Response:
+        """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
+        what was typed waits until the claim is opened anew."""
         if opened is None:
             frame, reason = self.frame(visit), "ABSENT"
         elif opened.session.ended_at is not None:
             frame, reason = self.frame(visit), "ENDED"
         else:
             frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
-        return self.answer(frame, EndedPage(reason), 403)
+        is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
+        return self.answer(frame, EndedPage(reason, is_kept, is_carried), 403)
 
     def redirect(
         self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object

@@ -11,6 +11,9 @@ class EndedPage(Page, frozen=True):
     template: ClassVar[str] = "ended.html"
 
     reason: str
+    # Whether what was typed is kept, and whether the page's own address says what was chosen.
+    is_kept: bool = False
+    is_carried: bool = False
 
 
 class ProblemPage(Page, frozen=True):

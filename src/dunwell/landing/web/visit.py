@@ -107,6 +107,12 @@ class Visit(Request):
             return ""
         return "&".join(each for each in query.split("&") if not each.startswith(_CHOICE))
 
+    @property
+    def is_surely_ours(self) -> bool:
+        """Whether the browser itself says that the form is one of our pages'."""
+        site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
+        return site == "same-origin" or (site is None and origin == self._origin)
+
     async def read_form(self) -> Form:
         """The fields of a form of ours. Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
         self._check_source(is_token_checked=False)

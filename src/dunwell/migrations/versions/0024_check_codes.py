@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0024"
-down_revision = "0019"
+down_revision = "0023"
 
 
 def upgrade() -> None:

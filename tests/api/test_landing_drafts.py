@@ -1,0 +1,281 @@
+"""What is typed and not sent: whoever ends the session, nothing of it is lost, and nobody who may
+not see it does."""
+
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.landing.session.drafts import MOST_OTHERS
+from dunwell.landing.session.session import Level
+from tests.support.files import a_pdf
+from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
+from tests.support.objections import disputes, enter, look
+from tests.support.ways import levels
+
+_KEPT = "What you wrote is kept."
+_ELSEWHERE = "Something else was typed in another window"
+
+
+async def fill(
+    browser: Browser, path: str, /, files: list[tuple[str, bytes]] | None = None, **typed: str
+) -> dict[str, Any]:
+    """The form there as a tab holds it, for `press`."""
+    page = await browser.get(path)
+    texts = read_hidden(page.text, path) | {"do": "send"} | typed
+    parts: list[Any] = [(name, (None, text.encode())) for name, text in texts.items()]
+    return {"files": [*parts, *(("files", file) for file in files or [("", b"")])]}
+
+
+async def press(browser: Browser, path: str, given: dict[str, Any]) -> httpx.Response:
+    return await browser.http.post(path, **given, headers=OWN_FORM)
+
+
+async def test_what_was_typed_is_there_when_the_claim_is_opened_anew(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
+    clock.advance(timedelta(days=29))
+    browser = doorstep.visitor()
+    claim = await browser.type_code(await doorstep.give_code())
+    offered = await browser.get("/claim?lang=en")
+    page = await browser.get(path)
+
+    assert claim.status_code == 200
+    assert "Go on with what you wrote" in offered.text
+    assert 'href="/claim/dispute/DEFECTIVE?lang=en"' in offered.text
+    assert "Broken</textarea>" in page.text
+    assert "a.pdf</bdi>" in page.text
+    assert "We keep it for 30 days" in page.text
+
+
+async def test_below_its_forms_level_it_is_not_shown(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
+    other = await look(doorstep, "OTHER")
+    await doorstep.browser.send(other, do="keep", message="Something else")
+    by_link = doorstep.visitor()
+    claim = await by_link.open(await doorstep.give_link())
+    answer = await by_link.get(path)
+
+    assert claim.text.count("/claim/dispute/OTHER") == 1
+    assert "/claim/dispute/DEFECTIVE" not in claim.text
+    assert answer.headers["Location"] == "/claim/verify?for=dispute&lang=en"
+    assert "Something else</textarea>" in (await by_link.get(other)).text
+
+
+async def test_another_claim_has_none_of_it(doorstep: Doorstep) -> None:
+    [other] = await doorstep.till.house.create("INV-2", email="other@example.org")
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    await doorstep.browser.send(path, do="keep", message="Broken")
+    browser = doorstep.visitor()
+    await browser.type_code(await doorstep.give_code(other))
+
+    assert "Broken" not in (await browser.get(path)).text
+    assert "what you wrote" not in (await browser.get("/claim?lang=en")).text
+
+
+@pytest.mark.parametrize("end", ["timed out", "ended"])
+async def test_a_form_of_a_session_that_is_over_is_kept_and_not_sent(
+    doorstep: Doorstep, clock: MovableClock, end: str
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    given = await fill(doorstep.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
+    if end == "ended":
+        await doorstep.browser.get("/claim")
+        await doorstep.browser.submit("/claim/end")
+    else:
+        clock.advance(timedelta(hours=1))
+
+    answer = await press(doorstep.browser, path, given)
+
+    assert answer.status_code == 403
+    assert _KEPT in answer.text
+    assert await disputes(doorstep) == []
+    await doorstep.browser.type_code(await doorstep.give_code())
+    page = await doorstep.browser.get(path)
+    assert "Broken</textarea>" in page.text
+    assert "a.pdf</bdi>" in page.text
+
+
+async def test_a_form_of_a_replaced_session_is_kept_and_not_sent(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    given = await fill(doorstep.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.type_code(await doorstep.give_code())
+
+    stale = await press(doorstep.browser, path, given)
+
+    assert stale.status_code == 409
+    assert _KEPT in stale.text
+    assert "Broken</textarea>" in stale.text
+    assert "a.pdf</bdi>" in stale.text
+    assert await disputes(doorstep) == []
+    doorstep.browser.page = stale
+    sent = await doorstep.browser.send(path, do="send", message="Broken")
+    assert "/claim/disputes/" in sent.url.path
+
+
+async def test_a_form_whose_session_was_raised_meanwhile_is_kept(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "OTHER")
+    given = await fill(doorstep.browser, path, message="Broken")
+    await doorstep.browser.get("/claim/verify/claim")
+    await doorstep.browser.submit("/claim/verify/claim/letter", code=await doorstep.give_code())
+
+    stale = await press(doorstep.browser, path, given)
+
+    assert (stale.status_code, _KEPT in stale.text) == (409, True)
+    assert await levels(doorstep) == ["FACT"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, {"Origin": "null"}, {}],
+    ids=["another site", "an old browser", "nothing said"],
+)
+async def test_a_stale_form_that_may_be_anybodys_is_refused(
+    doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    given = await fill(doorstep.browser, path, message="Broken")
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.type_code(await doorstep.give_code())
+
+    answer = await doorstep.browser.http.post(path, **given, headers=headers)
+
+    assert answer.status_code == 403
+    assert await doorstep.till.count("debtor_drafts") == 0
+
+
+async def test_of_two_tabs_the_later_is_told_and_both_are_shown(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
+    two = await fill(doorstep.browser, path, message="The right shoe")
+    first = await press(doorstep.browser, path, one)
+
+    second = await press(doorstep.browser, path, two)
+
+    assert first.status_code == 303
+    assert second.status_code == 409
+    assert _ELSEWHERE in second.text
+    assert "The right shoe</textarea>" in second.text
+    assert "The left shoe</blockquote>" in second.text
+    assert await disputes(doorstep) == []
+    elsewhere = doorstep.visitor()
+    await elsewhere.type_code(await doorstep.give_code())
+    shown = await elsewhere.get(path)
+    assert "The left shoe</textarea>" in shown.text
+    assert "The right shoe</blockquote>" in shown.text
+
+
+async def test_who_has_seen_both_decides(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
+    two = await fill(doorstep.browser, path, message="The right shoe")
+    await press(doorstep.browser, path, one)
+    doorstep.browser.page = await press(doorstep.browser, path, two)
+
+    sent = await doorstep.browser.send(path, do="send", message="Both shoes")
+
+    assert sent.status_code == 200
+    [dispute] = await disputes(doorstep)
+    assert dispute["message"] == "Both shoes"
+
+
+async def test_the_same_words_from_two_tabs_are_one_version(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    one, two = [await fill(doorstep.browser, path, message="A", do="keep") for _ in range(2)]
+
+    answers = [await press(doorstep.browser, path, each) for each in (one, two)]
+
+    assert [answer.status_code for answer in answers] == [303, 303]
+
+
+async def test_so_many_versions_are_kept_and_no_more(doorstep: Doorstep) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    tabs = [
+        await fill(doorstep.browser, path, message=f"Words {n}.", do="keep")
+        for n in range(MOST_OTHERS + 3)
+    ]
+    for tab in tabs:
+        await press(doorstep.browser, path, tab)
+
+    page = await doorstep.browser.get(path)
+
+    assert "Words 0.</textarea>" in page.text
+    assert page.text.count("</blockquote>") == MOST_OTHERS
+    assert "Words 7.</blockquote>" in page.text
+
+
+async def test_what_a_second_tab_wrote_is_kept_when_the_first_has_objected(
+    doorstep: Doorstep,
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    one = await fill(doorstep.browser, path, message="The left shoe")
+    two = await fill(doorstep.browser, path, message="The right shoe")
+    first = await press(doorstep.browser, path, one)
+
+    second = await press(doorstep.browser, path, two)
+    page = await doorstep.browser.get(f"{second.headers['Location']}")
+
+    assert first.headers["Location"] == second.headers["Location"]
+    assert "Written in another window, and not sent" in page.text
+    assert "The right shoe</blockquote>" in page.text
+    assert [each["message"] for each in await disputes(doorstep)] == ["The left shoe"]
+
+
+async def test_a_page_by_address_says_that_its_choice_is_kept(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await enter(doorstep)
+    clock.advance(timedelta(hours=1))
+    page = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
+
+    assert page.status_code == 403
+    assert 'href="?offer=3"' in page.text
+    assert "What you chose is kept" in page.text
+
+
+async def test_eight_hours_after_the_first_opening_it_is_opened_anew(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await enter(doorstep)
+    path = await look(doorstep, "DEFECTIVE")
+    await doorstep.browser.send(path, do="keep", message="Broken")
+    for _ in range(8):
+        await doorstep.browser.get("/claim?lang=en")
+        await doorstep.browser.submit("/claim/extend?lang=en")
+        clock.advance(timedelta(minutes=55))
+    await doorstep.browser.get("/claim?lang=en")
+    last = await doorstep.browser.submit("/claim/extend?lang=en")
+    refused = await doorstep.browser.post(
+        "/claim/extend", token=read_hidden(last.text, "/claim/end?lang=en")["token"]
+    )
+    clock.advance(timedelta(minutes=40))
+    over = await doorstep.browser.get("/claim")
+
+    assert "After eight hours the claim has to be opened anew" in last.text
+    assert 'action="/claim/extend' not in last.text
+    assert "set-cookie" not in refused.headers
+    assert over.status_code == 403
+    assert len({each["sessionId"] for each in await doorstep.accesses()}) == 10
+    await doorstep.browser.type_code(await doorstep.give_code())
+    assert "Broken</textarea>" in (await doorstep.browser.get(path)).text
+    assert (await levels(doorstep))[-1] == Level.FACT

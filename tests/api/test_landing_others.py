@@ -1,0 +1,182 @@
+"""A debtor's other open claims of the same creditor: who sees them, where going to one leads."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.application import connect
+from tests.support.landing import Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.payments import PAYING
+from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, levels, read_sent_code
+
+_MINE = "erika@example.org"
+_BOTH = msgspec.structs.replace(PAYING, channels=BOTH_CHANNELS)
+
+
+@pytest.fixture
+async def many(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    debtor = {**ON_FILE, "email": _MINE, "mobileNumber": NUMBER}
+    async with a_doorstep(resources, clock, configuration=_BOTH, debtor=debtor) as doorstep:
+        doorstep.browser = Browser(connect(doorstep.app, "192.0.2.1"))
+        yield doorstep
+
+
+async def prove(doorstep: Doorstep, link: str | None = None) -> httpx.Response:
+    """By a code to the address on file; to the list of other claims."""
+    browser = doorstep.browser
+    path = (await browser.open(link or await doorstep.give_link("SMS"))).url.path
+    await browser.get(f"{path}/verify/others?lang=en")
+    await browser.submit(f"{path}/verify/others/send?lang=en")
+    code = await read_sent_code(doorstep)
+    page = await browser.submit(f"{path}/verify/others/code?lang=en", code=code)
+    assert page.url.path == f"{path}/others", page.text
+    return page
+
+
+async def test_they_are_seen_and_gone_to_with_an_event_of_their_own(many: Doorstep) -> None:
+    [other] = await many.till.house.create("INV-2", email=_MINE.upper())
+    page = await prove(many)
+    path = page.url.path.removesuffix("/others")
+
+    claim = await many.browser.get(f"{path}?lang=en")
+    await many.browser.get(f"{path}/others?lang=en")
+    there = await many.browser.submit(f"{path}/others/{other}?lang=en")
+
+    assert "INV-2" in page.text
+    assert "Look at 1 other claim" in claim.text
+    assert there.status_code == 200
+    assert there.url.path not in (path, f"{path}/others")
+    assert "INV-2" in there.text
+    assert "INV-1001" in (await many.browser.get(path)).text
+    assert await levels(many) == ["CODE", "CODE"]
+    first, second = await many.accesses()
+    assert first["communicationType"] == "SMS"
+    assert "communicationType" not in second
+    assert len(await many.till.house.events(other)) == 1
+
+
+async def test_going_there_twice_opens_it_once(many: Doorstep) -> None:
+    [other] = await many.till.house.create("INV-2", email=_MINE)
+    page = await prove(many)
+    form = f"{page.url.path}/{other}?lang=en"
+    fields, cookies = read_hidden(page.text, form), dict(many.browser.http.cookies)
+    answers = []
+    for _ in range(2):
+        browser = Browser(connect(many.app, "192.0.2.1"))
+        browser.http.cookies.update(cookies)
+        answers.append(await browser.post(form, **fields))
+    again = await browser.post(form, **fields)
+
+    assert [answer.status_code for answer in answers] == [303, 303]
+    assert answers[0].headers["Set-Cookie"] == answers[1].headers["Set-Cookie"]
+    assert again.headers["Location"] == answers[0].headers["Location"]
+    assert "Set-Cookie" not in again.headers
+    assert len(await many.accesses()) == 2
+
+
+async def test_one_that_was_ended_is_opened_anew(many: Doorstep) -> None:
+    [other] = await many.till.house.create("INV-2", email=_MINE)
+    page = await prove(many)
+    there = await many.browser.submit(f"{page.url.path}/{other}?lang=en")
+    await many.browser.submit(f"{there.url.path}/end?lang=en")
+    await many.browser.get(f"{page.url.path}?lang=en")
+    again = await many.browser.submit(f"{page.url.path}/{other}?lang=en")
+    assert (again.status_code, again.url.path) == (200, there.url.path)
+    assert len(await many.accesses()) == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"email": "other@example.org"},
+        {"email": f"x{_MINE}"},
+        {"email": None, "mobileNumber": NUMBER},
+    ],
+    ids=["another address", "a longer one", "the number alone"],
+)
+async def test_one_at_another_address_is_neither_seen_nor_gone_to(
+    many: Doorstep, changes: dict[str, Any]
+) -> None:
+    [other] = await many.till.house.create("INV-2", **changes)
+    await _is_not_there(many, other)
+
+
+@pytest.mark.parametrize("status", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
+async def test_one_that_is_not_open_is_not_there(many: Doorstep, status: str) -> None:
+    [other] = await many.till.house.create("INV-2", email=_MINE)
+    before = "IN_PROCESS" if status == "COLLECTED" else None
+    await many.till.house.rows(
+        "UPDATE claims SET status = $3, due_at = NULL, status_before_collected = $4"
+        " WHERE merchant_id = $1 AND claim_id = $2",
+        other, status, before,
+    )  # fmt: skip
+    await _is_not_there(many, other)
+
+
+async def test_another_merchants_is_not_there(
+    resources: Resources, clock: MovableClock, many: Doorstep
+) -> None:
+    async with a_doorstep(resources, clock, key="other", debtor={"email": _MINE}) as another:
+        await _is_not_there(many, another.claim_id)
+
+
+async def test_a_code_to_the_number_shows_those_of_the_number(many: Doorstep) -> None:
+    house = many.till.house
+    await house.create("INV-2", email=_MINE)
+    await house.create("INV-3", email="other@example.org", mobileNumber=NUMBER)
+    page = await prove(many, await many.give_link("EMAIL"))
+    assert ("INV-2" in page.text, "INV-3" in page.text) == (False, True)
+
+
+async def test_below_the_code_nothing_is_told(many: Doorstep) -> None:
+    await many.till.house.create("INV-2", email=_MINE)
+    claim = await many.browser.type_code(await many.give_code())
+    answer = await many.browser.get(f"{claim.url.path}/others")
+    assert "/others" not in claim.text
+    assert answer.headers["Location"].endswith("/verify?for=others")
+
+
+async def test_an_address_that_was_changed_since_shows_nothing(many: Doorstep) -> None:
+    await many.till.house.create("INV-2", email="new@example.org")
+    page = await prove(many)
+    await many.till.house.rows(
+        "UPDATE debtors SET email = 'new@example.org' WHERE merchant_id = $1 AND claim_id = $2",
+        many.claim_id,
+    )
+    shown = await many.browser.get(f"{page.url.path}?lang=en")
+    assert "INV-2" not in shown.text
+    assert "There are no other open claims" in shown.text
+
+
+async def test_it_lasts_through_another_hour_and_eight_hours_in_all(
+    many: Doorstep, clock: MovableClock
+) -> None:
+    [other] = await many.till.house.create("INV-2", email=_MINE)
+    path = (await prove(many)).url.path.removesuffix("/others")
+    for _ in range(8):
+        await many.browser.get(path)
+        await many.browser.submit(f"{path}/extend")
+        clock.advance(timedelta(minutes=50))
+    await many.browser.get(f"{path}/others?lang=en")
+    there = await many.browser.submit(f"{path}/others/{other}?lang=en")
+    clock.advance(timedelta(minutes=45))
+    await many.browser.submit(f"{there.url.path}/extend?lang=en")
+    clock.advance(timedelta(minutes=36))
+    assert there.status_code == 200
+    assert (await many.browser.get(there.url.path)).status_code == 403
+
+
+async def _is_not_there(many: Doorstep, other: int) -> None:
+    page = await prove(many)
+    token = read_hidden(page.text, page.url.path.replace("/others", "/end?lang=en"))["token"]
+    answer = await many.browser.post(f"{page.url.path}/{other}", token=token)
+    assert "INV-2" not in page.text
+    assert "There are no other open claims" in page.text
+    assert answer.status_code == 404
+    assert len(await many.accesses()) == 1

@@ -1,0 +1,68 @@
+"""Among very many claims a debtor's others are found by the address, without reading the rest."""
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.landing.claim.others import _BY_EMAIL, _BY_NUMBER
+from tests.support.house import House, a_house
+from tests.support.plans import Explaining
+from tests.support.ways import NUMBER
+
+COUNT = 20_000
+_FILL = f"""
+WITH filled AS (
+    INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
+    SELECT $1, 'FILL-' || n, 'EUR', now(), now() FROM generate_series(1, {COUNT}) n
+    RETURNING claim_id
+)
+INSERT INTO debtors (merchant_id, claim_id, email, mobile_number)
+SELECT $1, claim_id, claim_id || '@example.com', '+49151' || claim_id FROM filled
+"""
+_ME = "Erika@example.org"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house(resources, clock)
+    await house.rows(_FILL)
+    await house.create("INV-1", "INV-2", email=_ME, mobileNumber=NUMBER)
+    async with resources.database.connection() as connection:
+        for table in ("claims", "debtors", "items", "allocations"):
+            await connection.execute(f"ANALYZE {table}")
+    return house
+
+
+@pytest.mark.parametrize(
+    ("statement", "address", "index"),
+    [(_BY_EMAIL, _ME.lower(), "debtors_email"), (_BY_NUMBER, NUMBER, "debtors_mobile_number")],
+    ids=["email", "number"],
+)
+async def test_they_ride_on_the_addresss_index(
+    house: House, resources: Resources, statement: str, address: str, index: str
+) -> None:
+    [first, _] = await _claim_ids(house)
+    async with resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        found = await _load(explaining, statement, house, first, address)
+    assert found == ["INV-2"]
+    assert index in explaining.indexes, explaining.plans
+    assert "claims" not in explaining.tables_read_whole, explaining.plans
+    assert "debtors" not in explaining.tables_read_whole, explaining.plans
+    assert explaining.rows_read < 20, explaining.plans
+
+
+async def _load(
+    tx: Connection, statement: str, house: House, claim_id: int, address: str
+) -> list[str]:
+    rows = await tx.fetch(statement, house.merchant.merchant_id, claim_id, "CODE", address)
+    return [row["reference_number"] for row in rows]
+
+
+async def _claim_ids(house: House) -> list[int]:
+    rows = await house.rows(
+        "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number LIKE 'INV-%'"
+        " ORDER BY claim_id"
+    )
+    return [row["claim_id"] for row in rows]
