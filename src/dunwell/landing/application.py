@@ -89,6 +89,7 @@ def build_landing_routes(
             languages=languages,
             domain=urlsplit(settings.public_url).netloc,
             style=assets.name_stylesheet(),
+            icon=assets.name_icon(),
             scripts=assets.name_scripts(),
             phone=settings.contact_phone,
         ),

@@ -58,6 +58,7 @@ PATHS: Mapping[str, str] = {
     "address_code": f"{_CLAIM}/preferences/{{what}}/code",
     "address_send": f"{_CLAIM}/preferences/{{what}}/send",
     "style": f"{_CLAIM}/style/{{name}}",
+    "icon": f"{_CLAIM}/icon/{{name}}",
     "script": f"{_CLAIM}/script/{{name}}",
     "brand": f"{_CLAIM}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
