@@ -92,6 +92,7 @@ WITHOUT_A_PAGE = {
     "/claim/preferences/language",
     "/claim/preferences/{what}/send",
     "/claim/style/{name}",
+    "/claim/icon/{name}",
     "/claim/script/{name}",
     "/claim/brand/{merchant_id}/{revision}/{name}",
 }

@@ -21,7 +21,10 @@ from tests.browser.layout import (
     find_summary,
     list_covered,
     list_edgeless,
+    list_moving,
+    list_translated,
     list_unclear_focus,
+    list_unfocused_summaries,
     weigh,
 )
 from tests.browser.visit import HEIGHT, Visit
@@ -60,6 +63,10 @@ async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> lis
     return [
         *await _list_faults_sent(visit, html_checker),
         *await _list_faults_seen(page, (320, 1280, 390)),
+        *await _list_faults_in_large_letters(page),
+        *_name("summary", await list_unfocused_summaries(page)),
+        *_name("words not to translate", await list_translated(page)),
+        *_name("moves", await list_moving(page)),
         *await _list_faults_of_action(page, name),
         *_name("axe", await list_violations(page)),
         *_name("focus", await list_unclear_focus(page)),
@@ -116,6 +123,15 @@ async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
         found += [f"{key}: {value}" for key, value in measured.items() if value != FITTING[key]]
         found += _name("covered", await list_covered(page))
     return found
+
+
+async def _list_faults_in_large_letters(page: Page) -> list[str]:
+    """WCAG 1.4.4: twice as large, and nothing scrolls sideways."""
+    await page.evaluate("document.documentElement.style.fontSize = '200%'")
+    measured = await measure(page)
+    found = [f"{key}: {measured[key]}" for key in ("scrolls", "wide", "broken") if measured[key]]
+    await page.evaluate("document.documentElement.removeAttribute('style')")
+    return [f"at 200 %: {each}" for each in found]
 
 
 async def _list_faults_of_action(page: Page, name: str) -> list[str]:

@@ -79,6 +79,22 @@ _EDGELESS = """() => [...document.querySelectorAll(
                                        || parseFloat(getComputedStyle(e).borderTopWidth) < 1))
   .map(e => e.outerHTML.slice(0, 100))"""
 
+# A list of what is wrong has the focus as soon as its page is there, with scripts and without.
+_UNFOCUSED = """() => [...document.querySelectorAll('main .problem')]
+  .filter(e => document.activeElement !== e).map(e => e.outerHTML.slice(0, 100))"""
+# What a machine would make another word or number of.
+_TRANSLATED = """() => [...document.querySelectorAll(
+    '.brand bdi, .number, bdi.ref, .ref bdi, address bdi, dd[data-copy] bdi:not(.money), '
+    + 'a[href^="mailto:"] bdi')]
+  .filter(e => e.translate).map(e => e.outerHTML.slice(0, 100))"""
+# Under whatever the reader has asked for.
+_MOVING = """() => [...document.querySelectorAll('*')]
+  .filter(e => {
+    const style = getComputedStyle(e);
+    return [style.transitionDuration, style.animationDuration].join().match(/[1-9]/)
+      || style.scrollBehavior === 'smooth';
+  }).map(e => e.outerHTML.slice(0, 100))"""
+
 
 async def weigh(page: Page) -> int:
     """Bytes over the wire, without their headers."""
@@ -119,3 +135,19 @@ async def find_summary(page: Page) -> int:
 async def list_edgeless(page: Page) -> Any:
     """What has no border where the reader's own colours take every background away."""
     return await page.evaluate(_EDGELESS)
+
+
+async def list_unfocused_summaries(page: Page) -> Any:
+    return await page.evaluate(_UNFOCUSED)
+
+
+async def list_translated(page: Page) -> Any:
+    return await page.evaluate(_TRANSLATED)
+
+
+async def list_moving(page: Page) -> Any:
+    """While the reader wants it still."""
+    await page.emulate_media(reduced_motion="reduce")
+    found = await page.evaluate(_MOVING)
+    await page.emulate_media(reduced_motion="no-preference")
+    return found

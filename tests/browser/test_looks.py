@@ -23,7 +23,7 @@ from tests.support.merchants import CONFIGURATION as BY_TRANSFER
 from tests.support.payments import a_till
 
 _RENAME = "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1"
-_WITH_SUMS = [
+WITH_SUMS = [
     "/claim", "/claim/pay", "/claim/pay/method", "/claim/pay/transfer", "/claim/options",
     "/claim/plan", "/claim/plan/check?offer=12", "/claim/later", "/claim/help", "/claim/dispute",
 ]  # fmt: skip
@@ -92,7 +92,7 @@ async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: S
         await visit.page.goto(f"{site.origin}/q")
         await visit.page.locator("#code").fill(await site.give_code())
         await follow(visit.page.locator("main button"))
-        for path in _WITH_SUMS:
+        for path in WITH_SUMS:
             await visit.page.goto(site.origin + path)
             measured = await measure(visit.page)
             await keep_screenshot(visit.page, f"long{path.replace('/', '-')}")

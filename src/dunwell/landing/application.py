@@ -105,6 +105,7 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
             languages=languages,
             domain=urlsplit(settings.public_url).netloc,
             style=assets.name_stylesheet(),
+            icon=assets.name_icon(),
             scripts=assets.name_scripts(),
             phone=settings.contact_phone,
             find_operator=find_operator,

@@ -4,6 +4,8 @@ What is chosen stands in the address; the amount is the server's, and what a for
 only compared with it.
 """
 
+from collections.abc import Mapping, Sequence
+
 from starlette.responses import Response
 
 from dunwell.landing.paying.choosing import (
@@ -28,6 +30,7 @@ from dunwell.payments.choice import Choice
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment
 
 _MOST_TYPED = 40
+_TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
 @in_session
@@ -106,9 +109,9 @@ def _answer_amount(
     given = visit.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_plain(int(given), opened.facts.currency, frame.language)
-    page = describe_amount(
-        opened, options, typed=typed, ticked=visit.query.get("item"), refused=refused
-    )
+    # All or none at one press.
+    given_items = _TICKED.get(visit.read_query("tick") or "", visit.query.get("item"))
+    page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
     # What has changed is no fault of the reader's.
     return site.answer(frame, page, 422 if refused not in (None, Refused.CHANGED) else 200)
 

@@ -68,6 +68,7 @@ PATHS: Mapping[str, str] = {
     "address_code": f"{_CLAIM}/preferences/{{what}}/code",
     "address_send": f"{_CLAIM}/preferences/{{what}}/send",
     "style": f"{_CLAIMS}/style/{{name}}",
+    "icon": f"{_CLAIMS}/icon/{{name}}",
     "script": f"{_CLAIMS}/script/{{name}}",
     "brand": f"{_CLAIMS}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }

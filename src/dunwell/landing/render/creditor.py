@@ -32,6 +32,8 @@ class Creditor:
     # The phone number as it is dialled.
     dialled: str
     hours: str | None
+    # Which it writes its own words in.
+    language: str
     bank: Bank | None
     # By language, its own words on where to find advice, in lines.
     advice: Mapping[str, Sequence[str]]
@@ -77,6 +79,7 @@ def describe_creditor(merchant: Merchant) -> Creditor:
         phone=phone or None,
         dialled=dial(phone),
         hours=contact.hours if contact else None,
+        language=configuration.language,
         bank=_describe_bank(merchant),
         advice={
             language: tuple(map(render_line, read_lines(text)))

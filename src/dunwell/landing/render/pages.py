@@ -1,6 +1,7 @@
 """Renders the pages: a page is a struct that says what it shows, and a template that shows it."""
 
 from collections.abc import Mapping
+from datetime import date
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -53,6 +54,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     session: Shown | None = None
     # What else the page's own address says, which the choice of a language carries on.
     carried: str = ""
+    # Where the merchant is; none: the page bears no day.
+    today: date | None = None
     # The id of a form that is kept when the session is extended from its page.
     kept_form: str = ""
     # Of the claim that the page is about (`build_address`); "": of none.
@@ -73,11 +76,11 @@ class Pages:
     """The pages of one installation."""
 
     def __init__(
-        self, languages: Mapping[str, Language], domain: str, style: str,
+        self, languages: Mapping[str, Language], domain: str, style: str, icon: str,
         scripts: Mapping[str, str], phone: str | None = None,
         find_operator: FindOperator = find_nobody,
     ) -> None:  # fmt: skip
-        """domain: ours, as an address bar shows it. style: the stylesheet's address. scripts: the
+        """domain: ours, as an address bar shows it. style, icon: their addresses. scripts: the
         scripts', by name. phone: the operator's, where no creditor is known.
         find_operator: who runs the installation, at this moment."""
         self.find_operator = find_operator
@@ -86,7 +89,7 @@ class Pages:
         self.codes = tuple(languages)
         self._environments = {code: load_environment(each) for code, each in languages.items()}
         self._shared = {
-            "domain": domain, "style": style, "scripts": SimpleNamespace(**scripts),
+            "domain": domain, "style": style, "icon": icon, "scripts": SimpleNamespace(**scripts),
             "icons": _ICONS,
         }  # fmt: skip
 
@@ -98,7 +101,7 @@ class Pages:
             "offered": [self.languages[code] for code in frame.offered],
             "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,
             "address_of": frame.bare_address,
-            "session": frame.session, "kept_form": frame.kept_form,
+            "session": frame.session, "today": frame.today, "kept_form": frame.kept_form,
             **{name: getattr(page, name) for name in page.__struct_fields__},
         }  # fmt: skip
         template = self._environments[frame.language].get_template(page.template)

@@ -23,6 +23,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 
 _STYLESHEET = Path(__file__).parent / "landing.css"
+_ICON = Path(__file__).parent / "icon.svg"
 _CSS = "text/css; charset=utf-8"
 _SCRIPTS = Path(__file__).parent / "scripts"
 _JAVASCRIPT = "text/javascript; charset=utf-8"
@@ -43,6 +44,22 @@ async def send_stylesheet(_desk: Site, visit: Visit) -> Response:
     """An older page may ask by an older name."""
     is_current = name_stylesheet().endswith(f"/{visit.path_params['name']}")
     return _answer_text(visit, load_stylesheet(), _CSS, is_current=is_current)
+
+
+@lru_cache(maxsize=1)
+def load_icon() -> bytes:
+    return _ICON.read_bytes()
+
+
+def name_icon() -> str:
+    """Its address, which changes with its content."""
+    return build_address("icon", name=f"{sha256(load_icon()).hex()[:12]}.svg")
+
+
+async def send_icon(_desk: Site, visit: Visit) -> Response:
+    """What a browser shows beside the page's title."""
+    is_current = name_icon().endswith(f"/{visit.path_params['name']}")
+    return answer_asset(load_icon(), "image/svg+xml", is_named_by_content=is_current)
 
 
 @lru_cache(maxsize=1)
@@ -114,6 +131,7 @@ async def _load_merchant(site: Site, given: str) -> Merchant:
 
 PAGES: RoutedPages = {
     "style": {"GET": send_stylesheet},
+    "icon": {"GET": send_icon},
     "script": {"GET": send_script},
     "brand": {"GET": send_brand},
 }

@@ -4,8 +4,9 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
@@ -177,7 +178,11 @@ class Site:
             session=shown,
             carried=visit.carried,
             handle=visit.handle,
+            today=self._find_today(merchant) if merchant else None,
         )
+
+    def _find_today(self, merchant: Merchant) -> date:
+        return self.now().astimezone(ZoneInfo(merchant.configuration.timezone)).date()
 
     def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
         known = self.pages.codes

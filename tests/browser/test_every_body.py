@@ -1,0 +1,62 @@
+"""Large letters and sums, many items, paper: what not every reader has and every page bears."""
+
+from pathlib import Path
+
+from playwright.async_api import Browser, expect
+
+from tests.browser.judges import follow, keep_screenshot, measure
+from tests.browser.site import CLAIM, OFFERING_ALL, Stage
+from tests.browser.test_looks import WITH_SUMS
+from tests.browser.visit import a_visit
+from tests.support.tools import run_tool
+
+
+async def test_ten_digits_fit_in_letters_of_twice_the_size(chromium: Browser, stage: Stage) -> None:
+    items = [{**CLAIM["items"][0], "value": "9999999999"}, *CLAIM["items"][1:]]
+    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": items})
+    async with a_visit(chromium, site, width=390) as visit:
+        await visit.open()
+        for path in WITH_SUMS:
+            await visit.go(path)
+            await visit.page.evaluate("document.documentElement.style.fontSize = '200%'")
+            measured = await measure(visit.page)
+            await keep_screenshot(visit.page, f"large{path.replace('/', '-')}")
+            found = {key: measured[key] for key in ("scrolls", "wide", "broken")}
+            assert (path, found) == (path, {"scrolls": False, "wide": [], "broken": []})
+
+
+async def test_all_of_sixty_items_or_none_are_chosen_at_one_press(
+    chromium: Browser, stage: Stage
+) -> None:
+    owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]
+    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": owed})
+    for scripts in (True, False):
+        context = await chromium.new_context(locale="de-DE", java_script_enabled=scripts)
+        page = await context.new_page()
+        await page.goto(f"{site.origin}/q")
+        await page.locator("#code").fill(await site.give_code())
+        await follow(page.locator("main button"))
+        await page.goto(f"{site.origin}/claim/pay")
+        for words, count in (("Keinen auswählen", 0), ("Alle auswählen", 60)):
+            await page.get_by_role("button", name=words).click()
+            await expect(page.locator("[name=item]:checked")).to_have_count(count)
+        await context.close()
+
+
+async def test_on_paper_rows_are_whole_the_total_stands_once_and_the_day_is_said(
+    chromium: Browser, stage: Stage, tmp_path: Path
+) -> None:
+    owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]
+    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": owed})
+    async with a_visit(chromium, site) as visit:
+        await visit.open()
+        path = tmp_path / "claim.pdf"
+        await visit.page.pdf(path=path, format="A4")
+    pages = run_tool("pdftotext", "-layout", str(path), "-").split("\f")
+    text = "\n".join(pages)
+    assert text.count("Noch zu zahlen") == 2  # at the top, and below the last row
+    assert text.count("Gedruckt am 2. März 2026.") == 1
+    assert "Jetzt zahlen" not in text
+    for page in pages:
+        # A row's reference and its second line stand on one sheet.
+        assert page.count("RE-") == page.count("Fällig am 10. Februar")
