@@ -21,7 +21,8 @@ SHOWN_AT: Mapping[str, str] = {
     "/q/{token}/code": "link-code-sent link-code-wrong",
     "/real": "real real-ours real-unconfirmed real-in-session real-message",
     "/claim": (
-        "absent timed-out ending-soon claim claim-collected claim-paid-in-part claim-overpaid claim-held "
+        "absent timed-out ending-soon claim claim-collected claim-paid-in-part claim-overpaid "
+        "claim-held "
         "claim-disputed claim-archived claim-withdrawn claim-by-link claim-plan-requested "
         "claim-deferment-requested claim-plan-active claim-plan-by-link claim-deferred "
         "claim-objection-accepted claim-objection-rejected "
