@@ -12,6 +12,7 @@ from dunwell.landing.entering.check_message import Confirmed, check_message
 from dunwell.landing.entering.tries import Wrong
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.telling.facts import CodeFacts, LinkFacts
+from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_check, digest_check
 from dunwell.messages.facts import CHECK_MASK
 from tests.support.channels import REACHABLE, a_house_with_channels
@@ -47,7 +48,7 @@ async def _check(house: House, code: str, amount: str = "102,40") -> bool:
 
 @pytest.mark.parametrize(("channel", "place"), [("EMAIL", 0), ("SMS", 1)])
 async def test_a_contact_is_confirmed_by_its_code_and_what_is_kept_bears_none(
-    resources: Resources, clock: MovableClock, channel: str, place: int
+    resources: Resources, clock: MovableClock, channel: Channel, place: int
 ) -> None:
     house = await a_house_with_channels(resources, clock, channel)
     [claim_id] = await house.create(**REACHABLE)
