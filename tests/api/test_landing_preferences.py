@@ -125,7 +125,8 @@ async def test_the_last_way_stays_and_the_page_says_why(doorstep: Doorstep) -> N
 
     assert page.status_code == 422
     assert "<title>Fehler: Wie wir Sie erreichen" in page.text
-    assert "Das Gesetz verlangt" in page.text
+    assert "Bitte lassen Sie einen Weg offen" in page.text
+    assert "Gesetz verlangt" not in page.text
     assert 'id="channels-error"' in page.text
     assert await suppressed(doorstep) == []
 

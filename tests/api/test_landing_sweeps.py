@@ -37,8 +37,8 @@ _MARK = re.compile(r"([\w-]+)&lt;script&gt;")
 # Who gave each of them says the configuration, the claim, or `furnish`. A debtor's names are shown
 # as initials, the name of a file that is sent without what looks like a folder.
 _CREDITORS = {
-    "merchant", "legal-name", "street", "town", "register", "authority", "vat-id", "mail", "phone",
-    "hours", "holder",
+    "merchant", "legal-name", "street", "town", "register", "representative", "authority",
+    "vat-id", "mail", "phone", "hours", "holder",
 }  # fmt: skip
 # To a link alone: beside the creditor's, what the session itself has typed.
 _AT_LINK = {*_CREDITORS, "reference", "person", "draft"}

@@ -1,10 +1,15 @@
 """What `dunwell doctor` makes of settings alone."""
 
+import msgspec
 import pytest
 
 from dunwell.cli.doctor import check_figures, check_tls
+from dunwell.cli.findings.identity import check_merchant, check_operator
 from dunwell.config import load_settings
+from dunwell.merchants.merchant import Merchant
 from tests.domain.test_config_settings import PRODUCTION
+from tests.support.merchants import CONFIGURATION
+from tests.support.operators import AGENCY, OWN
 
 _URL = "postgresql://dunwell:geheim@db.example/dunwell?sslmode="
 
@@ -41,3 +46,28 @@ def test_the_doctor_says_where_figures_are() -> None:
     assert (nowhere.mark, somewhere.mark) == ("note", "ok")
     assert "DUNWELL_OPERATOR_BIND" in (nowhere.remedy or "")
     assert "http://10.0.0.7:9100" in somewhere.words
+
+
+def test_an_installation_that_names_nobody_is_told_so() -> None:
+    found = check_operator(None)
+    assert (found.mark, found.is_fault) == ("note", False)
+
+
+def test_a_debt_collector_without_registration_is_told_so() -> None:
+    unregistered = msgspec.structs.replace(AGENCY, registration=None)
+    assert check_operator(AGENCY).mark == "ok"
+    assert check_operator(unregistered).mark == "note"
+    assert check_operator(OWN).words == "Kontor Inkasso GmbH is the creditors' own service"
+
+
+@pytest.mark.parametrize(("zone", "mark"), [("Europe/Berlin", "FAULT"), ("Europe/Paris", "note")])
+def test_what_a_merchant_lacks_is_named_with_its_reason(zone: str, mark: str) -> None:
+    configuration = msgspec.structs.replace(CONFIGURATION, timezone=zone, privacy=None)
+    found = check_merchant(Merchant(7, "nordwind", "Nordwind", True, 1, configuration, None))
+    assert found is not None
+    assert found.mark == mark
+    assert "nordwind lacks privacy: Articles 13 and 14 GDPR" in found.words
+
+
+def test_a_whole_merchant_is_not_mentioned() -> None:
+    assert check_merchant(Merchant(7, "n", "N", True, 1, CONFIGURATION, None)) is None

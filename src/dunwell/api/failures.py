@@ -52,7 +52,8 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.MerchantNotConfigured: FailureKind(
         "MerchantNotConfigured", 409,
-        "The operator has not finished setting the merchant up.",
+        "The operator has not finished setting the merchant up, or a live merchant in Germany or "
+        "Austria lacks what the law wants debtors told.",
         "Ask the operator for what details.missing names.", details=shapes.MissingParts,
     ),
     errors.DuplicateReferenceNumber: FailureKind(

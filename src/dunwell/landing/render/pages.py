@@ -75,7 +75,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 class Pages:
     """The pages of one installation."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what all pages of an installation share
         self, languages: Mapping[str, Language], domain: str, style: str, icon: str,
         scripts: Mapping[str, str], phone: str | None = None,
         find_operator: FindOperator = find_nobody,
