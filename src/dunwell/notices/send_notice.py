@@ -61,34 +61,40 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
         times=times,
         keyed=keyed,
     )
+    await _save_secrets(work, keys, notice_id, notice)
+    await save_audit(
+        work, "notice.send", f"claim:{addressee.claim_id}",
+        noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
+    )  # fmt: skip
+    return notice_id
+
+
+async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Notice) -> None:
+    """The digests of what it bears: a link, a letter's code, a code to check it by."""
+    claim_id = notice.addressee.claim_id
     if bears_token(notice.kind):
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
             work.tx,
             work.merchant_id,
             notice_id=notice_id,
-            claim_id=addressee.claim_id,
+            claim_id=claim_id,
             token_hash=token_hash,
             created_at=work.real_now,
         )
     if bears_check(notice.kind) and CHECK_MASK in notice.body_text:
         digest = digest_check(keys, derive_check(keys, notice_id))
-        code = CheckCode(notice_id, addressee.claim_id, digest, keys.version)
+        code = CheckCode(notice_id, claim_id, digest, keys.version)
         await save_check_code(work.tx, work.merchant_id, code, work.real_now)
     if notice.sheet is not None:
         await save_notice_code(
             work.tx,
             work.merchant_id,
-            claim_id=addressee.claim_id,
+            claim_id=claim_id,
             code_digest=digest_code(keys, derive_code(keys, notice_id)),
             created_at=work.real_now,
             key_version=keys.version,
         )
-    await save_audit(
-        work, "notice.send", f"claim:{addressee.claim_id}",
-        noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
-    )  # fmt: skip
-    return notice_id
 
 
 async def find_repeated(work: Work, notice: Notice) -> UUID | None:

@@ -142,10 +142,8 @@ def describe_claim(
 ) -> ClaimPage:  # fmt: skip
     """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
     facts, configuration = opened.facts, opened.merchant.configuration
-    shows_all = opened.session.level.reaches(Level.FACT)
+    shows_all, next_rate = opened.session.level.reaches(Level.FACT), find_next_rate(opened.modality)
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
-    outstanding_cents = facts.outstanding_cents
-    next_rate, request = find_next_rate(opened.modality), facts.request
     # What the merchant stopped without a dispute, or what rests after an answer.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
     pause = find_hold(facts, HoldKind.PAUSE, now)
@@ -160,8 +158,8 @@ def describe_claim(
         timezone=timezone,
         reference=facts.reference_number,
         initials=render_initials(facts),
-        outstanding_cents=outstanding_cents,
-        overpaid_cents=max(0, facts.paid_cents - facts.total_cents + outstanding_cents),
+        outstanding_cents=facts.outstanding_cents,
+        overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
         due_on=due_on,
         is_due=due_on is not None and due_on < find_day(now, timezone),
         items=facts.items if shows_all else (),
@@ -172,8 +170,8 @@ def describe_claim(
         document_count=facts.document_count,
         modality=opened.modality,
         next_rate=next_rate,
-        rate_cents=_find_rate_cents(next_rate, outstanding_cents) if shows_all else None,
-        awaited_id=request.request_id if request and is_awaited(facts) else None,
+        rate_cents=_find_rate_cents(next_rate, facts.outstanding_cents) if shows_all else None,
+        awaited_id=facts.request.request_id if facts.request and is_awaited(facts) else None,
         sent_on=find_announced(facts, now),
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
         answer=_describe_answer(opened, now) if is_answered(facts) else None,
@@ -181,11 +179,16 @@ def describe_claim(
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
-        unsent=list_unsent(opened.drafts, configuration.disputes, opened.session.level)
-        if can_dispute(facts)
-        else (),
+        unsent=_list_unsent(opened),
         other_count=other_count,
     )
+
+
+def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
+    if not can_dispute(opened.facts):
+        return ()
+    disputes = opened.merchant.configuration.disputes
+    return list_unsent(opened.drafts, disputes, opened.session.level)
 
 
 def _list_fees(items: Sequence[ItemFacts]) -> Sequence[ItemFacts]:
