@@ -55,7 +55,7 @@ SELECT d.merchant_id, d.claim_id, 'dispute_answer', d.dispute_id::text, jsonb_bu
         'reference_number', c.reference_number,
         'case_number', (
             SELECT string_agg(
-                substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (n >> (35 - 5 * i))::int % 32 + 1, 1)
+                substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((n >> (35 - 5 * i)) & 31)::int + 1, 1)
                     || CASE WHEN i = 3 THEN '-' ELSE '' END, '' ORDER BY i)
             FROM generate_series(0, 7) i,
                  CAST(('x' || substr(encode(sha256(uuid_send(d.dispute_id)), 'hex'), 1, 10))::bit(40)
