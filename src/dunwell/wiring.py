@@ -34,6 +34,7 @@ from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
 from dunwell.landing.application import build_landing_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
@@ -150,6 +151,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
 def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
     """What tells debtors what they are to know, and sends the links they asked for."""
     return [
+        Loop(
+            "overdue answers",
+            lambda: tell_overdue(resources, writer),
+            idle_seconds=OVERDUE_SECONDS,
+        ),
         Loop("telling", lambda: tell_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
             "asked links",

@@ -210,13 +210,15 @@ async def test_one_reported_as_not_arrived_goes_by_sms_once(till: Till) -> None:
 async def test_many_workers_tell_it_once_while_its_channel_is_slow(
     till: Till, clock: MovableClock, resources: Resources
 ) -> None:
-    till.house.channels[0].answers = [Temporary(60)]
+    """None of them takes what is under way as told: what is refused in the end goes by SMS."""
+    till.house.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
     await _pay(till)
     await asyncio.gather(*(tell_occasions(resources, a_writer(till.house)) for _ in range(4)))
     await tell(till.house)
     clock.advance(timedelta(minutes=2))
     await tell(till.house)
     assert len({each.communication_id for each in till.house.channels[0].sent}) == 1
+    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "EMAIL", "SMS"]
 
 
 async def test_what_is_undone_is_not_told(till: Till) -> None:

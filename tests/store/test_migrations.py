@@ -59,10 +59,10 @@ WHERE attrelid::regclass::text = ANY($1) AND attnum > 0 AND NOT attisdropped
 
 
 @asynccontextmanager
-async def _a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
+async def a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
     """The address of an empty one of the test's own."""
     name = next(_NAMES)
-    async with _connected(postgres.url) as server:
+    async with connected(postgres.url) as server:
         await server.execute(f"CREATE DATABASE {name}")
         try:
             yield postgres.url.replace("/postgres?", f"/{name}?")
@@ -71,7 +71,7 @@ async def _a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def _connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
     connection = await asyncpg.connect(url)
     try:
         yield connection
@@ -79,7 +79,7 @@ async def _connected(url: str) -> AsyncIterator[asyncpg.Connection]:
         connection.terminate()
 
 
-async def _migrate(url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
+async def migrate_to(url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
     """In a thread of its own, as it has a loop of its own."""
     await asyncio.to_thread(migrate, url, to, lock_seconds=lock_seconds)
 
@@ -91,21 +91,21 @@ async def _revision(url: str) -> str | None:
 async def test_one_that_gets_no_table_leaves_those_before_it_standing(
     postgres: EmbeddedPostgres,
 ) -> None:
-    async with _a_database(postgres) as url:
-        await _migrate(url, "0008")
-        async with _connected(url) as other, other.transaction():
+    async with a_database(postgres) as url:
+        await migrate_to(url, "0008")
+        async with connected(url) as other, other.transaction():
             await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
             with pytest.raises(TableTaken, match=r"Migration 0010 .* migrate again"):
-                await _migrate(url, lock_seconds=0.02)
+                await migrate_to(url, lock_seconds=0.02)
             assert await _revision(url) == "0009"
-        await _migrate(url)
+        await migrate_to(url)
         revision, newest = await asyncio.to_thread(load_revisions, url)
         assert revision == newest
 
 
 async def test_two_at_once_do_each_migration_once(postgres: EmbeddedPostgres) -> None:
-    async with _a_database(postgres) as url:
-        await asyncio.gather(_migrate(url), _migrate(url), _migrate(url))
+    async with a_database(postgres) as url:
+        await asyncio.gather(migrate_to(url), migrate_to(url), migrate_to(url))
         revision, newest = await asyncio.to_thread(load_revisions, url)
         assert revision == newest
 
@@ -115,20 +115,20 @@ async def test_none_writes_or_reads_a_large_table_whole_while_others_wait(
 ) -> None:
     scripts = ScriptDirectory(str(files("dunwell") / "migrations"))
     later = [*scripts.iterate_revisions("head", _LAST_BEFORE_THE_RULES)][::-1]
-    async with _a_database(postgres) as url:
-        await _migrate(url, _LAST_BEFORE_THE_RULES)
+    async with a_database(postgres) as url:
+        await migrate_to(url, _LAST_BEFORE_THE_RULES)
         await _watch(url)
         for script in later:
-            async with _connected(url) as connection:
+            async with connected(url) as connection:
                 large = _Large(connection)
                 await large.look()
-                await _migrate(url, script.revision)
+                await migrate_to(url, script.revision)
                 if getattr(script.module, "IN_TRANSACTION", True):
                     assert await large.find_read_whole() == set(), script.revision
 
 
 async def _watch(url: str) -> None:
-    async with _connected(url) as connection:
+    async with connected(url) as connection:
         await connection.execute(_WATCH)
         for row in await connection.fetch(_LARGE):
             await connection.execute(_WATCH_TABLE.format(table=row["table_name"]))
@@ -167,15 +167,15 @@ _TOLD = {
 
 
 async def test_what_would_make_others_wait_is_seen(postgres: EmbeddedPostgres) -> None:
-    async with _a_database(postgres) as url:
-        await _migrate(url)
+    async with a_database(postgres) as url:
+        await migrate_to(url)
         await _watch(url)
         assert {sql: await _try(url, sql) for sql in _TOLD} == _TOLD
 
 
 async def _try(url: str, sql: str) -> str | None:
     """What is told of it; nothing of it is kept."""
-    async with _connected(url) as connection:
+    async with connected(url) as connection:
         await connection.execute("BEGIN")
         large = _Large(connection)
         await large.look()

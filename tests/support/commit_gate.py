@@ -1,8 +1,8 @@
 """Stands between a process and its database, and tells when the process is at its commit.
 
 Crash points by name: before the commit is sent on, or after it is done and before the process is
-told so. The commit is that of a transaction under an Idempotency-Key: a process has others of its
-own when it starts.
+told so. The commit is that of a transaction under an Idempotency-Key, or of one that writes into
+another table: a process has others of its own when it starts.
 """
 
 import asyncio
@@ -34,6 +34,8 @@ class CommitGate:
 
     url: str
     point: Point
+    # What a statement of that transaction has in it.
+    sign_of_it: bytes = _OF_KEYS
     crash: Callable[[], None] = lambda: None
     is_shut: bool = field(default=False, init=False)
 
@@ -43,7 +45,7 @@ class CommitGate:
     ) -> None:  # fmt: skip
         """Until the end of either side; or until `sign` is seen."""
         while data := await reader.read(65536):
-            line.has_key = line.has_key or _OF_KEYS in data
+            line.has_key = line.has_key or self.sign_of_it in data
             if sign is not None and sign in data and line.has_key:
                 self.is_shut = True
                 self.crash()
@@ -56,19 +58,21 @@ class CommitGate:
 
 @dataclass
 class _Line:
-    """One connection; whether a key was stored on it."""
+    """One connection; whether a key, or what else it is about, was stored on it."""
 
     has_key: bool = False
 
 
 @asynccontextmanager
 async def a_commit_gate(
-    postgres: EmbeddedPostgres, folder: Path, point: Point
+    postgres: EmbeddedPostgres, folder: Path, point: Point, sign_of_it: bytes = _OF_KEYS
 ) -> AsyncIterator[CommitGate]:
     """folder: where its socket is made; near the root, a socket's address being short."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
-    gate = CommitGate(address._replace(query=f"host={quote(str(folder))}").geturl(), point)
+    gate = CommitGate(
+        address._replace(query=f"host={quote(str(folder))}").geturl(), point, sign_of_it
+    )
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         theirs = await asyncio.open_unix_connection(upstream)

@@ -71,7 +71,9 @@ sourceType street type types until value
 # How a debtor is reached and addressed; whose the numbers are is tried by themselves.
 _DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "referenceNumber"}
 PLAIN = {
-    "query": frozenset(("limit", "since", "status", "type", "until", "updatedSince")),
+    "query": frozenset(
+        ("limit", "overdue", "since", "state", "status", "type", "until", "updatedSince")
+    ),
     "body": frozenset(_PLAIN_FIELDS.split()) | _DEBTOR_FIELDS,
 }
 ABSENT: Things = {

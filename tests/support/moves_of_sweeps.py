@@ -116,6 +116,20 @@ _OCCASIONS = [
     ),
 ]  # fmt: skip
 
+_OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
+_OBJECTIONS = [
+    Moving(
+        "disputes.store_overdue._FIND", (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
+        "claim_id",
+        {
+            "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
+            "answered": "UPDATE disputes SET state = 'REJECTED', resolved_at = opened_at",
+            "told": "UPDATE disputes SET overdue_told_at = opened_at",
+        },
+        answers="claim_id",
+    ),
+]  # fmt: skip
+
 _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
@@ -258,7 +272,7 @@ _REST = [
     ),
 ]  # fmt: skip
 
-MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_DELIVERIES, *_MONEY, *_REST]
+MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_OBJECTIONS, *_DELIVERIES, *_MONEY, *_REST]
 
 _NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
 _READS = "reads what somebody asked for, and moves nothing"

@@ -14,6 +14,7 @@ NOT_ONE_MERCHANTS = _name({
         "adapters.payments.sandbox.store._TAKE_NOTICES", "escalation.contact_store._FIND_MERCHANTS",
         "escalation.due_claim_store._FIND_MERCHANTS", "events.store_deliveries._FIND_DUE",
         "events.store_deliveries._RECORD", "events.store_spans._SAVE", "files.store._FIND_UNUSED",
+        "disputes.store_overdue._FIND_MERCHANTS",
         "messages.ledger_store._FIND_MERCHANTS", "notices.store._EMPTY", "notices.store._LEASE",
         "notices.store_occasions._EMPTY", "notices.store_occasions._FIND_DUE",
         "payments.store_requests._FIND_MERCHANTS",
@@ -83,7 +84,8 @@ NOT_ONE_MERCHANTS = _name({
 
 QUIET = _name({
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
-        "claims.store_lists._LOAD", "events.store._LOAD", "events.store._LOAD_TIMED",
+        "claims.store_lists._LOAD", "disputes.store_lists._LOAD", "events.store._LOAD",
+        "events.store._LOAD_TIMED",
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",
         "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
         "landing.objecting.store._LOAD_UNSENT", "messages.suppression.LOAD_KNOWN",

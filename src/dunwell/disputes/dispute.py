@@ -185,6 +185,10 @@ def find_answer_day(opened_at: datetime, business_days: int, timezone: str) -> d
     """So many business days after the day it was opened on where the merchant is: Monday to Friday,
     as public holidays belong to workflows, which a claim need not have."""
     day = opened_at.astimezone(ZoneInfo(timezone)).date()
+    return add_business_days(day, business_days)
+
+
+def add_business_days(day: date, business_days: int) -> date:
     for _ in range(business_days):
         day += timedelta(days=1)
         while day.weekday() >= _SATURDAY:

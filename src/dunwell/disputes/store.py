@@ -1,16 +1,18 @@
 """The SQL of disputes: rows in, values out, no rules."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.reasons import DisputeType
-from dunwell.kit.db import Connection, Row
+from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 
-_COLUMNS = (
+COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
     " state, resolved_at, resolution, ended_claim, actor_id, told_at"
 )
@@ -21,7 +23,7 @@ SELECT {columns}
 FROM disputes
 WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
 """,
-    columns=_COLUMNS,
+    columns=COLUMNS,
 )
 # Newest first. Rides on disputes_claim.
 _LOAD_PAGE = compose(
@@ -33,7 +35,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY opened_at DESC, dispute_id DESC
 LIMIT $5
 """,
-    columns=_COLUMNS,
+    columns=COLUMNS,
 )
 # Those that are open or were opened since $3. Rides on disputes_claim.
 _LOAD_RECENT = compose(
@@ -43,7 +45,7 @@ FROM disputes
 WHERE merchant_id = $1 AND claim_id = $2 AND (opened_at > $3 OR state = 'OPEN')
 ORDER BY opened_at, dispute_id
 """,
-    columns=_COLUMNS,
+    columns=COLUMNS,
 )
 _SAVE = """
 INSERT INTO disputes
@@ -66,7 +68,7 @@ async def load_dispute(
     tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> Dispute | None:
     row = await tx.fetchrow(LOAD_DISPUTE, merchant_id, claim_id, dispute_id)
-    return None if row is None else _read(row)
+    return None if row is None else read_dispute(row)
 
 
 async def load_disputes(
@@ -75,7 +77,7 @@ async def load_disputes(
     """The claim's, the newest first, behind a place."""
     at, dispute_id = (None, None) if place is None else (place.at, place.part_id)
     rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, dispute_id, limit)
-    return [_read(row) for row in rows]
+    return [read_dispute(row) for row in rows]
 
 
 async def load_recent_disputes(
@@ -83,7 +85,7 @@ async def load_recent_disputes(
 ) -> list[Dispute]:
     """The claim's that are open or were opened since, the oldest first."""
     rows = await tx.fetch(_LOAD_RECENT, merchant_id, claim_id, since)
-    return [_read(row) for row in rows]
+    return [read_dispute(row) for row in rows]
 
 
 async def save_dispute(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
@@ -110,7 +112,8 @@ async def save_told(
     await tx.execute(_SAVE_TOLD, merchant_id, dispute_id, told_at)
 
 
-def _read(row: Row) -> Dispute:
+def read_dispute(row: Mapping[str, Any]) -> Dispute:
+    """From COLUMNS."""
     values = dict(row)
     values["type"] = DisputeType(row["type"])
     values["actor_kind"] = ActorKind(row["actor_kind"])

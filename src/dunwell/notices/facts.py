@@ -224,6 +224,20 @@ class ContactChangeFacts:
     new_address: str
 
 
+@dataclass(frozen=True, slots=True)
+class OverdueFacts:
+    """To the merchant: an objection that should have been answered by now."""
+
+    kind: ClassVar = Kind.OVERDUE
+    template: ClassVar = "overdue"
+    reference_number: str
+    claim_id: str
+    dispute_id: str
+    case_number: str
+    opened_on: date
+    answer_by: date
+
+
 # What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
 OccasionFacts = (
     ReceiptFacts
@@ -240,7 +254,7 @@ OccasionFacts = (
     | DisputeAnswerFacts
     | ContactChangeFacts
 )
-Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts
+Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts | OverdueFacts
 
 # What is worth a letter where nothing else reaches the debtor (`list_ways`).
 LetterFacts = DisputeAnswerFacts | PlanBrokenFacts

@@ -42,6 +42,8 @@ class Kind(StrEnum):
     ANSWER = "ANSWER"
     # Of what was agreed and is to be done by the debtor.
     REMINDER = "REMINDER"
+    # To the merchant: an objection that was not answered in time.
+    OVERDUE = "OVERDUE"
 
 
 # So long is a notice worth sending. A code ends when its page stops waiting for it.
@@ -54,6 +56,7 @@ _SENT_WITHIN = {
     Kind.CHANGE_NOTICE: timedelta(days=3),
     Kind.ANSWER: timedelta(days=1),
     Kind.REMINDER: timedelta(days=1),
+    Kind.OVERDUE: timedelta(days=3),
 }
 _WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
 # Of occasions: what is worth a letter where nothing else reaches the debtor.

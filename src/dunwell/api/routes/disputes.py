@@ -43,7 +43,7 @@ _OUTCOMES: dict[str, Outcome] = {
     "REJECTED": DisputeState.REJECTED,
 }
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/disputes"
-_OPEN: dict[str, Any] = {
+DISPUTE_EXAMPLE: dict[str, Any] = {
     "id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
     "caseNumber": "RT8V-5RBR",
     "claimId": 4711,
@@ -75,7 +75,7 @@ LIST_DISPUTES = Operation(
         LIMIT,
     ),
     result=DisputeList,
-    example={"items": [_OPEN], "nextCursor": None},
+    example={"items": [DISPUTE_EXAMPLE], "nextCursor": None},
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
@@ -99,7 +99,7 @@ OPEN_DISPUTE = Operation(
         example={"type": "AMOUNT_WRONG", "message": "The voucher of 10 EUR was not taken off."},
     ),
     result=Dispute,
-    example=_OPEN,
+    example=DISPUTE_EXAMPLE,
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
 )
@@ -129,7 +129,7 @@ RESOLVE_DISPUTE = Operation(
     ),
     result=Dispute,
     example={
-        **_OPEN,
+        **DISPUTE_EXAMPLE,
         "state": "ACCEPTED",
         "resolvedAt": "2026-03-03T08:30:00.000Z",
         "resolution": "You are right. We have taken 10 EUR off.",
@@ -163,7 +163,7 @@ async def _list(call: Call) -> DisputeList:
     limit, cursor = read_page(call.query)
     call.query.check()
     page = await list_disputes(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [_show(each, page.files.get(each.dispute_id, ())) for each in page.disputes]
+    shown = [show_dispute(each, page.files.get(each.dispute_id, ())) for each in page.disputes]
     return DisputeList(shown, page.next_cursor)
 
 
@@ -172,7 +172,7 @@ async def _open(call: Call) -> Dispute:
     call.query.check()
     given = read_shape(call.body, DisputeRequest)
     new = NewDispute(given.type, given.message)
-    return _show(await open_dispute(call.work, claim_id, new))
+    return show_dispute(await open_dispute(call.work, claim_id, new))
 
 
 async def _resolve(call: Call) -> Dispute:
@@ -183,7 +183,7 @@ async def _resolve(call: Call) -> Dispute:
     resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
     files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])
-    return _show(resolved, files.get(dispute_id, ()))
+    return show_dispute(resolved, files.get(dispute_id, ()))
 
 
 async def _download(call: Call) -> Response:
@@ -197,7 +197,8 @@ async def _download(call: Call) -> Response:
     return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
 
 
-def _show(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
+def show_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
+    """As every list and answer has it."""
     resolved_at = dispute.resolved_at
     return Dispute(
         id=str(dispute.dispute_id),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.disputes.reasons import DisputeType
-from dunwell.kit.wire import Given, Instant, Uuid, Wire
+from dunwell.kit.wire import Day, Given, Instant, Uuid, Wire
 
 _Message = Annotated[str, Meta(min_length=1, max_length=2_000)]
 _NAMES = ", ".join(DisputeType)
@@ -82,6 +82,22 @@ class Dispute(Wire, frozen=True):
     claim_ended: Annotated[
         bool | None,
         Meta(description="Whether accepting it withdrew the claim; null: it was not accepted."),
+    ]
+
+
+class FoundDispute(Dispute, frozen=True):
+    """A dispute in the list over all claims."""
+
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+    answer_by: Annotated[Day, Meta(description="The day that the debtor was told.")]
+
+
+class FoundDisputeList(Wire, frozen=True):
+    """A page of the merchant's disputes, newest first."""
+
+    items: list[FoundDispute]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
     ]
 
 

@@ -31,7 +31,7 @@ CREATE INDEX debtor_occasions_over ON debtor_occasions (over_at)
 ALTER TABLE debtor_notices DROP CONSTRAINT debtor_notices_kind_check;
 ALTER TABLE debtor_notices ADD CONSTRAINT debtor_notices_kind_check CHECK (kind IN
     ('CODE', 'LINK', 'RECEIPT', 'CONFIRMATION', 'CHANGE_CODE', 'CHANGE_NOTICE', 'ANSWER',
-     'REMINDER')) NOT VALID;
+     'REMINDER', 'OVERDUE')) NOT VALID;
 ALTER TABLE debtor_notices DROP CONSTRAINT debtor_notices_channel_check;
 ALTER TABLE debtor_notices ADD CONSTRAINT debtor_notices_channel_check
     CHECK (channel IN ('EMAIL', 'SMS', 'LETTER')) NOT VALID;
@@ -41,6 +41,13 @@ ALTER TABLE debtor_notices ADD COLUMN sheet jsonb;
 -- A notice's letter bears a code as a communication's does; it belongs to none.
 ALTER TABLE debtor_codes ALTER COLUMN communication_id DROP NOT NULL;
 
+-- Lists over all claims follow the transactions that wrote the rows; those of before come last, by
+-- their ids. overdue_told_at: since when the merchant knows that its answer is overdue. Real time.
+ALTER TABLE disputes
+    ADD COLUMN written_by xid8 NOT NULL DEFAULT '0',
+    ADD COLUMN overdue_told_at timestamptz;
+ALTER TABLE disputes ALTER written_by SET DEFAULT current_written_by();
+
 -- Answers that were given and not told yet. From here on nothing reads is_untold and
 -- answer_notice_id: they stay for processes of the release before, until a later migration.
 INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at, notice_id)
@@ -48,7 +55,7 @@ SELECT d.merchant_id, d.claim_id, 'dispute_answer', d.dispute_id::text, jsonb_bu
         'reference_number', c.reference_number,
         'case_number', (
             SELECT string_agg(
-                substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (n >> (35 - 5 * i))::int % 32 + 1, 1)
+                substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((n >> (35 - 5 * i)) & 31)::int + 1, 1)
                     || CASE WHEN i = 3 THEN '-' ELSE '' END, '' ORDER BY i)
             FROM generate_series(0, 7) i,
                  CAST(('x' || substr(encode(sha256(uuid_send(d.dispute_id)), 'hex'), 1, 10))::bit(40)

@@ -1,4 +1,7 @@
-"""Rules for notices are proven for the rows there were; the SQL stands beside this."""
+"""Rules for notices are proven for the rows there were, and lists of disputes get their indexes.
+
+The SQL stands beside this.
+"""
 
 from dunwell.migrations.beside import run_sql_beside
 

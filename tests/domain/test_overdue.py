@@ -1,0 +1,29 @@
+"""An objection is overdue on the day after the one its debtor was promised, and not before."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.disputes.dispute import find_answer_day
+from dunwell.disputes.overdue import find_overdue_before
+from dunwell.modalities.progress import local_date
+
+_ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Auckland", "UTC"]
+_MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC))
+
+
+@given(_MOMENTS, _MOMENTS, st.integers(0, 40), st.sampled_from(_ZONES))
+def test_it_is_what_the_debtor_was_told(
+    now: datetime, opened_at: datetime, within: int, zone: str
+) -> None:
+    is_over = find_answer_day(opened_at, within, zone) < local_date(now, zone)
+    assert (opened_at < find_overdue_before(now, within, zone)) == is_over
+
+
+@pytest.mark.parametrize(("after", "is_overdue"), [(14, False), (15, True)])
+def test_ten_business_days_are_two_weeks(after: int, is_overdue: bool) -> None:
+    opened = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    before = find_overdue_before(opened + timedelta(days=after), 10, "Europe/Berlin")
+    assert (opened < before) == is_overdue

@@ -1,0 +1,113 @@
+"""A merchant that does not answer an objection in time is told once; the claim stands still."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.disputes.find_disputes import find_disputes
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.figures import REGISTRY
+from dunwell.kit.resources import Resources
+from dunwell.landing.objecting.tell_overdue import tell_overdue
+from dunwell.merchants.configuration import ChannelSetup
+from tests.support.definitions import a_definition
+from tests.support.disputes import REJECTED, answer, dispute, withdraw
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.telling import a_writer, tell
+
+IN_TIME, TOO_LATE = timedelta(days=14), timedelta(days=15)
+_TOLD = """
+SELECT recipient, language, subject, body_text
+FROM debtor_notices
+WHERE merchant_id = $1 AND kind = 'OVERDUE'
+"""
+
+
+async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -> tuple[House, Any]:
+    house = await a_house(resources, clock, a_definition(), **given)
+    [claim_id] = await house.create()
+    opened = await dispute(house, claim_id)
+    await tell(house)
+    return house, opened
+
+
+async def _look(house: House) -> int:
+    return await tell_overdue(house.resources, a_writer(house))
+
+
+async def _overdue(house: House) -> list[Any]:
+    async with house.work() as work:
+        found = await find_disputes(work, limit=50, is_overdue=True)
+    return [each.dispute.dispute_id for each in found.disputes]
+
+
+def _count() -> float:
+    return REGISTRY.get_sample_value("dunwell_disputes_overdue_total") or 0.0
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        ("de", "Zugesagt war eine Antwort bis zum 16. März 2026"),
+        ("en", "was promised an answer by March 16, 2026"),
+    ],
+)
+async def test_the_merchant_is_told_once_at_its_contact_address(
+    resources: Resources, clock: MovableClock, language: str, says: str
+) -> None:
+    spoken = msgspec.structs.replace(CONFIGURATION, language=language)
+    house, opened = await _a_disputed(resources, clock, configuration=spoken)
+    before = _count()
+    clock.advance(IN_TIME)
+    assert (await _look(house), await _overdue(house)) == (0, [])
+    clock.advance(TOO_LATE - IN_TIME)
+    assert await _overdue(house) == [opened.dispute_id]
+    await asyncio.gather(*(_look(house) for _ in range(4)))
+    assert await _look(house) == 0
+    [notice] = await house.rows(_TOLD)
+    assert (notice["recipient"], notice["language"]) == ("hilfe@nordwind.example", language)
+    assert says in notice["body_text"]
+    await tell(house)
+    assert house.channels[0].sent[-1].recipient == "hilfe@nordwind.example"
+    assert _count() == before + 1
+
+
+async def test_the_claim_stands_still_until_it_is_answered(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    sent = len(house.channels[0].sent)
+    await house.run_until(clock.now() + timedelta(days=40))
+    assert len(house.channels[0].sent) == sent
+    assert [hold.kind for hold in (await house.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
+    await answer(house, opened, REJECTED)
+    assert await _overdue(house) == []
+
+
+async def test_what_was_answered_or_taken_back_is_not_overdue(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, opened = await _a_disputed(resources, clock)
+    other = await dispute(house, opened.claim_id, "DEFECTIVE", "a hole")
+    await answer(house, opened, REJECTED)
+    await withdraw(house, other)
+    clock.advance(TOO_LATE)
+    assert (await _look(house), await _overdue(house)) == (0, [])
+    assert await house.rows(_TOLD) == []
+
+
+async def test_a_merchant_without_email_is_not_asked_again_and_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    by_sms = {"SMS": ChannelSetup(adapter="outbox", sender="Nordwind")}
+    mute = msgspec.structs.replace(CONFIGURATION, channels=by_sms)
+    house, opened = await _a_disputed(resources, clock, configuration=mute)
+    clock.advance(TOO_LATE)
+    assert [await _look(house) for _ in range(2)] == [1, 0]
+    assert await house.rows(_TOLD) == []
+    assert await _overdue(house) == [opened.dispute_id]

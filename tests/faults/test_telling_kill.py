@@ -1,0 +1,49 @@
+"""A worker dies by kill -9 while it commits what a debtor is to be told: it is told, once."""
+
+import asyncio
+import signal
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from tests.faults.installation import ROUNDS
+from tests.support.commit_gate import Point, a_commit_gate
+from tests.support.definitions import a_definition
+from tests.support.house import a_house
+from tests.support.processes import a_process
+from tests.support.telling import tell
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.mark.parametrize("_round", ROUNDS)
+@pytest.mark.parametrize("point", Point)
+async def test_what_a_worker_told_as_it_died_is_told_once(
+    resources: Resources, postgres: EmbeddedPostgres, point: Point, _round: int
+) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    house = await a_house(replace(resources, clock=clock), clock, a_definition())
+    [claim_id] = await house.create()
+    await house.pay(claim_id, 100)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        async with a_commit_gate(postgres, Path(folder), point, b"INTO debtor_notices") as gate:
+            through = replace(resources.settings, database_url=gate.url)
+            with a_process(through, "tests.support.telling_process") as process:
+                gate.crash = process.kill
+                await asyncio.to_thread(process.join, 30)
+                assert process.exitcode == -signal.SIGKILL
+            assert gate.is_shut
+    notices = "SELECT FROM debtor_notices WHERE merchant_id = $1"
+    assert len(await house.rows(notices)) == int(point is Point.AFTER)
+
+    clock.move_to(datetime.now(UTC))
+    await tell(house)
+    await tell(house)
+
+    assert len(await house.rows(notices)) == len(house.channels[0].sent) == 1
