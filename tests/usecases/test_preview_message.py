@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -66,12 +67,12 @@ async def test_the_day_to_pay_by_is_that_of_the_first_step_with_the_text(
     """Of one that no step uses a day is made up; where the process has none, it is left out."""
     body = {"de": f"Bitte bis {{{{ payBy }}}}. {SAYS}"}
     texts = {"SMS": {"body": body}}
-    email = {"kind": "COMMUNICATION", "channel": "SMS", "template": "first"}
-    fee = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+    text: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "SMS", "template": "first"}
+    fee: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
     [claim_id] = await house.create(mobileNumber="+4915112345678")
 
     async def show_with(days: int, template: str, claim: int | None = None) -> str:
-        kinds = [email, {"kind": "WAIT", "days": days}, fee]
+        kinds: list[dict[str, Any]] = [text, {"kind": "WAIT", "days": days}, fee]
         definition = a_definition(
             templates={"first": texts, "other": texts},
             steps=[{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, 1)],
