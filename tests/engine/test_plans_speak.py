@@ -124,6 +124,11 @@ async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangem
         house.clock.advance(3 * DAY)
     assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
+    # Written, and not sent yet.
+    await tell_occasions(house.resources, a_writer(house))
+    await house.run()
+    assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
+    assert await fees(arrangement) == 0
     told_at = house.clock.now()
     await tell(house)
     assert [row["until"] for row in await house.rows(_HOLDS)] == [told_at + DAY]

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -59,6 +60,36 @@ async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: Lett
     assert TOKEN_MASK in preview.text
     assert preview.html is not None
     assert "104,90\u00a0€" in preview.html
+
+
+async def test_the_day_to_pay_by_is_that_of_the_first_step_with_the_text(
+    house: House, printer: LetterPrinter
+) -> None:
+    """Of one that no step uses a day is made up; where the process has none, it is left out."""
+    body = {"de": f"Bitte bis {{{{ payBy }}}}. {SAYS}"}
+    texts = {"SMS": {"body": body}}
+    text: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "SMS", "template": "first"}
+    fee: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
+    [claim_id] = await house.create(mobileNumber="+4915112345678")
+
+    async def show_with(days: int, template: str, claim: int | None = None) -> str:
+        kinds: list[dict[str, Any]] = [text, {"kind": "WAIT", "days": days}, fee]
+        definition = a_definition(
+            templates={"first": texts, "other": texts},
+            steps=[{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, 1)],
+        )
+        wanted = Wanted(template, "SMS", claim_id=claim)
+        async with house.work() as work:
+            preview = await preview_message(
+                work, house.resources, definition, wanted, printer=printer
+            )
+        return preview.text.partition(". ")[0] + "." + preview.text.partition(". ")[2][:6]
+
+    assert (await show_with(14, "first")).startswith("Bitte bis 15.")
+    assert (await show_with(14, "first", claim_id)).startswith("Bitte bis 15.")
+    assert (await show_with(10, "first", claim_id)).startswith("Bitte bis 11.")
+    assert "Bitte" not in await show_with(5, "first", claim_id)
+    assert (await show_with(5, "other")).startswith("Bitte bis 15.")
 
 
 async def test_an_sms_tells_what_it_costs(house: House, printer: LetterPrinter) -> None:
