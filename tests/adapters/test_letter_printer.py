@@ -28,7 +28,9 @@ _USUAL = (
     "zahlen Sie **{{ outstanding }}**.\n\nSo setzt sich der Betrag zusammen:\n\n{{ items }}\n\n"
     "Auf Ihrer Seite sehen Sie alle Einzelheiten, können zahlen, eine Ratenzahlung vereinbaren "
     "oder uns sagen, wenn etwas nicht stimmt. Haben Sie schon gezahlt? Dann ist dieses Schreiben "
-    "gegenstandslos.\n\nHaben Sie Fragen? Dann melden Sie sich bei uns.\n\n"
+    "gegenstandslos.\n\nWir bitten Sie, den Betrag in den nächsten 14 Tagen zu "
+    "überweisen.\n\nKönnen Sie nicht alles auf einmal zahlen, finden wir gemeinsam einen "
+    "Weg.\n\nBitte sprechen Sie uns an.\n\nHaben Sie Fragen? Dann melden Sie sich bei uns.\n\n"
     "Freundliche Grüße\n{{ merchant.name }}"
 )
 _LONG = "Noch ein Absatz mit vielen Worten, der die Seite füllt. " * 70

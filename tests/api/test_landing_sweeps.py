@@ -119,7 +119,8 @@ async def test_no_other_site_gets_hold_of_an_answer(
         _check_headers(path, answer)
     assert {answer.status_code for answer in seen.values()} == {200, 303, 403, 404, 405}
     assert {answer.headers.get("Content-Type", "").split(";")[0] for answer in seen.values()} == {
-        "", "text/html", "text/css", "text/javascript", "image/png", "application/pdf",
+        "", "text/html", "text/css", "text/javascript", "image/png", "image/svg+xml",
+        "application/pdf",
     }  # fmt: skip
 
 
