@@ -93,7 +93,7 @@ def test_a_value_is_always_one_line(value: str) -> None:
 
 def test_every_placeholder_has_a_text_in_every_language() -> None:
     for language in ("de", "en", "fr"):
-        values = Values(some_facts(), language)
+        values = Values(some_facts(pay_by=some_facts().today), language)
         texts = {name: values.text(name) for name in NAMES}
         empty = {name for name, text in texts.items() if not text}
         assert empty == {"contractNumber", "companyName", "landing.code"}

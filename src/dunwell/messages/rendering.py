@@ -20,7 +20,7 @@ from dunwell.messages.gsm import Parts, count_parts, write_plainly
 from dunwell.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
 from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import Source, fill
-from dunwell.messages.placeholders import LANDING_URL, OF_PAY_BY, expand_snippets, leave_out
+from dunwell.messages.placeholders import LANDING_URL, OF_PAY_BY, PAY_BY, expand_snippets, leave_out
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
@@ -116,10 +116,12 @@ def list_box(values: Source) -> list[tuple[str, str]]:
     if not isinstance(values, Values):
         return []
     wording = values.wording
-    return [
+    rows = [
         (wording.to_pay, values.text("outstanding")),
+        (wording.pay_by, values.text(PAY_BY)),
         (wording.reference, values.text("claim.referenceNumber")),
     ]
+    return [(label, value) for label, value in rows if value]
 
 
 def render_sms(

@@ -28,6 +28,7 @@ class Wording:
     outstanding: str
     # Of an e-mail's box and its button; the other button stands where no claim is shown.
     to_pay: str
+    pay_by: str
     reference: str
     see_and_pay: str
     open_page: str
@@ -68,6 +69,7 @@ _ENGLISH = Wording(
     total="Total",
     outstanding="Still to pay",
     to_pay="Amount to pay",
+    pay_by="Please pay by",
     reference="Reference",
     see_and_pay="See and pay",
     open_page="Open your page",
@@ -106,6 +108,7 @@ _GERMAN = Wording(
     total="Gesamt",
     outstanding="Noch zu zahlen",
     to_pay="Zu zahlender Betrag",
+    pay_by="Bitte zahlen bis",
     reference="Aktenzeichen",
     see_and_pay="Ansehen und zahlen",
     open_page="Ihre Seite öffnen",

@@ -154,9 +154,7 @@ def describe_claim(
         shows_all=shows_all,
         can_pay=can_pay,
         can_dispute=can_dispute(facts),
-        currency=facts.currency,
-        timezone=timezone,
-        reference=facts.reference_number,
+        currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),
         outstanding_cents=facts.outstanding_cents,
         overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
@@ -181,7 +179,7 @@ def describe_claim(
         paused_until=pause.until if pause else None,
         unsent=_list_unsent(opened),
         other_count=other_count,
-    )
+    )  # fmt: skip
 
 
 def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
