@@ -74,7 +74,8 @@ def test_messages_without_such_a_day_do_without_the_sentence_in_each_form() -> N
     mail = render_email(template, snippets, "de", facts)
     assert mail.subject == "Offen."
     assert "Hallo. Danke." in mail.body_text
-    assert "zahlen" not in mail.body_html
+    assert "zahlen Sie" not in mail.body_html
+    assert "zahlen bis" not in mail.body_html
 
 
 PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"
