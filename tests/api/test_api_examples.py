@@ -30,6 +30,7 @@ _OF_ONE_CLAIM = {each.operation_id for each in OPERATIONS} - {*_OF_ALL_CLAIMS, *
 _CHANGING = {
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}": "UUID",
     r"https?://[^/\s]+/q/[\w-]{22}": "LINK",
+    r"\S+/real\b": "CHECK",
     r"dwt_[\w-]{43}": "TOKEN",
     r"^[0-9A-Z]{4}-[0-9A-Z]{4}$": "CASE",
     r"(?s)<!DOCTYPE html>.*</html>": "PAGE",
@@ -52,6 +53,8 @@ def level(value: Any, name: str = "") -> Any:
         return [level(each, name) for each in value]
     if isinstance(value, int) and re.search(r"^id$|Ids?$|^size$", name):
         return "NUMBER"
+    if name == "answerBy":
+        return "DAY"
     if isinstance(value, str):
         for pattern, kind in _CHANGING.items():
             value = re.sub(pattern, kind, value)

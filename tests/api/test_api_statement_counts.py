@@ -177,6 +177,7 @@ CASES: dict[str, Case] = {
     "recordPayment": plain(json={"amount": 20_000, "currency": "EUR", "transactionId": "t"}),
     "reversePayment": by_id("payment_id", _PAYMENT_OF_ALL),
     "listDisputes": plain(),
+    "findDisputes": plain(),
     "openDispute": plain(json={"type": "DEFECTIVE"}),
     "resolveDispute": resolve,
     "downloadDisputeFile": download_evidence,

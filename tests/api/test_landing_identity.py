@@ -66,7 +66,7 @@ async def test_the_legal_notice_names_operator_and_creditor(
     with _run_by(resources, AGENCY):
         outside = await doorstep.browser.get(path)
         await doorstep.open()
-        inside = await doorstep.browser.get(path)
+        inside = await doorstep.browser.get("/claim/notices")
     for text in (outside.text, inside.text):
         assert "Petra Hansen" in text
         assert "Amtsgericht Hamburg, HRB 445566" in text
@@ -80,7 +80,7 @@ async def test_the_privacy_notice_says_what_the_regulation_asks(
 ) -> None:
     await doorstep.open()
     with _run_by(resources, AGENCY):
-        text = (await doorstep.browser.get("/imprint?lang=en")).text
+        text = (await doorstep.browser.get("/claim/notices?lang=en")).text
     for part in (
         "Nordwind Schuhe GmbH is responsible",
         "datenschutz@nordwind.example",
@@ -108,7 +108,7 @@ async def test_a_named_controller_takes_the_creditors_place(
     configuration = msgspec.structs.replace(PAYING, privacy=privacy)
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         await doorstep.open()
-        text = (await doorstep.browser.get("/imprint?lang=en")).text
+        text = (await doorstep.browser.get("/claim/notices?lang=en")).text
     assert "<p>Nordwind und Kontor<br>gemeinsam</p>" in text
     assert "is responsible for the data about your claim" not in text
 
@@ -116,7 +116,7 @@ async def test_a_named_controller_takes_the_creditors_place(
 async def test_the_accessibility_statement_names_its_authority(doorstep: Doorstep) -> None:
     outside = (await doorstep.browser.get("/imprint?lang=en")).text
     await doorstep.open()
-    inside = (await doorstep.browser.get("/imprint?lang=en")).text
+    inside = (await doorstep.browser.get("/claim/notices?lang=en")).text
     assert "the authority for accessibility where you live" in outside
     assert "Marktüberwachungsstelle der Länder" in inside
     assert "People with disabilities have not tested them for us yet." in inside

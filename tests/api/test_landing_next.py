@@ -69,7 +69,7 @@ async def test_an_open_claim_says_what_follows_with_its_days(doorstep: Doorstep)
         " On 9 March 2026 a fee of €2.50 is added."
         " On 23 March 2026 we close the claim here. Nordwind then decides what follows."
         " If you pay all of it before, none of this happens."
-    ).replace("9 March 2026", "March 9, 2026").replace("23 March 2026", "March 23, 2026")
+    ).replace("9 March 2026", "9 March 2026").replace("23 March 2026", "23 March 2026")
 
 
 async def test_it_is_what_the_engine_does(doorstep: Doorstep, clock: MovableClock) -> None:

@@ -133,7 +133,7 @@ async def test_a_disputed_claim_names_the_case_and_the_part_that_is_agreed(
     page = await enter(doorstep)
 
     assert "Sie haben am 2. März 2026 widersprochen." in read_text(page.text)
-    assert re.search(r'dir="ltr">[0-9A-Z]{4}-[0-9A-Z]{4}</span>', page.text)
+    assert re.search(r'dir="ltr"[^>]*>[0-9A-Z]{4}-[0-9A-Z]{4}</span>', page.text)
     assert f'href="/claim/disputes/{opened.dispute_id}"' in page.text
     assert 'href="/claim/pay/method?cents=6000"' in page.text
     assert list_primary(page) == ["/claim/pay"]

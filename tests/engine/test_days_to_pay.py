@@ -49,7 +49,7 @@ async def test_a_message_names_the_day_before_the_next_fee_or_contact(
     [message] = house.channels[0].sent
     assert said in message.body_text
     assert message.body_html is not None
-    assert ("zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
+    assert ("Bitte zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
 
 
 async def test_until_that_day_is_over_nothing_more_is_done(

@@ -69,7 +69,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
 
 async def subjects(arrangement: Arrangement) -> list[str]:
     """Of what is told beside the request, the agreement and receipts."""
-    others = ("Ihre Anfrage", "Quittung")
+    others = ("Ihre Bitte", "Quittung")
     rows = await arrangement.house.rows(_NOTICES)
     return [row["subject"] for row in rows if not row["subject"].startswith(others)][1:]
 

@@ -51,7 +51,7 @@ async def test_a_request_is_confirmed_at_once_as_one(teller: Teller) -> None:
 
     assert [await teller.tell() for _ in range(2)] == [1, 0]
     [notice] = await teller.told()
-    assert notice["subject"] == "Ihre Anfrage an Nordwind nach einem Ratenplan"
+    assert notice["subject"] == "Ihre Bitte an Nordwind um einen Ratenplan"
 
 
 async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller) -> None:

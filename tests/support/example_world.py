@@ -229,6 +229,7 @@ _BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "resumeClaim": _pause,
     "reversePayment": _record_payment,
     "listDisputes": _open_dispute,
+    "findDisputes": _open_dispute,
     "resolveDispute": _open_dispute,
     "downloadDisputeFile": _add_evidence,
     "listPaymentModalities": _agree_on_plan,

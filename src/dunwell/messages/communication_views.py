@@ -104,10 +104,14 @@ EXAMPLE = Communication(
     language="en",
     subject="Reminder INV-2026-0815",
     text=(
-        "Nordwind\n\nDear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "Nordwind\n\nAmount to pay: €102.40\nReference: INV-2026-0815\n\n"
+        "Dear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "https://claims.example.com/q/__masked__link_token__\n\nSee and pay:\n"
         "https://claims.example.com/q/__masked__link_token__\n\n--\nThis message is from:\n"
         "Nordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\nE-mail: hilfe@nordwind.example\n"
-        "Phone: +49 40 1234560\n"
+        "Phone: +49 40 1234560\n\nRepresented by: Ina Brandt\n"
+        "Register: Amtsgericht Hamburg, HRB 112233\n\nIs this message real? Check it at"
+        " claims.example.com/real with the code _chk_code and the amount.\n"
     ),
     # Cut short.
     html='<!DOCTYPE html>\n<html lang="en" dir="ltr">...</html>',

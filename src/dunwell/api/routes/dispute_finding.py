@@ -31,7 +31,7 @@ FIND_DISPUTES = Operation(
             description="Only disputes in this state.",
         ),
         Parameter(
-            name="overdue", place="query", example="true",
+            name="overdue", place="query", example="false",
             schema={"type": "string", "enum": ["true", "false"]},
             description="Only those whose answer is overdue; false: all.",
         ),

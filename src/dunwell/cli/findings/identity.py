@@ -5,6 +5,7 @@ what the law asks for.
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
+from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Database
@@ -19,7 +20,7 @@ _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
 
 async def check_identities(url: str) -> list[Finding]:
-    """None of a database that is not migrated."""
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -28,7 +29,7 @@ async def check_identities(url: str) -> list[Finding]:
             while page := await load_merchants_page(connection, after, _AT_ONCE):
                 findings += [each for merchant in page if (each := check_merchant(merchant))]
                 after = page[-1].merchant_id
-    except asyncpg.UndefinedTableError:
+    except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
