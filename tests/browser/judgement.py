@@ -53,8 +53,8 @@ WITHOUT_ACTION = {
     "stale", "timed-out", "too-large", "transfer-sent",
     "transfer-too-often",
 }  # fmt: skip
-# Long forms with much that is wrong: what it is stands before them, in view.
-LONG = {"dispute-faults", "dispute-refused", "plan-errors"}
+# Long forms with much that is wrong, or that was kept: what it is stands before them, in view.
+LONG = {"dispute-faults", "dispute-kept", "dispute-refused", "plan-errors"}
 
 
 async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> list[str]:

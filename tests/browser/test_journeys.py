@@ -62,16 +62,16 @@ async def test_from_the_letter_s_code_over_a_bank_transfer_to_a_pending_claim(
 async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "real") as debtor:
         await debtor.go("/q")
-        await debtor.press("Is this letter real?")
-        await debtor.fill("Code from the letter", await debtor.site.give_code())
-        await debtor.fill("Amount in the letter", "1")
-        await debtor.press("Check the letter")
-        await debtor.sees("We cannot confirm this letter")
+        await debtor.press("Is this real?")
+        await debtor.fill("Code", await debtor.site.give_code())
+        await debtor.fill("Amount", "1")
+        await debtor.press("Check it")
+        await debtor.sees("We cannot confirm this message")
         # What was wrong makes its visitor wait, a second at first.
         debtor.site.clock.advance(timedelta(seconds=1))
-        await debtor.fill("Code from the letter", await debtor.site.give_code())
-        await debtor.fill("Amount in the letter", "1337,90 €")
-        await debtor.press("Check the letter")
+        await debtor.fill("Code", await debtor.site.give_code())
+        await debtor.fill("Amount", "1337,90 €")
+        await debtor.press("Check it")
 
         await debtor.reads("This letter is ours")
         assert await debtor.visit.page.context.cookies() == []

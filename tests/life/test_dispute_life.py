@@ -35,10 +35,10 @@ async def test_two_disputes_and_what_came_due_meanwhile(
     await answer(house, phoned, ACCEPTED, end_claim=False)
     # A week of quiet after the answer.
     assert await life.at_day(23) == told
-    assert (await life.outstanding(), await life.sent()) == (10240, 3)
+    assert (await life.outstanding(), await life.sent()) == (10240, 5)
     # The fee of day 7, the checkpoint and the second reminder, in order.
     assert await life.at_day(24) == [*told, *REMINDED]
-    assert (await life.outstanding(), await life.sent()) == (10490, 4)
+    assert (await life.outstanding(), await life.sent()) == (10490, 6)
     assert await life.at_day(37) == [*told, *REMINDED]
     assert await life.at_day(38) == [*told, *REMINDED, "ARCHIVED"]
 
