@@ -79,9 +79,9 @@ else
 	$(PYTEST) -n 3 -rs tests/faults tests/controls $(ARGS)
 endif
 
-# An hour and more for all; SINCE=HEAD~10: only functions that changed; ARGS="claims.balance": a module.
+# Hours for all; SINCE=HEAD~10 MOST=20: of the functions that changed so many; ARGS="claims.balance".
 mutants: $(VENV)/installed-mutants  ## small changes to pure modules that no test notices
-	$(BIN)/python -m tools.mutants $(if $(SINCE),--since $(SINCE)) $(ARGS)
+	$(BIN)/python -m tools.mutants $(if $(SINCE),--since $(SINCE)) $(if $(MOST),--most $(MOST)) $(ARGS)
 
 # pgBouncer comes from the system (.ci/run); make test takes a few of them.
 pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBouncer in transaction mode
