@@ -2,8 +2,8 @@
 theirs notices: a rule that may be changed unnoticed is not tested.
 
 `python -m tools.mutants [--since REF [--most N]] [MODULE ...]`: all pure modules, or those named
-(`escalation.schedule`), or the functions that changed since REF, the first N of them. What was tried
-before and has not changed is not tried again; the tree it is tried in stands in var/mutants.
+(`escalation.schedule`), or the functions that changed since REF, the first N of them. What was
+tried before and has not changed is not tried again; the tree it is tried in stands in var/mutants.
 Survivors are shown as differences, to be read: some change nothing that can be seen. It fails when
 most of what such tests run at all goes unnoticed.
 """
