@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,8 +93,8 @@ FAULTS = (
     ),
     Fault(
         20, "a body is logged", "intake/create_claims.py",
-        "    missing = find_missing(work.merchant.configuration)\n",
-        "    print(submissions)\n    missing = find_missing(work.merchant.configuration)\n",
+        "    results = await _refuse_unusable(work, submissions)\n",
+        "    print(submissions)\n    results = await _refuse_unusable(work, submissions)\n",
         ["tests/controls/test_nothing_told.py"],
     ),
     Fault(
@@ -118,11 +119,16 @@ def plant(fault: Fault, folder: Path) -> None:
 def run_tests(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:
     """In a process of its own, which takes the code from there."""
     own = {name: value for name, value in os.environ.items() if "XDIST" not in name}
-    environment = {**own, "PYTHONPATH": f"{source}:{ROOT}"}
-    return subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist",
-            "-o", f"pythonpath={source} {ROOT}", *tests,
-        ],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    # With folders of its own: pytest removes those of older runs, such as the one this stands in.
+    with tempfile.TemporaryDirectory(prefix="controls-") as folders:
+        Path(folders).chmod(0o755)
+        environment = {
+            **own, "PYTHONPATH": f"{source}:{ROOT}", "PYTEST_DEBUG_TEMPROOT": folders,
+        }  # fmt: skip
+        return subprocess.run(
+            [
+                sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+                "-p", "no:xdist", "-o", f"pythonpath={source} {ROOT}", *tests,
+            ],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip

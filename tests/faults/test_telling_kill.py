@@ -19,8 +19,6 @@ from tests.support.house import a_house
 from tests.support.processes import a_process
 from tests.support.telling import tell
 
-pytestmark = pytest.mark.faults
-
 
 @pytest.mark.parametrize("_round", ROUNDS)
 @pytest.mark.parametrize("point", Point)
