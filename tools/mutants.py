@@ -102,16 +102,22 @@ def _build_tree(modules: Sequence[str]) -> None:
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
     for name in listed:
-        source, target = ROOT / name, TREE / name
-        if target.is_symlink() or not source.exists():
-            continue
-        if not (target.exists() and filecmp.cmp(source, target, shallow=False)):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target, follow_symlinks=False)
+        _copy_changed(ROOT / name, TREE / name)
+        # Of what lies beside the modules mutmut keeps the first copy it made.
+        if name.startswith("src/") and not name.endswith(".py") and (TREE / "mutants").exists():
+            _copy_changed(ROOT / name, TREE / "mutants" / name)
     beside = sorted({name.partition("/")[0] for name in listed} - {"src", "tests"})
     paths = [str(Path("src", *each.split(".")).with_suffix(".py")) for each in modules]
     settings = _CONFIGURATION.format(paths=paths, beside=beside)
     (TREE / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + settings)
+
+
+def _copy_changed(source: Path, target: Path) -> None:
+    if target.is_symlink() or not source.exists():
+        return
+    if not (target.exists() and filecmp.cmp(source, target, shallow=False)):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target, follow_symlinks=False)
 
 
 def _run_mutmut(*arguments: str, quiet: bool = False) -> str:
