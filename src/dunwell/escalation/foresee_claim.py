@@ -3,58 +3,25 @@
 The version's definition comes with it only where this process of ours does not keep it already.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import get_args
 from uuid import UUID
 
 from dunwell.escalation.announcing import Announced, list_announced
-from dunwell.escalation.due_claim_store import LOAD_FACTS, read_claim
+from dunwell.escalation.due_claim_store import read_claim
+from dunwell.escalation.foresee_store import load_foreseen
 from dunwell.escalation.person_guard import make_person_guard
 from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
-from dunwell.escalation.running_claims import OpenContact, RunningClaim, foresee
+from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.usable_channels import Reachable, find_address
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose, nest
+from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import Person, digest_address, identify
-from dunwell.workflows.store import LOAD_NEWEST, find_kept, read_newest
-
-# Of one claim on a process: what the engine asks, its newest version, the contact it waits for, the
-# days on which its person was contacted ($4: identities) and which of its addresses ($5) are
-# suppressed. Hot: one a claim's page. By primary keys, and the key communications (merchant_id,
-# claim_id, run, step_id, place).
-_LOAD = compose(
-    """
-SELECT f.*, v.version_id, v.major, v.minor, v.definition,
-       o.step_id AS contact_step_id, o.place, o.channel, o.state, o.not_before,
-       (SELECT json_object_agg(encode(g.identity_digest, 'hex'), g.contacted_on)
-        FROM contact_guards g
-        WHERE g.merchant_id = $1 AND g.identity_digest = ANY($4::bytea[])) AS contacted,
-       ARRAY(SELECT s.address_digest
-             FROM suppressions s
-             WHERE s.merchant_id = $1 AND s.channel IN ({channels})
-               AND s.address_digest = ANY($5::bytea[])) AS suppressed
-FROM {facts} f
-JOIN LATERAL {newest} v ON true
-LEFT JOIN LATERAL (
-    SELECT m.step_id, m.place, m.channel, m.state, m.not_before
-    FROM communications m
-    WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.run = f.run
-      AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN')
-    ORDER BY m.step_id DESC, m.place DESC
-    LIMIT 1) o ON true
-""",
-    channels=", ".join(f"'{channel}'" for channel in get_args(Channel)),
-    facts=nest(LOAD_FACTS, "$1", "ARRAY[$2]::bigint[]"),
-    newest=nest(
-        LOAD_NEWEST, "$1", "ARRAY[f.workflow_id]", "ARRAY[f.workflow_major]", "ARRAY[$3]::uuid[]"
-    ),
-)
+from dunwell.workflows.store import find_kept, read_newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,43 +50,28 @@ async def foresee_claim(
     }
     known = find_kept(merchant_id, claim.process_key)
     asked = [digest for each in digests.values() for digest in each]
-    known_id = known and known.version_id
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, known_id, identities, asked)
-    if row is None:
+    known_id = known.version_id if known else None
+    found = await load_foreseen(
+        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=asked
+    )
+    if found is None:
         return []
-    version = read_newest(row, merchant_id, known)
+    version = read_newest(found.row, merchant_id, known)
     process = find_process(version, merchant.configuration.timezone)
-    suppressed = set(row["suppressed"])
     channels = find_usable_channels(
         merchant.configuration.channels,
-        email=row["email"], mobile_number=row["mobile_number"], address=row["address"],
+        email=found.row["email"], mobile_number=found.row["mobile_number"],
+        address=found.row["address"],
     )  # fmt: skip
-    usable = frozenset(each for each in channels if suppressed.isdisjoint(digests.get(each, ())))
+    usable = frozenset(
+        each for each in channels if found.suppressed.isdisjoint(digests.get(each, ()))
+    )
     running = RunningClaim(
-        facts=read_claim(row, usable),
+        facts=read_claim(found.row, usable),
         person="",
         is_held=claim.is_held,
         held_until=claim.held_until,
-        open_contact=_read_contact(row),
+        open_contact=found.open_contact,
     )
-    guard = make_person_guard(merchant.configuration, identities, _read_contacted(row["contacted"]))
+    guard = make_person_guard(merchant.configuration, identities, found.contacted)
     return list_announced(foresee(process, running, now, guard), process.calendar)
-
-
-def _read_contact(row: Row) -> OpenContact | None:
-    if row["contact_step_id"] is None:
-        return None
-    return OpenContact(
-        step_id=row["contact_step_id"],
-        place=row["place"],
-        channel=row["channel"],
-        state=row["state"],
-        not_before=row["not_before"],
-    )
-
-
-def _read_contacted(found: Mapping[str, Sequence[str]] | None) -> dict[bytes, Sequence[date]]:
-    return {
-        bytes.fromhex(identity): [date.fromisoformat(day) for day in days]
-        for identity, days in (found or {}).items()
-    }
