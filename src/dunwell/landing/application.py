@@ -4,6 +4,7 @@ Every address answers every method with a page: what an address does not take ge
 on, in the session's language and with its creditor.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -77,6 +78,11 @@ LEADING: Mapping[str, Run] = {
     for page, path in PATHS.items()
     if strip_handle(path) != path
 }
+# Of the claim's own page, which all others of a claim begin with.
+_CLAIM = PATHS["claim"]
+_OF_CLAIM = re.compile(_CLAIM.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
+# Where a request's scope bears the route that it was found to fit.
+_FOUND = "dunwell.route"
 # What begins with one of these is the debtor's pages', also between and below their addresses.
 _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
 # What is answered by a page: of routes that do not fit, and whatever else is raised.
@@ -169,13 +175,40 @@ class _Elsewhere(BaseRoute):
         await self._app(scope, receive, send)
 
 
+class _PlainPages(BaseRoute):
+    """The pages of a claim whose address says nothing but their name behind its handle: found by
+    that name, where a hundred patterns would be tried one after the other."""
+
+    def __init__(self, routes: Mapping[str, Route]) -> None:
+        """By the end of their addresses, from the slash behind the handle; "": the claim's own."""
+        self._routes = routes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found = _OF_CLAIM.fullmatch(scope["path"])
+        route = None if found is None else self._routes.get(found[1])
+        if route is None:
+            return Match.NONE, {}
+        match, child = route.matches(scope)
+        return match, {**child, _FOUND: route}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route: Route = scope[_FOUND]
+        await route.handle(scope, receive, send)
+
+
 def _build_application(site: Site) -> Router:
     async def answer_instead(request: Request, error: Exception) -> Response:
         return await answer_failure(site, _find_visit(site, request), error)
 
     leading = [_build_route(site, path, {"GET": run}) for path, run in LEADING.items()]
+    routes = {path: _build_route(site, path, runs) for path, runs in ROUTES.items()}
+    plain = {
+        path.removeprefix(_CLAIM): route
+        for path, route in routes.items()
+        if path.startswith(_CLAIM) and path.count("{") == 1
+    }
     return Router(
-        [*leading, *(_build_route(site, path, runs) for path, runs in ROUTES.items())],
+        [_PlainPages(plain), *leading, *routes.values()],
         redirect_slashes=False,
         middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
     )

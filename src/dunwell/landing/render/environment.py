@@ -1,5 +1,6 @@
 """Jinja as the pages use it: one set of templates for each language, compiled once in a process."""
 
+from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,22 @@ from dunwell.messages.formatting import render_line
 TEMPLATES = sorted(Path(__file__).parents[1].glob("*/templates"))
 
 
+# Templates are kept for good, in a plain dict.
+_ALL = -1
+
+
+class _PageEnvironment(Environment):
+    """Its globals are all there before its first template is."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """As one dict: every page and every part it includes goes through all of them, which takes
+        several times as long in a chain."""
+        return {**self.globals, **(d or {})}
+
+
 @cache
 def load_environment(language: Language) -> Environment:
-    environment = Environment(
+    environment = _PageEnvironment(
         loader=FileSystemLoader(TEMPLATES),
         extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
         autoescape=True,
@@ -25,6 +39,7 @@ def load_environment(language: Language) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        cache_size=_ALL,
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.globals.update(language=language, words=language.words)
