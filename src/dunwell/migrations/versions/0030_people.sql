@@ -49,8 +49,8 @@ CREATE TABLE factors (
     CHECK ((kind = 'PASSKEY') = (credential_id IS NOT NULL AND public_key IS NOT NULL))
 );
 CREATE INDEX factors_user ON factors (user_id);
-CREATE UNIQUE INDEX factors_one_app ON factors (user_id)
-    WHERE kind = 'TOTP' AND confirmed_at IS NOT NULL;
+CREATE UNIQUE INDEX factors_one_app ON factors (user_id, (confirmed_at IS NULL))
+    WHERE kind = 'TOTP';
 
 CREATE TABLE recovery_codes (
     user_id uuid NOT NULL REFERENCES users,
@@ -104,12 +104,8 @@ CREATE INDEX passkey_challenges_expiry ON passkey_challenges (expires_at);
 CREATE TABLE invitations (
     invitation_hash bytea PRIMARY KEY,
     user_id uuid NOT NULL REFERENCES users,
-    -- The user's id by whom; none: the command line.
-    invited_by uuid,
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
-    used_at timestamptz,
-    -- What the authenticator app is to be given.
-    secret_sealed bytea NOT NULL
+    used_at timestamptz
 );
 CREATE INDEX invitations_user ON invitations (user_id);
