@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, Face, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
 
 Language: TypeAlias = Literal["en", "de"]
@@ -23,7 +23,8 @@ _NO_RIGHTS: frozenset[Right] = frozenset()
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     """`everywhere`: a role over all merchants, also those to come: ADMIN, OPERATOR or AUDITOR.
-    `memberships`: roles at single merchants. `csrf`: what every form of the session bears."""
+    `memberships`: roles at single merchants. `csrf`: what every form of the session bears.
+    `network`: where they signed in from, shortened."""
 
     user_id: UUID
     session_id: UUID
@@ -33,6 +34,7 @@ class SignedIn:
     everywhere: Role | None
     memberships: Mapping[int, Role]
     csrf: str
+    network: str | None = None
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:
         """None at a merchant that is not reached."""
@@ -48,12 +50,17 @@ class SignedIn:
 
     def actor_at(self, merchant_id: int) -> Actor:
         """As whom they do something at this merchant."""
-        return Actor(ActorKind.USER, str(self.user_id), rights=self.rights_at(merchant_id))
+        return user_actor(str(self.user_id), self.rights_at(merchant_id), self.origin)
 
     @property
     def actor(self) -> Actor:
         """As whom they do what belongs to no merchant."""
-        return Actor(ActorKind.USER, str(self.user_id), rights=self.rights_everywhere)
+        return user_actor(str(self.user_id), self.rights_everywhere, self.origin)
+
+    @property
+    def origin(self) -> Origin:
+        """Of what they do, for the audit log."""
+        return Origin(Face.PORTAL, network=self.network, session=str(self.session_id))
 
     def is_form_token(self, given: str) -> bool:
         """Whether a form that bears this is one of the session's."""

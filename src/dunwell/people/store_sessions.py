@@ -14,7 +14,7 @@ from dunwell.people.session_rules import IDLE, NOTED_EVERY
 # By the primary keys, and memberships_user.
 _TAKE = """
 WITH found AS (
-    SELECT session_id, user_id, last_used_at
+    SELECT session_id, user_id, last_used_at, place
     FROM portal_sessions
     WHERE session_hash = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
 ), used AS (
@@ -24,6 +24,7 @@ WITH found AS (
         AND EXISTS (SELECT FROM found WHERE last_used_at <= $4)
 )
 SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
+    f.place AS network,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships
 FROM found f
@@ -83,7 +84,7 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     expires_at: datetime
     opened_by: str
     place_digests: Sequence[bytes]
-    place: str
+    place: str | None
     browser: str
 
 
@@ -92,7 +93,7 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
     opened_at: datetime
     last_used_at: datetime
     opened_by: str
-    place: str
+    place: str | None
     browser: str
     is_new_place: bool
 

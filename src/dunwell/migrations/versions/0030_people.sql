@@ -71,7 +71,7 @@ CREATE TABLE portal_sessions (
     opened_by text NOT NULL CHECK (opened_by IN ('TOTP', 'RECOVERY', 'PASSKEY', 'INVITATION')),
     -- Where from: a keyed digest of the network to compare, and as it is shown to its user.
     place_digest bytea NOT NULL,
-    place text NOT NULL,
+    place text,
     browser text NOT NULL,
     is_new_place boolean NOT NULL,
     -- Recovery codes that were made in it are shown in it for a while: which, and until when.
