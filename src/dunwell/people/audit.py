@@ -40,7 +40,8 @@ async def save_refused_sign_in(work: PeopleWork, user_id: UUID | None, host: str
     await save_installation_audit(work.tx, act, work.now, work.ids)
 
 
-def visiting(actor_id: UUID, host: str) -> Actor:
-    """Who is about to sign in, before there is a session."""
-    origin = Origin(Face.PORTAL, network=name_network(host))
-    return Actor(ActorKind.USER, str(actor_id), origin=origin)
+def visiting(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
+    """Whoever signs in, who may do nothing by it. None: who it is turns out on the way."""
+    session = None if session_id is None else str(session_id)
+    origin = Origin(Face.PORTAL, network=name_network(host), session=session)
+    return Actor(ActorKind.USER, None if user_id is None else str(user_id), origin=origin)
