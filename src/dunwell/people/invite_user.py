@@ -19,8 +19,8 @@ from dunwell.people.store import (
     has_anybody_joined,
     list_named_merchants,
     lock_user,
+    remove_password,
     save_new_user,
-    save_password,
 )
 from dunwell.people.store_entries import remove_entries_of, save_invitation
 from dunwell.people.store_factors import remove_all_factors, save_new_app
@@ -53,7 +53,7 @@ async def invite_user(work: PeopleWork, new: NewUser, randomness: bytes) -> Invi
     await check_merchants(work, new.place)
     user_id = work.ids.new(work.now)
     if not await save_new_user(work.tx, user_id, new, work.now):
-        message = "Somebody with this e-mail address is a user already, or was one."
+        message = "Somebody with this e-mail address is a user already."
         raise ValidationError([Fault("/email", message, "EMAIL_TAKEN")])
     await save_people_audit(work, "user.invite", user_id, after=describe_place(new.place))
     return await _make_link(work, user_id, randomness)
@@ -64,7 +64,7 @@ async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     ones. Raises InsufficientScope, NotFound, InvalidState."""
     work.need(Right.PEOPLE)
     await require_user(work, user_id)
-    await save_password(work.tx, user_id, None, work.now)
+    await remove_password(work.tx, user_id)
     await remove_all_factors(work.tx, user_id)
     await remove_entries_of(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)

@@ -50,10 +50,14 @@ _SAVE_PASSWORD = """
 UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3)
 WHERE user_id = $1 AND ended_at IS NULL
 """
+_REMOVE_PASSWORD = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
 _END = """
-UPDATE users SET ended_at = $2, password_hash = NULL, revision = revision + 1
+-- Somebody else, or the same person, may have the address anew.
+UPDATE users
+SET ended_at = $2, password_hash = NULL, revision = revision + 1,
+    email_key = concat('ended:', user_id)
 WHERE user_id = $1 AND ended_at IS NULL
 RETURNING user_id
 """
@@ -142,10 +146,13 @@ async def save_profile(tx: Connection, user_id: UUID, name: str, language: str) 
 
 
 async def save_password(
-    tx: Connection, user_id: UUID, password_hash: str | None, now: datetime
+    tx: Connection, user_id: UUID, password_hash: str, now: datetime
 ) -> None:
-    """None: there is none any more."""
     await tx.execute(_SAVE_PASSWORD, user_id, password_hash, now)
+
+
+async def remove_password(tx: Connection, user_id: UUID) -> None:
+    await tx.execute(_REMOVE_PASSWORD, user_id)
 
 
 async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:

@@ -68,6 +68,7 @@ UPDATE recovery_codes SET used_at = $3
 WHERE user_id = $1 AND code_hash = $2 AND used_at IS NULL
 RETURNING user_id
 """
+_LOAD_CODES = "SELECT code_hash FROM recovery_codes WHERE user_id = $1"
 _COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL"
 _INSERT_CHALLENGE = """
 INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)
@@ -201,6 +202,11 @@ async def count_codes(tx: Connection, user_id: UUID) -> int:
     """Those that are still good."""
     count: int = await tx.fetchval(_COUNT_CODES, user_id)
     return count
+
+
+async def load_code_hashes(tx: Connection, user_id: UUID) -> Sequence[bytes]:
+    """Those that were used too."""
+    return [row["code_hash"] for row in await tx.fetch(_LOAD_CODES, user_id)]
 
 
 async def save_challenge(
