@@ -93,8 +93,9 @@ async def join_with_app(
         return LinkFault.CODE
     password_hash = await passwords.hash(joining.password)
     async with reception.work(visiting(user.user_id, joining.visitor.host)) as work:
-        if not await _take(work, joining):
+        if await _lock_invited(work, joining.link) is None:
             return LinkFault.LINK
+        await _take(work, joining.link)
         app = await find_app(work.tx, user.user_id, is_confirmed=False)
         assert app is not None, "the link and the app are made together"
         step = find_step(invited.app_secret, joining.code, work.now) or 0
@@ -122,14 +123,12 @@ async def ask_for_passkey(reception: Reception, link: str, challenge: bytes) -> 
 async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSession | LinkFault:
     """One transaction, which is kept whatever it answers: the challenge is used up."""
     async with reception.work(visiting(None, joining.visitor.host)) as work:
-        user_id = await _find_invited(work, joining.link)
+        user_id = await _lock_invited(work, joining.link)
         if user_id is None:
             return LinkFault.LINK
-        await lock_user(work.tx, user_id)
         if not await enrol_passkey(reception, work, user_id, joining.passkey, name=""):
             return LinkFault.PASSKEY
-        if not await _take(work, joining):
-            return LinkFault.LINK
+        await _take(work, joining.link)
         await save_joined(work.tx, user_id, work.now)
         return await _begin(work, user_id, joining, "PASSKEY")
 
@@ -166,8 +165,17 @@ async def _find_invited(work: PeopleWork, link: str) -> UUID | None:
     return None if link_hash is None else await find_invited(work.tx, link_hash, work.now)
 
 
-async def _take(work: PeopleWork, joining: Joining) -> bool:
-    """Once."""
-    link_hash = hash_secret(joining.link)
+async def _lock_invited(work: PeopleWork, link: str) -> UUID | None:
+    """Of two that bring one link at once, the second finds it used."""
+    user_id = await _find_invited(work, link)
+    if user_id is None:
+        return None
+    await lock_user(work.tx, user_id)
+    return await _find_invited(work, link)
+
+
+async def _take(work: PeopleWork, link: str) -> None:
+    """Of a locked user: it is good no more."""
+    link_hash = hash_secret(link)
     assert link_hash is not None
-    return await take_invitation(work.tx, link_hash, work.now) is not None
+    await take_invitation(work.tx, link_hash, work.now)

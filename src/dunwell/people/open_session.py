@@ -14,13 +14,14 @@ from dunwell.people.visitor import Visitor, describe_browser, digest_place
 
 
 class OpenedBy(StrEnum):
-    """TOTP and RECOVERY: behind a password. INVITATION: with what was set up just now, also a new
-    password."""
+    """TOTP and RECOVERY: behind a password. INVITATION: with what was set up just now. PASSWORD: it
+    goes on from one in which the password was changed."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"
     PASSKEY = "PASSKEY"
     INVITATION = "INVITATION"
+    PASSWORD = "PASSWORD"
 
 
 @dataclass(frozen=True, slots=True)
