@@ -62,6 +62,9 @@ def operator_actor(word: str) -> Actor:
     return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE))
 
 
+COMMAND_LINE = operator_actor("command line")
+
+
 def debtor_actor(session: str) -> Actor:
     """Whoever opened a claim's page; which claim, the session says."""
     return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE))
