@@ -53,6 +53,10 @@ class Actor:
     rights: frozenset[Right] = field(default=frozenset(), kw_only=True)
     origin: Origin | None = field(default=None, kw_only=True)
 
+    @property
+    def origin_json(self) -> Mapping[str, str] | None:
+        return None if self.origin is None else self.origin.as_json()
+
 
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER))
 

@@ -31,10 +31,9 @@ async def save_audit(
     states. Never a secret.
     """
     actor = work.actor
-    origin = None if actor.origin is None else actor.origin.as_json()
     await work.tx.execute(
         _INSERT, work.merchant_id, work.ids.new(work.now), work.now, actor.kind, actor.actor_id,
-        action, subject, details, before, after, origin,
+        action, subject, details, before, after, actor.origin_json,
     )  # fmt: skip
 
 

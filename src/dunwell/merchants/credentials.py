@@ -120,7 +120,10 @@ async def revoke_credential(work: Work, client_id: str) -> None:
     work.need(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
-    await save_audit(work, "credential.revoke", f"credential:{client_id}")
+    await save_audit(
+        work, "credential.revoke", f"credential:{client_id}",
+        before={"state": "LIVE"}, after={"state": "REVOKED"},
+    )  # fmt: skip
 
 
 async def allow_credential(
