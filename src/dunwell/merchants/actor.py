@@ -53,22 +53,25 @@ class Actor:
     rights: frozenset[Right] = field(default=frozenset(), kw_only=True)
     origin: Origin | None = field(default=None, kw_only=True)
 
+    @property
+    def origin_json(self) -> Mapping[str, str] | None:
+        return None if self.origin is None else self.origin.as_json()
+
 
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER))
 
 
 def operator_actor(word: str) -> Actor:
     """Whoever holds the operator's shell; `word` says by which command."""
-    return Actor(
-        ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE)
-    )
+    return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE))
+
+
+COMMAND_LINE = operator_actor("command line")
 
 
 def debtor_actor(session: str) -> Actor:
     """Whoever opened a claim's page; which claim, the session says."""
-    return Actor(
-        ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE)
-    )
+    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE))
 
 
 def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:

@@ -70,8 +70,10 @@ SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
     Scope.ALL: ALL_RIGHTS - {Right.PEOPLE},
 }
 
-# Of the one claim that a debtor's session is about.
-DEBTOR_RIGHTS: frozenset[Right] = frozenset({Right.READ_CLAIMS, Right.CHANGE_CLAIMS})
+# Of the one claim that a debtor's session is about; contact settings: of their own addresses.
+DEBTOR_RIGHTS: frozenset[Right] = frozenset(
+    {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.CONTACT_SETTINGS}
+)
 
 # Of the workers: they carry out what others have decided, and decide nothing about merchants,
 # processes and people.
@@ -95,6 +97,12 @@ RIGHT_WORDS: Mapping[Right, str] = {
     Right.AUDIT: "read the audit log",
     Right.OPERATE: "operate the service",
 }
+
+
+def order_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """As they are stored and shown: each once, ALL alone, since it holds the others."""
+    given = set(scopes)
+    return (Scope.ALL,) if Scope.ALL in given else tuple(each for each in Scope if each in given)
 
 
 @lru_cache(maxsize=64)

@@ -20,6 +20,7 @@ from dunwell.kit.texts import is_email_address
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
@@ -109,6 +110,7 @@ async def suppress(
     Whatever is planned for the address is not sent there. False: it was suppressed already.
     Raises ValidationError.
     """
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     saved = await work.tx.fetchval(
@@ -118,17 +120,22 @@ async def suppress(
     )  # fmt: skip
     if saved is None:
         return False
-    await save_audit(work, "address.suppress", f"channel:{channel}", reason=reason)
+    await save_audit(
+        work, "address.suppress", f"channel:{channel}",
+        after={"address": mask_address(channel, address), "reason": reason}, reason=reason,
+    )  # fmt: skip
     return True
 
 
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
     """The address may be contacted again. Raises ValidationError, NotFound."""
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
         raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
-    await save_audit(work, "address.lift", f"channel:{channel}")
+    before = {"address": mask_address(channel, address)}
+    await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
 
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
