@@ -45,6 +45,7 @@ from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modaliti
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.portal.application import build_portal_routes
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -88,6 +89,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
+            *build_portal_routes(resources, inspector, press),
             *build_landing_routes(
                 resources,
                 providers,
