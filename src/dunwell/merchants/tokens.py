@@ -9,7 +9,7 @@ from dunwell.errors import AuthenticationError, NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import credential_actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential_by_secret
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
@@ -41,7 +41,7 @@ async def issue_token(
     await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIVES)
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
-    actor = Actor(ActorKind.CREDENTIAL, given.client_id)
+    actor = credential_actor(given.client_id, frozenset())
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "token.issue", f"credential:{given.client_id}")
     return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))
