@@ -13,8 +13,9 @@ from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import SCOPE_RIGHTS, Scope
 from dunwell.sending.channel import ChannelAdapter
 
 
@@ -46,7 +47,7 @@ class Call:
 
     @property
     def actor(self) -> Actor:
-        return Actor(ActorKind.CREDENTIAL, self.access.client_id)
+        return credential_actor(self.access.client_id, SCOPE_RIGHTS[Scope.ALL])
 
     @property
     def work(self) -> Work:

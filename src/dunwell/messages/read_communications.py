@@ -11,6 +11,7 @@ from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_communication, load_communications
 from dunwell.messages.communication_views import Communication, CommunicationList
 
@@ -22,6 +23,7 @@ async def list_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> CommunicationList:
     """The newest planned first. Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
         if not await has_claim(work.tx, work.merchant_id, claim_id):
@@ -40,6 +42,7 @@ async def list_communications(
 
 async def read_communication(work: Work, reference: UUID) -> Communication:
     """The one an ESCALATED event names. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     found = await load_communication(work.tx, work.merchant_id, reference)
     if found is None:
         raise NotFound(f"There is no communication {reference}.")

@@ -20,6 +20,7 @@ from dunwell.kit.texts import is_email_address
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
@@ -118,6 +119,7 @@ async def suppress(
     Whatever is planned for the address is not sent there. False: it was suppressed already.
     Raises ValidationError.
     """
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     saved = await work.tx.fetchval(
@@ -133,6 +135,7 @@ async def suppress(
 
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
     """The address may be contacted again. Raises ValidationError, NotFound."""
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:

@@ -16,7 +16,7 @@ from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpo
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.credentials import create_credential
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
@@ -44,7 +44,7 @@ from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_workflows
 
-ACTOR = Actor(ActorKind.OPERATOR, "apply")
+ACTOR = operator_actor("apply")
 
 
 @dataclass(frozen=True, slots=True)
