@@ -42,8 +42,8 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.InsufficientScope: FailureKind(
         "InsufficientScope", 403,
-        "The access token is good, but its credential was not given the right this needs. It is "
-        "answered before anything is looked up: it does not say whether what the path names exists.",
+        "The access token is good, but its credential was not given the right this needs. Nothing "
+        "was looked up, so this does not tell whether the path names something.",
         "Use a credential whose scope holds details.right, or ask the operator for one.",
         details=shapes.LackingRight,
     ),

@@ -9,6 +9,7 @@ from dunwell.assignment.store import TargetRow, load_targets, save_rules
 from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.workflows.store import hold_workflows
 
@@ -18,6 +19,7 @@ async def publish_rules(work: Work, rules: RuleSet) -> int:
 
     Raises ValidationError, with every workflow that is absent, deleted or was never published.
     """
+    work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     # Nothing they point to is deleted meanwhile.
     await hold_workflows(work.tx, work.merchant_id, list_targets(rules))

@@ -12,6 +12,7 @@ from dunwell.claims.store_lists import ClaimFilter, ClaimPlace, ListedClaim, loa
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 # The writing transaction, the claim.
 _CURSORS = CursorForm(b"clm1", "QQ")
@@ -30,6 +31,7 @@ async def find_claims(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER
 ) -> ClaimPage:
     """At most `limit` claims behind the cursor. Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     owner = (work.merchant_id,)
     place = None if cursor is None else ClaimPlace(*_CURSORS.read(owner, cursor))
     async with snapshot(work.tx):

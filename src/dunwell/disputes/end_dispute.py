@@ -31,6 +31,7 @@ from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.tell_debtor import tell_debtor
 
@@ -54,6 +55,7 @@ async def resolve_dispute(
     Raises NotFound, ValidationError (a rejection ends no claim) and InvalidState (the other outcome
     was given, or the dispute was withdrawn).
     """
+    work.need(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
     if resolution.end_claim and not is_accepted:
@@ -86,6 +88,7 @@ async def resolve_dispute(
 
 async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
     """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
+    work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if not check_move(dispute, DisputeState.WITHDRAWN):
         return dispute

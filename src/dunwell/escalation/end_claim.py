@@ -10,6 +10,7 @@ from dunwell.claims.store import LockedClaim
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 # By primary key.
 _END = """
@@ -31,6 +32,7 @@ async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Sta
 async def archive_claim(work: Work, claim_id: int) -> None:
     """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
     Raises NotFound, InvalidState."""
+    work.need(Right.CHANGE_CLAIMS)
     if await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED):
         await save_audit(work, "claim.archive", f"claim:{claim_id}")
 
@@ -38,6 +40,7 @@ async def archive_claim(work: Work, claim_id: int) -> None:
 async def withdraw_claim(work: Work, claim_id: int) -> None:
     """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
     nothing. Raises NotFound, InvalidState."""
+    work.need(Right.CHANGE_CLAIMS)
     if await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN):
         await save_audit(work, "claim.withdraw", f"claim:{claim_id}")
 

@@ -28,6 +28,7 @@ from dunwell.events.store_endpoints import (
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 __all__ = [
     "ALL_TYPES",
@@ -55,6 +56,7 @@ async def add_endpoint(
     The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
     the merchant already has an endpoint at this address.
     """
+    work.need(Right.CONFIGURE)
     check_endpoint(wanted, is_development=is_development)
     merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
     sealed = None
@@ -83,6 +85,7 @@ async def change_endpoint(
 ) -> None:
     """Set both; None takes the Authorization header away. The address never changes: another
     address is another endpoint. Raises ValidationError and NotFound."""
+    work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     # The address was checked when it was added, under the profile of that time.
     check_endpoint(WantedEndpoint(endpoint.url, types, authorization), is_development=True)
@@ -103,6 +106,7 @@ async def change_endpoint(
 async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecret:
     """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
     them drops the oldest at once. Raises NotFound."""
+    work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
@@ -119,6 +123,7 @@ async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecr
 
 async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
+    work.need(Right.CONFIGURE)
     await _lock(work, endpoint_id)
     given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
     await save_audit(work, "endpoint.remove", f"endpoint:{endpoint_id}", deliveriesGivenUp=given_up)

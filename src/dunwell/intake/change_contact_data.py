@@ -13,6 +13,7 @@ from dunwell.intake.contact_patch import apply_patch
 from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 _COLUMNS = list_columns(ContactData)
 # By primary key.
@@ -38,6 +39,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def change_contact_data(work: Work, claim_id: int, patch: object) -> None:
     """`patch`: parsed JSON. Raises NotFound and ValidationError. A patch that says what is there
     changes nothing."""
+    work.need(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     present = read_row(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)

@@ -59,16 +59,12 @@ SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER
 
 def operator_actor(word: str) -> Actor:
     """Whoever holds the operator's shell; `word` says by which command."""
-    return Actor(
-        ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE)
-    )
+    return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE))
 
 
 def debtor_actor(session: str) -> Actor:
     """Whoever opened a claim's page; which claim, the session says."""
-    return Actor(
-        ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE)
-    )
+    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE))
 
 
 def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:

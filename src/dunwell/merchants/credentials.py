@@ -11,6 +11,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import (
     NewCredential,
     hash_secret,
@@ -30,6 +31,7 @@ async def create_credential(
 
     Raises ValidationError (name, limit) and InvalidState (the merchant has one of this name).
     """
+    work.need(Right.CONFIGURE)
     _check(name, requests_per_minute)
     new = render_credential(randomness)
     credential = Credential(
@@ -61,6 +63,7 @@ async def rotate_credential(work: Work, client_id: str, *, randomness: bytes) ->
     """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
     already ends now. Raises NotFound when there is no live credential of this id.
     """
+    work.need(Right.CONFIGURE)
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIVES
     rotated = await save_rotation(
@@ -84,6 +87,7 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
     Raises NotFound when no old secret of a live credential is left.
     """
+    work.need(Right.CONFIGURE)
     if not await save_old_secret_end(work.tx, work.merchant_id, client_id, work.real_now):
         raise NotFound(
             f"The credential {client_id} has no old secret left; only the newest works. "
@@ -94,6 +98,7 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
 async def revoke_credential(work: Work, client_id: str) -> None:
     """Raises NotFound when the merchant has no live credential of this id."""
+    work.need(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
     await save_audit(work, "credential.revoke", f"credential:{client_id}")
@@ -104,6 +109,7 @@ async def allow_credential(work: Work, client_id: str) -> bool:
 
     False: it was reached already, nothing changed. Raises NotFound for an unknown client id.
     """
+    work.need(Right.CONFIGURE)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
@@ -119,6 +125,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
     for a credential of the merchant's own, which is revoked instead.
     """
+    work.need(Right.CONFIGURE)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")

@@ -70,8 +70,10 @@ SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
     Scope.ALL: ALL_RIGHTS - {Right.PEOPLE},
 }
 
-# Of the one claim that a debtor's session is about.
-DEBTOR_RIGHTS: frozenset[Right] = frozenset({Right.READ_CLAIMS, Right.CHANGE_CLAIMS})
+# Of the one claim that a debtor's session is about; contact settings: of their own addresses.
+DEBTOR_RIGHTS: frozenset[Right] = frozenset(
+    {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.CONTACT_SETTINGS}
+)
 
 # Of the workers: they carry out what others have decided, and decide nothing about merchants,
 # processes and people.

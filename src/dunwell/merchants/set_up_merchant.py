@@ -7,11 +7,12 @@ import msgspec
 from dunwell.errors import InvalidState
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
-from dunwell.merchants.account import Work
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant, NewMerchant
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import save_configuration, save_merchant
 
 
@@ -23,6 +24,7 @@ async def create_merchant(
     A sandbox merchant's clock begins at the second of `now`, so that an answer, which shows
     milliseconds, names the instant it stands at. Raises InvalidState: the key is taken.
     """
+    check_right(actor, Right.CONFIGURE)
     sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
     merchant_id = await save_merchant(tx, new, now, sandbox_now)
     if merchant_id is None:
@@ -43,6 +45,7 @@ async def create_merchant(
 
 async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
     """Store both, which have been checked; the audit row names the parts that differ."""
+    work.need(Right.CONFIGURE)
     before = {"name": work.merchant.name, **msgspec.to_builtins(work.merchant.configuration)}
     after = {"name": name, **msgspec.to_builtins(configuration)}
     changed = [part for part in after if after[part] != before.get(part)]

@@ -12,6 +12,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.actor import credential_actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential_by_secret
+from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
 from dunwell.merchants.store import load_merchant, save_token
 from dunwell.merchants.store_revocations import remove_token
@@ -52,6 +53,7 @@ async def revoke_token(work: Work, token: str) -> str:
 
     Raises NotFound when the merchant has no such token, or it has expired.
     """
+    work.need(Right.CONFIGURE)
     client_id = await remove_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
         raise NotFound("There is no such access token; it may have expired. Nothing changed.")

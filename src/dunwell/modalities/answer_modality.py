@@ -17,6 +17,7 @@ from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.confirmation import tell_modality
 from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityState, check_answer
 from dunwell.modalities.progress import decide_course, local_date
@@ -26,6 +27,7 @@ from dunwell.modalities.store import load_modality, save_approval, save_ends, sa
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
+    work.need(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.APPROVED
     )
@@ -49,6 +51,7 @@ async def reject_modality(
 
     Raises NotFound and InvalidState (see `answering`).
     """
+    work.need(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.REJECTED
     )
@@ -74,6 +77,7 @@ async def reject_modality(
 
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
+    work.need(Right.CHANGE_CLAIMS)
     _, modality = await _lock(work, claim_id, modality_id)
     if modality.ended_reason is EndReason.WITHDRAWN:
         return modality

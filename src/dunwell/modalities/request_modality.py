@@ -16,6 +16,7 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.events.payloads import payment_modality_state_change
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.bounds import (
     Terms,
     check_may_ask,
@@ -41,6 +42,7 @@ async def request_modality(
     ValidationError with every fault of the terms, or for another amount than the shown one
     (AMOUNT_CHANGED).
     """
+    work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     status = claim.status
     if status not in ACTIVE:

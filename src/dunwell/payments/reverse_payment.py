@@ -12,6 +12,7 @@ from dunwell.claims.store import LockedClaim
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance, use_surplus
 from dunwell.payments.record_payment import RecordedPayment
@@ -26,6 +27,7 @@ from dunwell.payments.store import (
 
 async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:
     """Reversing what is reversed changes nothing (`is_new` is False). Raises NotFound."""
+    work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     payment = await _load(work, claim_id, payment_id)
     if payment.reversed_at is not None:

@@ -10,6 +10,7 @@ import msgspec
 from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.publish_workflow import find_standing_faults
 from dunwell.rollout.scenario_claims_store import (
@@ -51,6 +52,7 @@ async def save_scenario(
     Raises ValidationError (all faults, pointers from the definition's root, or /name) and
     InvalidState: the merchant works with workflows.
     """
+    work.need(Right.PUBLISH)
     check_workflow_name(name)
     await open_scenarios(work)
     faults = find_standing_faults(definition, work.merchant.configuration)

@@ -10,6 +10,7 @@ from uuid import UUID
 from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.open_workflow import open_workflow
@@ -18,6 +19,7 @@ from dunwell.workflows.store_changes import save_assignment_enabled, save_name
 
 async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
     """Raises NotFound, and ValidationError: no name, or another workflow's."""
+    work.need(Right.CONFIGURE)
     check_workflow_name(name)
     await open_workflow(work, workflow_id)
     if not await save_name(work.tx, work.merchant_id, workflow_id, name):
@@ -29,11 +31,13 @@ async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
 
 async def deactivate_workflow(work: Work, workflow_id: UUID) -> bool:
     """False: it was deactivated already. Raises NotFound."""
+    work.need(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.deactivate", is_enabled=False)
 
 
 async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
     """False: it was active already. Raises NotFound."""
+    work.need(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.activate", is_enabled=True)
 
 

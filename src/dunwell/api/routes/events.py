@@ -16,6 +16,7 @@ from dunwell.events.body import EVENT_TYPES, EXAMPLE
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
 from dunwell.events.store import EventFilter, load_events_page
 from dunwell.kit.wire import read_as_json
+from dunwell.merchants.rights import Right
 
 _INSTANT = {"type": "string", "format": "date-time"}
 
@@ -59,6 +60,7 @@ LIST_EVENTS = Operation(
 
 REPLAY_EVENTS = Operation(
     operation_id="replayEvents",
+    right=Right.OPERATE,
     method="POST",
     path="/merchants/{merchant_id}/events/replay",
     tag="Events",

@@ -22,6 +22,7 @@ from dunwell.api.schemas.modalities import (
 )
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
+from dunwell.merchants.rights import Right
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality
@@ -75,6 +76,7 @@ LIST_MODALITIES = Operation(
 
 APPROVE_MODALITY = Operation(
     operation_id="approvePaymentModality",
+    right=Right.ANSWER,
     method="POST",
     path=_PATH + "/{modality_id}/approve",
     tag="Payment modalities",
@@ -94,6 +96,7 @@ APPROVE_MODALITY = Operation(
 
 REJECT_MODALITY = Operation(
     operation_id="rejectPaymentModality",
+    right=Right.ANSWER,
     method="POST",
     path=_PATH + "/{modality_id}/reject",
     tag="Payment modalities",

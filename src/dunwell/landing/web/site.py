@@ -32,7 +32,7 @@ from dunwell.landing.web.answer import answer_page, answer_redirect
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, debtor_actor
+from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
