@@ -64,7 +64,7 @@ FROM (
     FROM holds
     WHERE merchant_id = $1 AND claim_id = $2 AND kind = 'PAUSE' AND lifted_at IS NOT NULL
     UNION ALL
-    SELECT 'STEP', h.at, NULL, h.outcome, s.step ->> 'name', h.reason, NULL, NULL, s.step ->> 'type',
+    SELECT 'STEP', h.at, NULL, h.outcome, s.step ->> 'name', h.reason, NULL, NULL, s.step ->> 'kind',
            NULL
     FROM step_history h
     LEFT JOIN workflow_versions v ON v.merchant_id = h.merchant_id AND v.version_id = h.version_id

@@ -4,6 +4,7 @@ with the whole of it in the page for whoever asks. Pure."""
 from collections.abc import Callable
 from datetime import date, datetime
 from functools import lru_cache, partial
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from babel.dates import format_date, format_time
@@ -16,16 +17,22 @@ _SHORT = {"de": "dd.MM.yyyy"}
 _OTHER_SHORT = "d MMM yyyy"
 
 
-def build_portal_filters(language: str) -> dict[str, Callable[..., str]]:
+def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
     """By the names that templates call them: `day | short_day`, `instant | short(timezone)`,
-    `instant | time(timezone)`, `count | count`, `text | lines`."""
+    `instant | time(timezone)`, `count | count`, `wire | at`."""
     return {
         "short_day": partial(_render_short_day, language),
         "short": partial(_render_short_moment, language),
         "date_only": partial(_render_date_only, language),
         "count": partial(_render_count, language),
         "weekday": partial(_render_weekday, language),
+        "at": read_instant,
     }
+
+
+def read_instant(text: str | None) -> datetime | None:
+    """As `kit.wire` writes it."""
+    return None if text is None else datetime.fromisoformat(text)
 
 
 @lru_cache(maxsize=8192)
