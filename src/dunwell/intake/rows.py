@@ -38,6 +38,7 @@ class RequestRow(_Row, frozen=True):
     audit_id: UUID
     actor_kind: str
     actor_id: str | None = None
+    origin: Mapping[str, str] | None = None
 
 
 class _ClaimHead(_Row, frozen=True, kw_only=True):
