@@ -215,4 +215,14 @@ def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping)
         if not is_announced and is_ready(settings.host, settings.port):
             click.echo(f"ready {render_address(settings.host, settings.port)}")
             is_announced = True
+            _tell_first_link(settings)
         stopping.wait(_WATCH_SECONDS)
+
+def _tell_first_link(settings: Settings) -> None:
+    """Whoever tries Dunwell out is its first admin; in production: `dunwell user create`."""
+    if not settings.is_development:
+        return
+    link = load("dunwell.cli.user:find_first_link")(settings)
+    if link is not None:
+        click.echo(f"portal {link} (good once; you choose the password there)")
+

@@ -1,4 +1,4 @@
-"""How long a session lasts, how its secret looks, and where a sign-in may lead.
+"""How long a session lasts, and how the secrets look that open something.
 
 Instants are real time. A secret is 256 random bits, of which the database keeps a hash alone. Pure.
 """
@@ -16,11 +16,7 @@ LASTS = timedelta(hours=8)
 NOTED_EVERY = timedelta(minutes=1)
 # After its end its row still tells where somebody has signed in before.
 REMEMBERED = timedelta(days=90)
-PORTAL = "/portal"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
-# Of our own origin: no scheme, no host, nothing that a browser could take for one.
-_OWN_PATH = re.compile(r"/portal(?:/[A-Za-z0-9_.~%-]+)*/?(?:\?[A-Za-z0-9_.~%&=+:,-]*)?", re.ASCII)
-_LONGEST_PATH = 1000
 
 
 def render_secret(randomness: bytes) -> str:
@@ -35,10 +31,3 @@ def hash_secret(secret: str) -> bytes | None:
     if not _SECRET.fullmatch(secret):
         return None
     return hashlib.sha256(secret.encode()).digest()
-
-
-def choose_next(given: str) -> str:
-    """Where a sign-in leads: the page that was asked for if it is one of the portal's own, else
-    the portal's first."""
-    is_own = len(given) <= _LONGEST_PATH and _OWN_PATH.fullmatch(given) and ".." not in given
-    return given if is_own else PORTAL

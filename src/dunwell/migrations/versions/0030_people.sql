@@ -67,8 +67,11 @@ CREATE TABLE portal_sessions (
     last_used_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     ended_at timestamptz,
-    -- By what it was opened: PASSWORD and an app's code, a recovery code, a passkey, an invitation.
-    opened_by text NOT NULL CHECK (opened_by IN ('TOTP', 'RECOVERY', 'PASSKEY', 'INVITATION')),
+    -- By what it was opened: an app's code or a recovery code behind a password, a passkey, an
+    -- invitation; or it goes on from one in which the password was changed.
+    opened_by text NOT NULL CHECK (
+        opened_by IN ('TOTP', 'RECOVERY', 'PASSKEY', 'INVITATION', 'PASSWORD')
+    ),
     -- Where from: a keyed digest of the network to compare, and as it is shown to its user.
     place_digest bytea NOT NULL,
     place text,
