@@ -44,7 +44,7 @@ FIND_COMMUNICATIONS = Operation(
     parameters=(
         MERCHANT_ID,
         choose_parameter(
-            "state", sorted(get_args(CommunicationState)), "Only those in this state."
+            "state", sorted(get_args(CommunicationState), reverse=True), "Only those in this state."
         ),
         _CHANNEL,
         Parameter(
@@ -59,7 +59,14 @@ FIND_COMMUNICATIONS = Operation(
     ),
     result=FoundCommunicationList,
     example={
-        "items": [{**read_as_json(EXAMPLE), "referenceNumber": "INV-2026-0815"}],
+        "items": [
+            {
+                **read_as_json(EXAMPLE),
+                "state": "UNKNOWN",
+                "settledAt": None,
+                "referenceNumber": "INV-2026-0815",
+            }
+        ],
         "nextCursor": None,
     },
     refusals=(ValidationError,),

@@ -44,7 +44,14 @@ FIND_MODALITIES = Operation(
     ),
     result=FoundModalityList,
     example={
-        "items": [{**MODALITY_EXAMPLE, "referenceNumber": "INV-2026-0815"}],
+        "items": [
+            {
+                **MODALITY_EXAMPLE,
+                "state": "REQUESTED",
+                "answeredAt": None,
+                "referenceNumber": "INV-2026-0815",
+            }
+        ],
         "nextCursor": None,
     },
     refusals=(ValidationError,),

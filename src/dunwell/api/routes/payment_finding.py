@@ -96,7 +96,9 @@ FIND_PAYMENT_REQUESTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", RequestState, "Only those in this state."),
+        choose_parameter(
+            "state", sorted(RequestState, reverse=True), "Only those in this state."
+        ),
         _PROVIDER,
         SINCE,
         UNTIL,
@@ -113,7 +115,7 @@ FIND_PAYMENT_REQUESTS = Operation(
                 "providerName": "BANK_TRANSFER",
                 "amount": 10490,
                 "currency": "EUR",
-                "state": "CREATED",
+                "state": "PENDING",
                 "createdAt": "2026-03-12T18:20:00.000Z",
                 "settledAt": None,
                 "sentOn": "2026-03-12",
