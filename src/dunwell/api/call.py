@@ -15,7 +15,6 @@ from dunwell.merchants.access import Access
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import SCOPE_RIGHTS, Scope
 from dunwell.sending.channel import ChannelAdapter
 
 
@@ -47,7 +46,7 @@ class Call:
 
     @property
     def actor(self) -> Actor:
-        return credential_actor(self.access.client_id, SCOPE_RIGHTS[Scope.ALL])
+        return credential_actor(self.access.client_id, self.access.rights)
 
     @property
     def work(self) -> Work:

@@ -24,7 +24,7 @@ class Review:
 
 async def review_rules(work: Work, rules: RuleSet) -> Review:
     """Hold rules, which are not stored by this, against the published ones and the workflows."""
-    work.need(Right.CONFIGURE)
+    work.need(Right.READ_CLAIMS)
     published = await load_published_rules(work.tx, work.merchant_id)
     before = RuleSet() if published is None else published.rules
     rulebook = await make_rulebook(work.tx, work.merchant, rules, None)

@@ -30,7 +30,7 @@ from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.tell_debtor import tell_debtor
@@ -81,6 +81,8 @@ async def resolve_dispute(
     await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",
+        before={"state": dispute.state},
+        after={"state": resolved.state, "message": None if resolution.message is None else MASKED},
         disputeId=str(dispute_id), state=resolved.state, endedClaim=bool(resolved.ended_claim),
     )  # fmt: skip
     return resolved
@@ -95,7 +97,11 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispu
     withdrawn = replace(dispute, state=DisputeState.WITHDRAWN, resolved_at=work.now)
     await save_dispute_end(work.tx, work.merchant_id, withdrawn)
     await _let_go(work, withdrawn)
-    await save_audit(work, "dispute.withdraw", f"claim:{claim_id}", disputeId=str(dispute_id))
+    await save_audit(
+        work, "dispute.withdraw", f"claim:{claim_id}",
+        before={"state": dispute.state}, after={"state": withdrawn.state},
+        disputeId=str(dispute_id),
+    )  # fmt: skip
     return withdrawn
 
 

@@ -59,6 +59,7 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     await _confirm(work, claim.reference_number, dispute)
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",
+        after={"state": dispute.state, "type": dispute.type},
         disputeId=str(dispute.dispute_id), type=dispute.type,
     )  # fmt: skip
     return dispute

@@ -35,6 +35,7 @@ async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) 
     outcome = "SENT" if was_sent else "NOT_SENT"
     await save_audit(
         work, "contact.settle", f"claim:{locked.contact.claim_id}",
+        before={"state": locked.state}, after={"state": outcome},
         communicationId=str(communication_id), outcome=outcome,
     )  # fmt: skip
     return await read_state(work.tx, work.merchant_id, communication_id)

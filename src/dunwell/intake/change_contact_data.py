@@ -12,7 +12,7 @@ from dunwell.errors import NotFound
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import keep_changed, mask, save_audit
 from dunwell.merchants.rights import Right
 
 _COLUMNS = list_columns(ContactData)
@@ -52,4 +52,13 @@ async def change_contact_data(work: Work, claim_id: int, patch: object) -> None:
     if not names:
         return
     await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, make_row(changed))
-    await save_audit(work, "claim.change", f"claim:{claim_id}", fields=names)
+    before, after = keep_changed(_list_values(present), _list_values(changed))
+    await save_audit(
+        work, "claim.change", f"claim:{claim_id}",
+        before=mask(before), after=mask(after), fields=names,
+    )  # fmt: skip
+
+
+def _list_values(contact: ContactData) -> dict[str, object]:
+    fields = msgspec.structs.fields(ContactData)
+    return {each.encode_name: getattr(contact, each.name) for each in fields}

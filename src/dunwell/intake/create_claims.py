@@ -183,7 +183,9 @@ async def _write(
         items += make_item_rows(n, claim)
         await turns.give_way()
     audits = [
-        RequestRow(n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id)
+        RequestRow(
+            n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id, each.actor.origin_json
+        )
         for n, each in enumerate(requests)
     ]
     stored = await work.tx.fetch(

@@ -53,6 +53,10 @@ class Actor:
     rights: frozenset[Right] = field(default=frozenset(), kw_only=True)
     origin: Origin | None = field(default=None, kw_only=True)
 
+    @property
+    def origin_json(self) -> Mapping[str, str] | None:
+        return None if self.origin is None else self.origin.as_json()
+
 
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER))
 
@@ -60,6 +64,9 @@ SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER
 def operator_actor(word: str) -> Actor:
     """Whoever holds the operator's shell; `word` says by which command."""
     return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE))
+
+
+COMMAND_LINE = operator_actor("command line")
 
 
 def debtor_actor(session: str) -> Actor:

@@ -99,6 +99,12 @@ RIGHT_WORDS: Mapping[Right, str] = {
 }
 
 
+def order_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """As they are stored and shown: each once, ALL alone, since it holds the others."""
+    given = set(scopes)
+    return (Scope.ALL,) if Scope.ALL in given else tuple(each for each in Scope if each in given)
+
+
 @lru_cache(maxsize=64)
 def rights_of_scopes(scopes: tuple[str, ...]) -> frozenset[Right]:
     """What a credential with these scopes may do, as they are stored."""

@@ -129,7 +129,10 @@ async def suppress(
     )  # fmt: skip
     if saved is None:
         return False
-    await save_audit(work, "address.suppress", f"channel:{channel}", reason=reason)
+    await save_audit(
+        work, "address.suppress", f"channel:{channel}",
+        after={"address": mask_address(channel, address), "reason": reason}, reason=reason,
+    )  # fmt: skip
     return True
 
 
@@ -140,7 +143,8 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
         raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
-    await save_audit(work, "address.lift", f"channel:{channel}")
+    before = {"address": mask_address(channel, address)}
+    await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
 
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:

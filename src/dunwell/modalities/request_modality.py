@@ -65,6 +65,7 @@ async def request_modality(
     await tell_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
+        after={"state": modality.state, "type": modality.type},
         modalityId=str(modality.modality_id), type=modality.type, state=modality.state,
     )  # fmt: skip
     return modality

@@ -83,5 +83,13 @@ async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: New
     await use_surplus(work, claim_id)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
-    await save_audit(work, "item.add", f"claim:{claim_id}", itemId=item_id, type=new.type)
+    await save_audit(
+        work, "item.add", f"claim:{claim_id}",
+        before={"status": claim.status},
+        after={
+            "type": new.type, "value": new.value_cents, "status": status,
+            "outstanding": balance.outstanding_cents,
+        },
+        itemId=item_id, type=new.type,
+    )  # fmt: skip
     return AddedItem(replace(item, item_id=item_id), status, balance)

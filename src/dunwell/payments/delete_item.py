@@ -41,5 +41,9 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
     await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
-    await save_audit(work, "item.delete", f"claim:{claim_id}", itemIds=ids)
+    await save_audit(
+        work, "item.delete", f"claim:{claim_id}",
+        before={"items": [{"type": each.type, "value": each.value_cents} for each in going]},
+        after={"status": status, "outstanding": balance.outstanding_cents}, itemIds=ids,
+    )  # fmt: skip
     return DeletedItems(going, status, balance)

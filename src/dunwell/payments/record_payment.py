@@ -108,8 +108,14 @@ async def enter_payment(
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
     await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)
     await save_audit(
-        work, "payment.record", f"claim:{payment.claim_id}", paymentId=str(payment.payment_id)
-    )
+        work, "payment.record", f"claim:{payment.claim_id}",
+        before={"status": claim.status, "outstanding": before.outstanding_cents},
+        after={
+            "status": statuses[0], "outstanding": balance.outstanding_cents,
+            "amount": payment.amount_cents, "currency": payment.currency,
+        },
+        paymentId=str(payment.payment_id),
+    )  # fmt: skip
     return RecordedPayment(payment, statuses[0], balance, is_new=True)
 
 

@@ -37,8 +37,13 @@ async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> Record
     await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
     await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
-    await save_audit(work, "payment.reverse", f"claim:{claim_id}", paymentId=str(payment_id))
     balance = await load_balance(work, claim_id)
+    await save_audit(
+        work, "payment.reverse", f"claim:{claim_id}",
+        before={"status": claim.status, "amount": payment.amount_cents},
+        after={"status": status, "outstanding": balance.outstanding_cents},
+        paymentId=str(payment_id),
+    )  # fmt: skip
     return RecordedPayment(await _load(work, claim_id, payment_id), status, balance, is_new=True)
 
 

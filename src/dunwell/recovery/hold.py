@@ -16,7 +16,7 @@ from dunwell.errors import InvalidState
 from dunwell.kit.db import Connection, DatabaseAway, NotMigrated
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.store import load_merchant
 
 REASON = "Restored from a backup: what happened meanwhile is not known. Resume it if it may go on."
@@ -107,7 +107,7 @@ async def resume(resources: Resources, lost_until: datetime) -> int:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None, "it has this claim"
-            actor = operator_actor("command line")
+            actor = COMMAND_LINE
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)

@@ -62,6 +62,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     await mark_switched(work.tx, work.merchant_id)
     await save_audit(
         work, "merchant.switch_to_workflows", f"merchant:{work.merchant_id}",
+        before={"switchedToWorkflows": False}, after={"switchedToWorkflows": True},
         scenarios=len(scenarios),
     )  # fmt: skip
     return await _report(work, scenarios)

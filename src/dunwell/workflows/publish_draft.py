@@ -47,6 +47,8 @@ async def publish_draft(
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.publish", f"workflow:{workflow_id}",
+        before=None if current is None else {"version": current.name},
+        after={"version": version.name},
         versionId=str(version.version_id), version=version.name, verdict=verdict,
     )  # fmt: skip
     return version

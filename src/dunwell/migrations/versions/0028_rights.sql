@@ -1,5 +1,5 @@
--- What a credential may do; those that are there go on doing all they did.
-ALTER TABLE credentials ADD COLUMN scopes text[] NOT NULL DEFAULT '{ALL}'
+-- What a credential may do at the merchant it reaches; those that are there go on as they did.
+ALTER TABLE credential_reach ADD COLUMN scopes text[] NOT NULL DEFAULT '{ALL}'
     CHECK (cardinality(scopes) > 0 AND scopes <@ '{READ,CLAIMS,MONEY,ALL}');
 
 -- By field, personal ones masked; where it was done from. None of rows that are there already.
