@@ -27,6 +27,7 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import StandingInstallation, open_installation
+from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
@@ -141,6 +142,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
             Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
+            Loop(
+                "installation ledger",
+                lambda: seal_installation(resources),
+                idle_seconds=SEAL_SECONDS,
+            ),
             Loop(
                 "notice contents",
                 lambda: sweep_notices(resources),

@@ -46,6 +46,7 @@ def test_help_lists_every_word(dunwell: CommandLine) -> None:
         "communications",
         "outbox",
         "verify-ledger",
+        "audit",
         "key",
         "backup",
         "restore",

@@ -33,6 +33,7 @@ _WORDS = {
     "verify-ledger": Word(
         "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
     ),
+    "audit": Word("dunwell.cli.audit:command", "Show who did what, and what changed by it."),
     "key": Word(
         "dunwell.cli.key:command", "Draw a new version of the secret key, retire old ones."
     ),

@@ -10,6 +10,7 @@ from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
 
 # Rides on webhook_endpoints_list.
 ENDPOINTS = ListedTable(
@@ -39,6 +40,7 @@ async def find_endpoints(
     since: datetime | None = None, until: datetime | None = None,
 ) -> FoundEndpoints:  # fmt: skip
     """Added since, inclusive, and until, exclusive. Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     narrowed = Wanted(filters=tuple(_list_filters(state)), since=since, until=until)
     async with snapshot(work.tx):
         found = await find_newest(work, ENDPOINTS, narrowed, limit=limit, cursor=cursor)

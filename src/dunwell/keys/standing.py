@@ -24,6 +24,7 @@ _COUNT_DIGESTS = {
         WHERE due_at IS NOT NULL OR expires_at > now() OR recipient_digest IS NOT NULL
         GROUP BY 1""",
     "ledger seals": "SELECT key_version, count(*) FROM ledger_seals GROUP BY 1",
+    "installation seals": "SELECT key_version, count(*) FROM installation_seals GROUP BY 1",
 }
 _LOCK = "SELECT version FROM key_versions ORDER BY version FOR UPDATE"
 _RETIRE = """

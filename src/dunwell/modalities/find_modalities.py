@@ -8,6 +8,7 @@ from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.store import load_modalities_by_id
 
@@ -47,6 +48,7 @@ async def find_modalities(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER
 ) -> FoundModalities:
     """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     is_unanswered = wanted.state is ModalityState.REQUESTED and wanted.stands is True
     narrowed = Wanted(
         seek=(UNANSWERED,) if is_unanswered else (), filters=tuple(_list_filters(wanted)),

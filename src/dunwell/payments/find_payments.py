@@ -8,6 +8,7 @@ from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_lists import (
     ListedPayment,
@@ -71,6 +72,7 @@ async def find_payments(
     work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = EVERY_PAYMENT
 ) -> FoundPayments:
     """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     filters = tuple(_list_payment_filters(wanted))
     narrowed = Wanted(filters=filters, since=wanted.since, until=wanted.until)
     async with snapshot(work.tx):
@@ -83,6 +85,7 @@ async def find_payment_requests(
     work: Work, *, limit: int, cursor: str | None = None, wanted: RequestFilter = EVERY_REQUEST
 ) -> FoundRequests:
     """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     is_pending = wanted.state is RequestState.PENDING
     narrowed = Wanted(
         seek=(PENDING,) if is_pending else (), filters=tuple(_list_request_filters(wanted)),

@@ -9,6 +9,7 @@ from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState, FoundCommunication
 from dunwell.messages.read_communications import show_found
@@ -49,6 +50,7 @@ async def find_communications(
     work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER
 ) -> FoundCommunications:
     """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     rare = _RARE.get(wanted.state or "")
     narrowed = Wanted(
         seek=() if rare is None else (rare,), filters=tuple(_list_filters(wanted)),

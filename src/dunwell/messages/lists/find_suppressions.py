@@ -9,6 +9,7 @@ from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import Suppression, SuppressionReason, load_listed
 
 # Rides on suppressions_list. The digest differs by channel too.
@@ -42,6 +43,7 @@ async def find_suppressions(
     work: Work, *, limit: int, cursor: str | None = None, wanted: SuppressionFilter = NO_FILTER
 ) -> FoundSuppressions:
     """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     filters = tuple(_list_filters(wanted))
     narrowed = Wanted[bytes](filters=filters, since=wanted.since, until=wanted.until)
     async with snapshot(work.tx):

@@ -26,6 +26,9 @@ CREATE TABLE jobs (
     -- Who started it; whatever is done is done in this name.
     actor_kind text NOT NULL,
     actor_id text,
+    -- What the starter could do then; it is asked again what is left of it.
+    actor_rights text[] NOT NULL,
+    actor_origin jsonb,
     -- The job whose failed rows are tried again.
     retry_of uuid,
     -- Rows of the selection, and how many of them had which outcome. An export has none: what it has
@@ -42,17 +45,15 @@ CREATE TABLE jobs (
     -- When a worker may take it; of one that is run, when its lease ends. None once it has ended.
     due_at timestamptz,
     lease_id uuid,
-    -- Of an export that is done: its file.
-    file_key text,
-    file_bytes bigint,
+    -- How often it was taken since it last got on.
+    tries smallint NOT NULL DEFAULT 0,
     -- When it is swept; none as long as it has not ended.
     kept_until timestamptz,
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, job_id),
     CHECK ((ended_at IS NULL) = (state IN ('WAITING', 'RUNNING'))),
     CHECK ((due_at IS NULL) = (ended_at IS NOT NULL)),
-    CHECK ((kept_until IS NULL) = (ended_at IS NULL)),
-    CHECK ((file_key IS NULL) = (file_bytes IS NULL))
+    CHECK ((kept_until IS NULL) = (ended_at IS NULL))
 );
 CREATE INDEX jobs_list ON jobs (merchant_id, written_by, job_id);
 CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
@@ -67,7 +68,9 @@ CREATE TABLE job_rows (
     claim_id bigint NOT NULL,
     outcome text NOT NULL DEFAULT 'WAITING'
         CHECK (outcome IN ('WAITING', 'DONE', 'SKIPPED', 'FAILED')),
+    -- Why not: a word that the portal has a sentence for, and the refusal's own message.
     reason text,
+    message text,
     PRIMARY KEY (merchant_id, job_id, position),
     UNIQUE (merchant_id, job_id, claim_id),
     FOREIGN KEY (merchant_id, job_id) REFERENCES jobs ON DELETE CASCADE,
@@ -77,3 +80,18 @@ CREATE INDEX job_rows_waiting ON job_rows (merchant_id, job_id, position)
     WHERE outcome = 'WAITING';
 CREATE INDEX job_rows_by_outcome ON job_rows (merchant_id, job_id, outcome, position)
     WHERE outcome IN ('SKIPPED', 'FAILED');
+
+-- What an export has written, part by part; each is recorded before its file is kept, so that no
+-- file is forgotten.
+CREATE TABLE job_files (
+    merchant_id integer NOT NULL,
+    job_id uuid NOT NULL,
+    part integer NOT NULL,
+    file_key text NOT NULL,
+    -- None as long as it is being written.
+    size_bytes integer,
+    -- Where the next part begins; none: this is the last.
+    next_cursor text,
+    PRIMARY KEY (merchant_id, job_id, part),
+    FOREIGN KEY (merchant_id, job_id) REFERENCES jobs ON DELETE CASCADE
+);
