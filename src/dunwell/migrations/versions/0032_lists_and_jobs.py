@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0032"
-down_revision = "0028"
+down_revision = "0030"
 
 
 def upgrade() -> None:

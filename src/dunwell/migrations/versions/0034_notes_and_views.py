@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0034"
-down_revision = "0030"
+down_revision = "0033"
 
 
 def upgrade() -> None:

@@ -20,6 +20,22 @@ PATHS: Mapping[str, str] = {
     "keys": f"{ROOT}/keys",
     "asset": f"{ROOT}/asset/{{name}}",
     "start": _MERCHANT,
+    "claims": f"{_MERCHANT}/claims",
+    "views": f"{_MERCHANT}/views",
+    "view_end": f"{_MERCHANT}/views/{{view_id}}/end",
+    "claim": _CLAIM,
+    "claim_why": f"{_CLAIM}/why",
+    "claim_account": f"{_CLAIM}/account",
+    "claim_debtor": f"{_CLAIM}/debtor",
+    "claim_message": f"{_CLAIM}/messages/{{message_id}}",
+    "claim_document": f"{_CLAIM}/documents/{{attachment_id}}",
+    "disputes": f"{_MERCHANT}/disputes",
+    "dispute": _DISPUTE,
+    "dispute_preview": f"{_DISPUTE}/preview",
+    "dispute_file": f"{_DISPUTE}/files/{{file_id}}",
+    "answer_texts": f"{_MERCHANT}/answer-texts",
+    "answer_text_end": f"{_MERCHANT}/answer-texts/{{template_id}}/end",
+    "claim_act": f"{_CLAIM}/{{act}}",
 }
 _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}
 
