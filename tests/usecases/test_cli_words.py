@@ -40,6 +40,7 @@ def test_help_lists_every_word(dunwell: CommandLine) -> None:
     words += [
         "switch",
         "credential",
+        "user",
         "webhook",
         "explain",
         "suppression",
