@@ -47,6 +47,7 @@ from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.people.sweep_people import sweep_people
+from dunwell.portal.application import build_portal_routes
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -90,6 +91,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
+            *build_portal_routes(resources, inspector, press),
             *build_landing_routes(
                 resources,
                 providers,

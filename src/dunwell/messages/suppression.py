@@ -5,7 +5,7 @@ another usable address is contacted there.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
@@ -54,6 +54,15 @@ FROM suppressions
 WHERE merchant_id = $1
 ORDER BY created_at, channel, address_digest
 """
+# By primary key, for which every channel is named.
+_LOAD_LISTED = compose(
+    """
+SELECT address_digest, channel, masked_address, reason, created_at, actor_kind, actor_id
+FROM suppressions
+WHERE merchant_id = $1 AND channel IN ({channels}) AND address_digest = ANY($2::bytea[])
+""",
+    channels=_CHANNELS,
+)
 # By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
 # session knows.
 LOAD_KNOWN = compose(
@@ -141,6 +150,14 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
     """All of a merchant's, the oldest first."""
     return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
+
+
+async def load_listed(
+    tx: Connection, merchant_id: int, digests: Sequence[bytes]
+) -> dict[bytes, Suppression]:
+    """By digest."""
+    rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
+    return {digest: Suppression(*values) for digest, *values in rows}
 
 
 async def load_suppressed(
