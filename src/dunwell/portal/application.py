@@ -18,6 +18,8 @@ from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.people.passwords import Passwords
+from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
@@ -28,7 +30,7 @@ from dunwell.portal.web.problems import answer_failure
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
-_SLICES = (choosing, assets)
+_SLICES = (people, choosing, assets)
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
@@ -42,9 +44,11 @@ _RAISED = (HTTPException, Exception)
 
 
 def build_portal_routes(
-    resources: Resources, inspector: Inspector | None = None, printer: LetterPrinter | None = None
-) -> Sequence[BaseRoute]:
-    """inspector: looks into files. printer: of papers. Whoever gives one of these closes it."""
+    resources: Resources, inspector: Inspector | None = None,
+    printer: LetterPrinter | None = None, passwords: Passwords | None = None,
+) -> Sequence[BaseRoute]:  # fmt: skip
+    """inspector: looks into files. printer: of papers. Whoever gives one of these closes it.
+    passwords: how they are hashed."""
     languages = load_languages()
     site = Site(
         resources=resources,
@@ -58,6 +62,7 @@ def build_portal_routes(
         storage=SealedFiles.open(resources),
         inspector=inspector or Inspector(),
         printer=printer or LetterPrinter(1),
+        passwords=passwords or Passwords(),
     )
     return [_Below(_build_application(site))]
 

@@ -17,6 +17,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
 from dunwell.portal.render.addresses import build_address
@@ -39,6 +40,7 @@ class Site:
     storage: SealedFiles
     inspector: Inspector
     printer: LetterPrinter
+    passwords: Passwords
 
     @property
     def is_secure(self) -> bool:
