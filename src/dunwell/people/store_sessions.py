@@ -35,10 +35,10 @@ _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
      place_digest, place, browser, is_new_place)
-VALUES ($1, $2, $3, $4, $4, $5, $6, $7[1], $8, $9,
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
-        AND NOT EXISTS (SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7)))
+        AND NOT EXISTS (SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7::bytea[])))
 RETURNING is_new_place
 """
 # Rides on portal_sessions_user.
