@@ -33,7 +33,7 @@ from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
-from dunwell.landing.application import build_landing_routes
+from dunwell.landing.application import build_site, list_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
 from dunwell.landing.render.wording import load_languages
@@ -87,18 +87,16 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
         installation = await closing.enter_async_context(open_installation(resources))
+        debtors = build_site(
+            resources, providers,
+            inspector=inspector, printer=press, find_operator=installation.find_operator,
+        )  # fmt: skip
         routes = [
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, inspector, press),
-            *build_landing_routes(
-                resources,
-                providers,
-                inspector=inspector,
-                printer=press,
-                find_operator=installation.find_operator,
-            ),
+            *build_portal_routes(resources, debtors),
+            *list_routes(debtors),
         ]
         figures = Figures()
         app = build_app(

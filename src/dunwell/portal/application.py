@@ -14,10 +14,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.landing.web.site import Site as DebtorSite
+from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
@@ -28,7 +27,7 @@ from dunwell.portal.web.problems import answer_failure
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
-_SLICES = (choosing, assets)
+_SLICES = (choosing, assets, routes_list, routes_claim, routes_acts)
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
@@ -41,23 +40,18 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in 
 _RAISED = (HTTPException, Exception)
 
 
-def build_portal_routes(
-    resources: Resources, inspector: Inspector | None = None, printer: LetterPrinter | None = None
-) -> Sequence[BaseRoute]:
-    """inspector: looks into files. printer: of papers. Whoever gives one of these closes it."""
-    languages = load_languages()
+def build_portal_routes(resources: Resources, debtors: DebtorSite) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need."""
     site = Site(
         resources=resources,
         pages=Pages(
-            languages=languages,
+            languages=load_languages(),
             domain=urlsplit(resources.settings.public_url).netloc,
             style=assets.name_assets()["portal"],
             icon=assets.name_assets()["icon"],
             scripts=assets.name_assets(),
         ),
-        storage=SealedFiles.open(resources),
-        inspector=inspector or Inspector(),
-        printer=printer or LetterPrinter(1),
+        debtors=debtors,
     )
     return [_Below(_build_application(site))]
 

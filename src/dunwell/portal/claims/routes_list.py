@@ -53,7 +53,7 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
                 found = await find_claims(work, limit=PAGE, wanted=wanted)
             rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
             counted = await count_claims(work, wanted)
-            count, is_more = counted.count, counted.is_more
+            count, is_more = counted.number, counted.is_more
     page = ClaimsPage(
         filters=filters,
         faults=faults,
