@@ -17,7 +17,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.portal.claims.list_views import ClaimsPage, Filters, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
-from dunwell.portal.claims.loading import read_id
+from dunwell.portal.web.looking import read_id
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.desk import Desk
