@@ -16,10 +16,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
+from dunwell.people.passwords import Passwords
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.portal.disputes import routes as disputes
+from dunwell.portal.disputes import routes_texts
+from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
+from dunwell.portal.start import routes as start
 from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
@@ -27,7 +32,9 @@ from dunwell.portal.web.problems import answer_failure
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
-_SLICES = (choosing, assets, routes_list, routes_claim, routes_acts)
+_SLICES = (
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, routes_acts,
+)  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
@@ -40,8 +47,10 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in 
 _RAISED = (HTTPException, Exception)
 
 
-def build_portal_routes(resources: Resources, debtors: DebtorSite) -> Sequence[BaseRoute]:
-    """debtors: the debtor's pages, with all that they need."""
+def build_portal_routes(
+    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None
+) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -52,6 +61,7 @@ def build_portal_routes(resources: Resources, debtors: DebtorSite) -> Sequence[B
             scripts=assets.name_assets(),
         ),
         debtors=debtors,
+        passwords=passwords or Passwords(),
     )
     return [_Below(_build_application(site))]
 

@@ -16,6 +16,7 @@ from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
 from dunwell.portal.render.addresses import build_address
@@ -37,6 +38,7 @@ class Site:
     pages: Pages
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
+    passwords: Passwords
 
     @property
     def storage(self) -> SealedFiles:

@@ -41,6 +41,9 @@ class Fields:
     def all(self, name: str) -> list[str]:
         return self._values.get(name, [])
 
+    def list_names(self) -> list[str]:
+        return [*self._values]
+
     def list_typed(self) -> Iterator[tuple[str, str]]:
         """What somebody may have typed, to be shown to them again."""
         for name, values in self._values.items():
