@@ -74,8 +74,21 @@ _DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "refer
 PLAIN = {
     "query": frozenset(
         (
-            "channel", "limit", "overdue", "provider", "reason", "reversed", "search", "since",
-            "stands", "state", "status", "stepId", "type", "until", "updatedSince",
+            "channel",
+            "limit",
+            "overdue",
+            "provider",
+            "reason",
+            "reversed",
+            "search",
+            "since",
+            "stands",
+            "state",
+            "status",
+            "stepId",
+            "type",
+            "until",
+            "updatedSince",
         )
     ),
     "body": frozenset(_PLAIN_FIELDS.split()) | _DEBTOR_FIELDS,

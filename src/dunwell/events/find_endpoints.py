@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.events.endpoint_health import EndpointHealth, EndpointState
 from dunwell.events.store_health import load_health
@@ -13,7 +14,7 @@ from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newes
 from dunwell.merchants.rights import Right
 
 # Rides on webhook_endpoints_list.
-ENDPOINTS = ListedTable(
+ENDPOINTS: ListedTable[UUID] = ListedTable(
     "webhook_endpoints", "endpoint_id", "uuid", "created_at", CursorForm(b"whe1", "Q16s")
 )
 _LIVE: Test = ("l.removed_at IS NULL", ())
@@ -41,7 +42,7 @@ async def find_endpoints(
 ) -> FoundEndpoints:  # fmt: skip
     """Added since, inclusive, and until, exclusive. Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
-    narrowed = Wanted(filters=tuple(_list_filters(state)), since=since, until=until)
+    narrowed: Wanted[UUID] = Wanted(filters=tuple(_list_filters(state)), since=since, until=until)
     async with snapshot(work.tx):
         found = await find_newest(work, ENDPOINTS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_health(work.tx, work.merchant_id, found.keys)

@@ -21,7 +21,7 @@ CROSS JOIN LATERAL (
         SELECT
         FROM deliveries d
         WHERE d.merchant_id = $1 AND d.endpoint_id = e.endpoint_id AND d.state = 'PENDING'
-        LIMIT $3) some
+        LIMIT $3) counted
 ) waiting
 CROSS JOIN LATERAL (
     SELECT max(newest.at) AS last_try_at,

@@ -1,5 +1,5 @@
-"""Whether a job does anything to a claim, and why not: asked for the dry run over all of a selection,
-and again for each row under its lock. Pure.
+"""Whether a job does anything to a claim, and why not: asked for the dry run over a selection, and
+again for each row under its lock. Pure.
 """
 
 from collections.abc import Sequence

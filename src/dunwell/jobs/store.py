@@ -123,9 +123,7 @@ async def insert_job(tx: Connection, merchant_id: int, job: Job) -> None:
     )  # fmt: skip
 
 
-async def load_jobs(
-    tx: Connection, merchant_id: int, job_ids: Sequence[UUID]
-) -> dict[UUID, Job]:
+async def load_jobs(tx: Connection, merchant_id: int, job_ids: Sequence[UUID]) -> dict[UUID, Job]:
     """By id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
     return {row["job_id"]: _read(row) for row in rows}
@@ -167,9 +165,7 @@ async def save_end(
     *, failure: str | None = None,
 ) -> None:  # fmt: skip
     """The job must be locked."""
-    await tx.execute(
-        _SAVE_END, taken.merchant_id, taken.job_id, state, failure, now, kept_until
-    )
+    await tx.execute(_SAVE_END, taken.merchant_id, taken.job_id, state, failure, now, kept_until)
 
 
 async def save_total(tx: Connection, merchant_id: int, job_id: UUID, total: int) -> None:

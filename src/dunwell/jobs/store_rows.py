@@ -91,17 +91,13 @@ async def save_failed_rows(
     return [row["claim_id"] for row in rows]
 
 
-async def load_waiting(
-    tx: Connection, merchant_id: int, job_id: UUID, limit: int
-) -> Sequence[int]:
+async def load_waiting(tx: Connection, merchant_id: int, job_id: UUID, limit: int) -> Sequence[int]:
     """The next claims whose turn it is."""
     rows = await tx.fetch(_LOAD_WAITING, merchant_id, job_id, limit)
     return [row["claim_id"] for row in rows]
 
 
-async def save_outcomes(
-    tx: Connection, merchant_id: int, job_id: UUID, outcomes: Outcomes
-) -> None:
+async def save_outcomes(tx: Connection, merchant_id: int, job_id: UUID, outcomes: Outcomes) -> None:
     columns = zip(
         *(
             (claim_id, RowOutcome.DONE, None, None)
@@ -127,9 +123,7 @@ async def count_reasons(
 ) -> Mapping[tuple[RowOutcome, Reason], int]:
     """How many rows were not done, by outcome and reason, the most frequent first."""
     rows = await tx.fetch(_COUNT, merchant_id, job_id)
-    return {
-        (RowOutcome(row["outcome"]), Reason(row["reason"])): row["number"] for row in rows
-    }
+    return {(RowOutcome(row["outcome"]), Reason(row["reason"])): row["number"] for row in rows}
 
 
 async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]) -> None:

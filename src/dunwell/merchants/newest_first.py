@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection, snapshot
+from dunwell.kit.db import snapshot
 from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import Conditions, compose
 from dunwell.merchants.account import Work
@@ -240,9 +240,7 @@ async def _begin(
     return _Look(listed, wanted, seek)
 
 
-async def _find_later(
-    work: Work, listed: ListedTable[Key], wanted: Wanted[Key]
-) -> int | None:
+async def _find_later(work: Work, listed: ListedTable[Key], wanted: Wanted[Key]) -> int | None:
     """The number from which on all is of `until` or later. None: nobody asks, or there is nothing,
     or the merchant's time does not go with the world's."""
     if wanted.until is None or wanted.among is not None or work.merchant.is_sandbox:

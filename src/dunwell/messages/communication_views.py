@@ -9,7 +9,6 @@ from msgspec import Meta
 from dunwell.kit.wire import Instant, Uuid, Wire
 from dunwell.merchants.configuration import Channel
 
-
 CommunicationState = Literal[
     "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED", "UNKNOWN"
 ]

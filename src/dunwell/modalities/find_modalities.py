@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
@@ -14,7 +15,7 @@ from dunwell.modalities.store import load_modalities_by_id
 
 # Rides on payment_modalities_list; of requests that wait for an answer on
 # payment_modalities_requested.
-MODALITIES = ListedTable(
+MODALITIES: ListedTable[UUID] = ListedTable(
     "payment_modalities", "modality_id", "uuid", "requested_at", CursorForm(b"mdl1", "Q16s")
 )
 # Requests that nobody has answered, and that can be answered.
@@ -50,7 +51,7 @@ async def find_modalities(
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     is_unanswered = wanted.state is ModalityState.REQUESTED and wanted.stands is True
-    narrowed = Wanted(
+    narrowed: Wanted[UUID] = Wanted(
         seek=(UNANSWERED,) if is_unanswered else (), filters=tuple(_list_filters(wanted)),
         since=wanted.since, until=wanted.until,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
@@ -18,11 +19,11 @@ from dunwell.payments.store_lists import (
 )
 
 # Rides on payments_list.
-PAYMENTS = ListedTable(
+PAYMENTS: ListedTable[UUID] = ListedTable(
     "payments", "payment_id", "uuid", "recorded_at", CursorForm(b"pay1", "Q16s")
 )
 # Rides on payment_requests_list; of those whose money is under way on payment_requests_pending.
-REQUESTS = ListedTable(
+REQUESTS: ListedTable[UUID] = ListedTable(
     "payment_requests", "request_id", "uuid", "created_at", CursorForm(b"prq1", "Q16s")
 )
 # The debtor is done, and the money is under way.
@@ -74,7 +75,7 @@ async def find_payments(
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     filters = tuple(_list_payment_filters(wanted))
-    narrowed = Wanted(filters=filters, since=wanted.since, until=wanted.until)
+    narrowed: Wanted[UUID] = Wanted(filters=filters, since=wanted.since, until=wanted.until)
     async with snapshot(work.tx):
         found = await find_newest(work, PAYMENTS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_payments(work.tx, work.merchant_id, found.keys)
@@ -87,7 +88,7 @@ async def find_payment_requests(
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     is_pending = wanted.state is RequestState.PENDING
-    narrowed = Wanted(
+    narrowed: Wanted[UUID] = Wanted(
         seek=(PENDING,) if is_pending else (), filters=tuple(_list_request_filters(wanted)),
         since=wanted.since, until=wanted.until,
     )  # fmt: skip

@@ -14,15 +14,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.people.passwords import Passwords
+from dunwell.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.portal.disputes import routes as disputes
+from dunwell.portal.disputes import routes_texts
 from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
+from dunwell.portal.start import routes as start
 from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
@@ -30,7 +32,9 @@ from dunwell.portal.web.problems import answer_failure
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
-_SLICES = (people, choosing, assets)
+_SLICES = (
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, routes_acts,
+)  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
@@ -44,24 +48,19 @@ _RAISED = (HTTPException, Exception)
 
 
 def build_portal_routes(
-    resources: Resources, inspector: Inspector | None = None,
-    printer: LetterPrinter | None = None, passwords: Passwords | None = None,
-) -> Sequence[BaseRoute]:  # fmt: skip
-    """inspector: looks into files. printer: of papers. Whoever gives one of these closes it.
-    passwords: how they are hashed."""
-    languages = load_languages()
+    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None
+) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed."""
     site = Site(
         resources=resources,
         pages=Pages(
-            languages=languages,
+            languages=load_languages(),
             domain=urlsplit(resources.settings.public_url).netloc,
             style=assets.name_assets()["portal"],
             icon=assets.name_assets()["icon"],
             scripts=assets.name_assets(),
         ),
-        storage=SealedFiles.open(resources),
-        inspector=inspector or Inspector(),
-        printer=printer or LetterPrinter(1),
+        debtors=debtors,
         passwords=passwords or Passwords(),
     )
     return [_Below(_build_application(site))]

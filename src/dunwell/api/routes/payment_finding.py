@@ -96,9 +96,7 @@ FIND_PAYMENT_REQUESTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter(
-            "state", sorted(RequestState, reverse=True), "Only those in this state."
-        ),
+        choose_parameter("state", sorted(RequestState, reverse=True), "Only those in this state."),
         _PROVIDER,
         SINCE,
         UNTIL,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
@@ -16,7 +17,7 @@ from dunwell.messages.read_communications import show_found
 
 # Rides on communications_list; of those whose fate nobody knows, and of those that failed, on
 # communications_unknown_list and communications_failed_list.
-COMMUNICATIONS = ListedTable(
+COMMUNICATIONS: ListedTable[UUID] = ListedTable(
     "communications", "communication_id", "uuid", "planned_at", CursorForm(b"cms1", "Q16s")
 )
 UNKNOWN: Test = ("l.state = 'UNKNOWN'", ())
@@ -52,7 +53,7 @@ async def find_communications(
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     rare = _RARE.get(wanted.state or "")
-    narrowed = Wanted(
+    narrowed: Wanted[UUID] = Wanted(
         seek=() if rare is None else (rare,), filters=tuple(_list_filters(wanted)),
         since=wanted.since, until=wanted.until,
     )  # fmt: skip

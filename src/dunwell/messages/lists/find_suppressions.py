@@ -13,7 +13,7 @@ from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import Suppression, SuppressionReason, load_listed
 
 # Rides on suppressions_list. The digest differs by channel too.
-SUPPRESSIONS = ListedTable(
+SUPPRESSIONS: ListedTable[bytes] = ListedTable(
     "suppressions", "address_digest", "bytea", "created_at", CursorForm(b"sup1", "Q16s")
 )
 
@@ -45,7 +45,7 @@ async def find_suppressions(
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     filters = tuple(_list_filters(wanted))
-    narrowed = Wanted[bytes](filters=filters, since=wanted.since, until=wanted.until)
+    narrowed: Wanted[bytes] = Wanted(filters=filters, since=wanted.since, until=wanted.until)
     async with snapshot(work.tx):
         found = await find_newest(work, SUPPRESSIONS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_listed(work.tx, work.merchant_id, found.keys)

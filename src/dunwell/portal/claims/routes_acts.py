@@ -14,7 +14,7 @@ from dunwell.disputes.reasons import list_reasons
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact
-from dunwell.portal.claims.loading import look_at_claim, read_claim_id
+from dunwell.portal.web.looking import look_at_claim, read_claim_id
 from dunwell.portal.claims.views import ActPage, describe_head
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

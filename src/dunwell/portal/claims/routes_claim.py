@@ -13,7 +13,7 @@ from dunwell.files.names import name_for_reader
 from dunwell.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.messages.read_communications import read_communication
 from dunwell.payments.read_account import read_account
-from dunwell.portal.claims.loading import look_at_claim, read_claim_id, read_id
+from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.claims.views import (
     AccountPage,
     ClaimPage,

@@ -17,7 +17,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.portal.claims.list_views import ClaimsPage, Filters, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
-from dunwell.portal.claims.loading import read_id
+from dunwell.portal.web.looking import read_id
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.desk import Desk
@@ -53,7 +53,7 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
                 found = await find_claims(work, limit=PAGE, wanted=wanted)
             rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
             counted = await count_claims(work, wanted)
-            count, is_more = counted.count, counted.is_more
+            count, is_more = counted.number, counted.is_more
     page = ClaimsPage(
         filters=filters,
         faults=faults,

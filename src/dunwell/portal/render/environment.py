@@ -10,6 +10,7 @@ from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
 from dunwell.messages.formatting import render_line
+from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.portal.render.formats import build_portal_filters
 from dunwell.portal.render.wording import PORTAL
 
@@ -29,7 +30,9 @@ def load_environment(language: Language) -> Environment:
         auto_reload=False,
     )
     environment.policies["ext.i18n.trimmed"] = True
-    environment.globals.update(language=language, words=language.words)
+    environment.globals.update(
+        language=language, words=language.words, bar=Bar, rows=draw_bars, columns=draw_columns
+    )
     environment.filters.update(
         build_page_filters(language.code), **build_portal_filters(language.code),
         line=render_line, fill=fill,

@@ -11,7 +11,7 @@ from babel.dates import format_date, format_time
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
-from dunwell.messages.formatting import find_day_locale, find_locale, render_day
+from dunwell.messages.formatting import find_day_locale, find_locale, render_day, render_money
 
 _SHORT = {"de": "dd.MM.yyyy"}
 _OTHER_SHORT = "d MMM yyyy"
@@ -27,6 +27,7 @@ def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
         "count": partial(_render_count, language),
         "weekday": partial(_render_weekday, language),
         "at": read_instant,
+        "money_text": lambda cents, currency: render_money(cents, currency, language),
     }
 
 

@@ -9,14 +9,13 @@ from zoneinfo import ZoneInfo
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
-from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import choose_language
+from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
@@ -37,10 +36,13 @@ class Site:
 
     resources: Resources
     pages: Pages
-    storage: SealedFiles
-    inspector: Inspector
-    printer: LetterPrinter
+    # The debtor's pages, to be shown as the debtor sees them.
+    debtors: DebtorSite
     passwords: Passwords
+
+    @property
+    def storage(self) -> SealedFiles:
+        return self.debtors.storage
 
     @property
     def is_secure(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the pages of one claim read, each by the use cases that the API calls too."""
+"""Looking at a claim from any page: its id in the address, and the note that somebody looked."""
 
 from uuid import UUID
 
