@@ -44,7 +44,9 @@ def test_recovery_codes_are_read_as_people_type_them() -> None:
     assert code is not None
     assert hash_code(" abcd efgh jkmn oixz ") == code
     assert hash_code("ABCD\u2010EFGH\u2013JKMN-0LXZ") == code
-    assert [hash_code(each) for each in ("", "ABCD", "ABCD-EFGH-JKMN-01XU", "A" * 500)] == [None] * 4
+    assert [hash_code(each) for each in ("", "ABCD", "ABCD-EFGH-JKMN-01XU", "A" * 500)] == [
+        None
+    ] * 4
 
 
 def test_e_mail_addresses_fold() -> None:

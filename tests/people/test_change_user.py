@@ -99,11 +99,10 @@ async def test_the_last_admin_stays(reception: Reception, place: Place | None) -
     erika = await join(reception, a_new_user())
     await join(reception, a_new_user("op@example.org", name="Op", place=Place(Role.OPERATOR)))
     await invite(reception, a_new_user("paul@example.org", name="Paul"))  # who has not joined
+    user_id = erika.user_id
+    act = change(reception, user_id, place) if place else end(reception, user_id)
     with pytest.raises(InvalidState) as refusal:
-        if place is None:
-            await end(reception, erika.user_id)
-        else:
-            await change(reception, erika.user_id, place)
+        await act
     assert refusal.value.details == {"state": "LAST_ADMIN"}
     assert await find(reception, erika.session.secret) is not None
 

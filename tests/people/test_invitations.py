@@ -45,7 +45,6 @@ from tests.support.people import (
     sign_in,
 )
 
-
 SECOND = timedelta(seconds=1)
 
 
@@ -194,7 +193,9 @@ async def test_development_invites_its_first_admin_until_somebody_joins(
     assert before is not None
     assert link is not None
     assert await find_invitation(reception, before) is None
-    assert isinstance(await join_with_app(reception, await a_joining(reception, link)), OpenedSession)
+    assert isinstance(
+        await join_with_app(reception, await a_joining(reception, link)), OpenedSession
+    )
     assert await first() is None
 
 

@@ -139,9 +139,7 @@ async def test_nobody_ends_somebody_elses(reception: Reception) -> None:
     assert await find(reception, paul.session.secret) is not None
 
 
-async def test_a_new_password_ends_all_sessions(
-    reception: Reception, clock: MovableClock
-) -> None:
+async def test_a_new_password_ends_all_sessions(reception: Reception, clock: MovableClock) -> None:
     erika = await join(reception, a_new_user())
     other = await sign_in(reception, erika, visitor=AWAY)
     waiting = await enter(reception, erika)

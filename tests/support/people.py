@@ -58,12 +58,12 @@ class CountingHasher:
         self.hashed += 1
         return self.hasher.hash(password)
 
-    def verify(self, hash: str, password: str) -> bool:  # noqa: A002 - the library's word
+    def verify(self, stored: str, password: str) -> bool:
         self.verified += 1
-        return self.hasher.verify(hash, password)
+        return self.hasher.verify(stored, password)
 
-    def check_needs_rehash(self, hash: str) -> bool:  # noqa: A002
-        return self.hasher.check_needs_rehash(hash)
+    def check_needs_rehash(self, stored: str) -> bool:
+        return self.hasher.check_needs_rehash(stored)
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,7 @@ async def enter(
     return entry.secret
 
 
-def given(
-    entry: str, code: str, visitor: Visitor = HOME
-) -> GivenCode:
+def given(entry: str, code: str, visitor: Visitor = HOME) -> GivenCode:
     return GivenCode(entry, code, visitor, randomness())
 
 
