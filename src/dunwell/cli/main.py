@@ -20,7 +20,7 @@ _WORDS = {
     "credential": Word(
         "dunwell.cli.credential:command", "Create, rotate and revoke API credentials."
     ),
-    "user": Word("dunwell.cli.user:command", "Let people into the portal, and end them."),
+    "user": Word("dunwell.cli.people.user:command", "Let people into the portal, and end them."),
     "webhook": Word("dunwell.cli.webhook:command", "Look at, test and replay to webhooks."),
     "explain": Word("dunwell.cli.explain:command", "Say why a claim stands where it stands."),
     "suppression": Word(

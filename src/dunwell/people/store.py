@@ -27,10 +27,10 @@ _FIND = compose("{read}WHERE u.email_key = $1", read=_READ)
 # People are few: hundreds, not millions.
 _LIST = compose("{read}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
                 read=_READ)  # fmt: skip
-_FIND_SECRET = """
+_FIND_HASH = """
 SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE email_key = $1
 """
-_LOAD_SECRET = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
+_LOAD_HASH = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
 _INSERT = """
 INSERT INTO users (user_id, email, email_key, name, language, everywhere, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -48,11 +48,11 @@ WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
 """
 _SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AND ended_at IS NULL"
-_SAVE_SECRET = """
+_SAVE_HASH = """
 UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3)
 WHERE user_id = $1 AND ended_at IS NULL
 """
-_REMOVE_SECRET = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
+_REMOVE_HASH = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
 _END = """
@@ -116,12 +116,12 @@ async def list_users(tx: Connection) -> Sequence[User]:
 
 
 async def find_password(tx: Connection, email: str) -> KnownPassword | None:
-    row = await tx.fetchrow(_FIND_SECRET, fold_email(email))
+    row = await tx.fetchrow(_FIND_HASH, fold_email(email))
     return None if row is None else KnownPassword(**row)
 
 
 async def load_password(tx: Connection, user_id: UUID) -> str | None:
-    found: str | None = await tx.fetchval(_LOAD_SECRET, user_id)
+    found: str | None = await tx.fetchval(_LOAD_HASH, user_id)
     return found
 
 
@@ -150,11 +150,11 @@ async def save_profile(tx: Connection, user_id: UUID, name: str, language: str) 
 
 
 async def save_password(tx: Connection, user_id: UUID, password_hash: str, now: datetime) -> None:
-    await tx.execute(_SAVE_SECRET, user_id, password_hash, now)
+    await tx.execute(_SAVE_HASH, user_id, password_hash, now)
 
 
 async def remove_password(tx: Connection, user_id: UUID) -> None:
-    await tx.execute(_REMOVE_SECRET, user_id)
+    await tx.execute(_REMOVE_HASH, user_id)
 
 
 async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:
