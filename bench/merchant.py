@@ -19,8 +19,9 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import SCOPE_RIGHTS, Scope
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.tokens import issue_token
@@ -43,7 +44,7 @@ class BenchMerchant:
 
     @property
     def actor(self) -> Actor:
-        return Actor(ActorKind.CREDENTIAL, self.credential.client_id)
+        return credential_actor(self.credential.client_id, SCOPE_RIGHTS[Scope.ALL])
 
     def work(self, tx: Any) -> Work:
         return Work.open(self.resources, tx, self.merchant, self.actor)

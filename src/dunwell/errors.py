@@ -4,6 +4,7 @@
     |- InvalidRequest           -
     |- ValidationError          errors: [{path, message, code}]
     |- AuthenticationError      -
+    |- InsufficientScope        right
     |- NotFound                 -
     |- MethodNotAllowed         allowed
     |- MerchantNotConfigured    missing
@@ -48,6 +49,10 @@ class InvalidRequest(Refusal):
 
 class AuthenticationError(Refusal):
     """No, a bad, an expired or a revoked credential or token."""
+
+
+class InsufficientScope(Refusal):
+    """The credential or the person lacks the right; told before anything is looked up."""
 
 
 class NotFound(Refusal):

@@ -27,12 +27,16 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import StandingInstallation, open_installation
+from dunwell.jobs.run_exports import run_exports
+from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
+from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
+from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
-from dunwell.landing.application import build_landing_routes
+from dunwell.landing.application import build_site, list_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
 from dunwell.landing.render.wording import load_languages
@@ -45,6 +49,7 @@ from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modaliti
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.portal.application import build_portal_routes
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -84,17 +89,16 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
         installation = await closing.enter_async_context(open_installation(resources))
+        debtors = build_site(
+            resources, providers,
+            inspector=inspector, printer=press, find_operator=installation.find_operator,
+        )  # fmt: skip
         routes = [
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *sandbox_provider_routes(resources),
-            *build_landing_routes(
-                resources,
-                providers,
-                inspector=inspector,
-                printer=press,
-                find_operator=installation.find_operator,
-            ),
+            *build_portal_routes(resources, debtors),
+            *list_routes(debtors),
         ]
         figures = Figures()
         app = build_app(
@@ -120,7 +124,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         installation = await closing.enter_async_context(open_installation(resources))
         writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
         resealer = Resealer(resources, list_sealed_values(settings))
-        housekeeping = Housekeeping(resources, SealedFiles.open(resources))
+        storage = SealedFiles.open(resources)
+        housekeeping = Housekeeping(resources, storage)
         yield [
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
@@ -130,6 +135,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
             *_list_telling_loops(resources, writer),
+            *_list_job_loops(resources, storage),
             Loop(
                 "payments",
                 lambda: sweep_requests(resources, providers),
@@ -138,6 +144,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
             Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
+            Loop(
+                "installation ledger",
+                lambda: seal_installation(resources),
+                idle_seconds=SEAL_SECONDS,
+            ),
             Loop(
                 "notice contents",
                 lambda: sweep_notices(resources),
@@ -162,6 +173,15 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
             lambda: send_asked_links(resources, writer),
             idle_seconds=ASKED_SECONDS,
         ),
+    ]
+
+
+def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
+    """Exports beside the others: a long list keeps no claim waiting."""
+    return [
+        Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
+        Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
+        Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]
 
 

@@ -15,7 +15,7 @@ from dunwell.errors import InvalidState, NotFound
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import (
     allow_credential,
     create_credential,
@@ -44,7 +44,7 @@ class Office:
 
     @asynccontextmanager
     async def work(self, house: House | None = None) -> AsyncIterator[Work]:
-        async with (house or self.nordwind).work(SYSTEM) as work:
+        async with (house or self.nordwind).work(COMMAND_LINE) as work:
             yield replace(work, real_now=datetime.now(UTC))
 
     async def create(self, name: str = "erp", per_minute: int = 600) -> NewCredential:

@@ -13,7 +13,7 @@ from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.sending.channel import Outcome, Permanent, Temporary
@@ -44,7 +44,7 @@ async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any)
 
 
 async def edit(house: House, *steps: dict[str, Any]) -> SavedScenario:
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         return await save_scenario(work, "Standard", a_definition(steps=list(steps)))
 
 
@@ -250,7 +250,7 @@ async def test_an_answer_is_settled_by_the_steps_there_are_then(
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def edit_slowly() -> None:
-        async with house.work(SYSTEM) as work:
+        async with house.work(COMMAND_LINE) as work:
             steps = [REMINDER, FEE, CHECKPOINT, LAST_WAIT]
             await save_scenario(work, "Standard", a_definition(steps=steps))
             begun.set()

@@ -7,7 +7,7 @@ from typing import Any
 from dunwell.escalation.report_failure import report_failure
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.messages.suppression import suppress
 from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE
@@ -22,7 +22,7 @@ END = "2026-06-30 12:00"
 async def bounce(house: House, channel: int) -> None:
     """The latest message of a channel is reported as undeliverable."""
     message = house.channels[channel].sent[-1]
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         await report_failure(work, house.resources.keys, message.communication_id, "bounced")
 
 

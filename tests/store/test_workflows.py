@@ -9,7 +9,7 @@ from dunwell.errors import InvalidState, NotFound
 from dunwell.kit.db import Connection, Database
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.drafts import discard_draft, new_draft
@@ -32,7 +32,7 @@ MAJOR = a_definition(steps=a_document()["steps"][:2])
 
 async def begin(tx: Connection, resources: Resources, key: str = "nordwind") -> Work:
     merchant = await a_merchant(tx, key, now=resources.clock.now())
-    return Work.open(resources, tx, merchant, SYSTEM)
+    return Work.open(resources, tx, merchant, COMMAND_LINE)
 
 
 async def publish(work: Work, *definitions: Definition) -> list[Version]:

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from dunwell.api.reference.document import build_document
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import create_credential
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.workflows.versions import Version
@@ -129,7 +129,7 @@ async def a_credential(
 ) -> NewCredential:
     resources = house.resources
     randomness = resources.ids.new(resources.clock.now()).bytes * (CREDENTIAL_RANDOM_BYTES // 16)
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         return await create_credential(
             work, name, randomness=randomness, requests_per_minute=requests_per_minute
         )

@@ -12,14 +12,14 @@ from dunwell.disputes.read_disputes import list_disputes
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import save_upload
 from dunwell.files.upload import NewUpload
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, debtor_actor
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import ERP, House
 from tests.support.telling import tell
 from tests.support.uploads import prepare_upload
 
-DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+DEBTOR = debtor_actor("session-1")
 ACCEPTED: Outcome = DisputeState.ACCEPTED
 REJECTED: Outcome = DisputeState.REJECTED
 

@@ -26,7 +26,9 @@ from dunwell.assignment.rules import RuleSet
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.events.endpoints import WantedEndpoint
 from dunwell.events.endpoints import add_endpoint as save_endpoint
+from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Guards
+from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import Modality
 from dunwell.rollout.save_scenario import save_scenario
@@ -36,6 +38,18 @@ from tests.support.files import a_pdf
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.rules import a_rule
 
+_UNKNOWN = """
+UPDATE communications SET state = 'UNKNOWN', settled_at = NULL
+WHERE merchant_id = $1 AND claim_id = $2
+RETURNING communication_id
+"""
+_REQUEST = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, sent_on)
+VALUES ($1, '01955b44-0a10-7a1c-b2d3-e4f5061728a9', $2, 'BANK_TRANSFER', 10490, 'EUR', 'x',
+        'PENDING', '2026-03-12T18:20:00Z', '2026-03-12')
+RETURNING request_id
+"""
 # All these claims are of one debtor, who may be written to about each.
 CONFIGURATION = msgspec.structs.replace(
     OFFERING, guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000)
@@ -224,12 +238,32 @@ async def _add_endpoint(scene: Scene) -> None:
         await save_endpoint(work, house.resources.keys, wanted, is_development=True)
 
 
+async def _make_unknown(scene: Scene) -> None:
+    await scene.api.house.rows(_UNKNOWN, scene.claim_id)
+
+
+async def _ask_to_pay(scene: Scene) -> None:
+    await scene.api.house.rows(_REQUEST, scene.claim_id)
+
+
+async def _suppress(scene: Scene) -> None:
+    house = scene.api.house
+    async with house.work(SYSTEM) as work:
+        await suppress(work, house.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
+
+
 # What an operation's example needs besides the claim.
 _BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "resumeClaim": _pause,
     "reversePayment": _record_payment,
     "listDisputes": _open_dispute,
     "findDisputes": _open_dispute,
+    "findPaymentModalities": _ask_for_plan,
+    "findPayments": _record_payment,
+    "findPaymentRequests": _ask_to_pay,
+    "findCommunications": _make_unknown,
+    "findSuppressions": _suppress,
+    "findWebhookEndpoints": _add_endpoint,
     "resolveDispute": _open_dispute,
     "downloadDisputeFile": _add_evidence,
     "listPaymentModalities": _agree_on_plan,

@@ -18,9 +18,10 @@ from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import ALL_RIGHTS
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
@@ -35,7 +36,7 @@ from dunwell.workflows.versions import Version
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant
 
-ERP = Actor(ActorKind.CREDENTIAL, "erp")
+ERP = credential_actor("erp", ALL_RIGHTS)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from dunwell.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
+from dunwell.messages.suppression import suppress
 from tests.support.api import Client, a_client
 from tests.support.application import an_application, connect
 from tests.support.claims import a_claim
@@ -72,7 +73,23 @@ sourceType street type types until value
 _DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "referenceNumber"}
 PLAIN = {
     "query": frozenset(
-        ("limit", "overdue", "since", "state", "status", "type", "until", "updatedSince")
+        (
+            "channel",
+            "limit",
+            "overdue",
+            "provider",
+            "reason",
+            "reversed",
+            "search",
+            "since",
+            "stands",
+            "state",
+            "status",
+            "stepId",
+            "type",
+            "until",
+            "updatedSince",
+        )
     ),
     "body": frozenset(_PLAIN_FIELDS.split()) | _DEBTOR_FIELDS,
 }
@@ -102,6 +119,13 @@ _CONFIGURATION = msgspec.structs.replace(
 )
 _REMINDER = {**DOCUMENT["steps"][0], "send": "IMMEDIATE"}
 _STEPS = [_REMINDER, {**_REMINDER, "id": 2}, {"id": 3, "name": "Wait", "kind": "WAIT", "days": 30}]
+_REQUESTS = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
+FROM generate_series(1, 2)
+RETURNING request_id
+"""
 _TABLES = """
 SELECT table_name FROM information_schema.columns
 WHERE table_schema = 'public' AND column_name = 'merchant_id' AND table_name <> 'request_quotas'
@@ -196,6 +220,7 @@ async def _furnish(side: Side) -> None:
     payment = {"amount": 1, "currency": "EUR", "transactionId": things["transaction_id"]}
     paid = await client.post(f"{claim}/payments", payment)
     things["payment_id"] = paid.json()["result"]["id"]
+    await client.post(f"{claim}/payments", {**payment, "transactionId": f"{payment} again"})
     # Nothing of the payment is for the fee, which may be deleted therefore.
     fee = await client.post(f"{claim}/fees", {"type": "DUNNING_FEE", "value": "250"})
     things["item_id"] = fee.json()["result"]["item"]["id"]
@@ -213,12 +238,20 @@ async def _furnish(side: Side) -> None:
     things["reference"] = sent[0]["reference"]
     things["workflow_id"] = (await client.get("/workflows-meta")).json()["result"][0]["id"]
     things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
-    async with side.house.work() as work:
-        wanted = WantedEndpoint("http://127.0.0.1:9/hook", ("*",), None)
-        keys = side.house.resources.keys
-        added = await add_endpoint(work, keys, wanted, is_development=True)
-    things["endpoint_id"] = str(added.endpoint_id)
+    await _furnish_lists(side)
     things["cursors"] = {name: cursor async for name, cursor in _cursors(side)}
+
+
+async def _furnish_lists(side: Side) -> None:
+    """Of what is listed over all claims alone."""
+    keys = side.house.resources.keys
+    await side.house.rows(_REQUESTS, side.things["claim_id"])
+    async with side.house.work() as work:
+        for name in "ab":
+            await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")
+            wanted = WantedEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
+            added = await add_endpoint(work, keys, wanted, is_development=True)
+    side.things["endpoint_id"] = str(added.endpoint_id)
 
 
 async def _cursors(side: Side) -> Any:

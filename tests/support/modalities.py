@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, debtor_actor
 from dunwell.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.answer_modality import approve_modality, reject_modality, withdraw_modality
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, Terms
@@ -23,7 +23,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+DEBTOR = debtor_actor("session-1")
 OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
 OFFERING = msgspec.structs.replace(CONFIGURATION, modalities=OFFERED)
 AT_ONCE = msgspec.structs.replace(

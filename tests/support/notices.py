@@ -10,7 +10,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.notices.facts import CodeFacts, Facts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
@@ -20,7 +20,7 @@ from dunwell.sending.channel import ChannelAdapter
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+DEBTOR = debtor_actor("session-1")
 WITH_SMS = msgspec.structs.replace(
     CONFIGURATION,
     channels={

@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.configuration import Payment, PaymentMethod
 from dunwell.payments.provider import (
     Checkout,
@@ -31,7 +31,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+DEBTOR = debtor_actor("session-1")
 PAYING = msgspec.structs.replace(
     CONFIGURATION, payment=Payment(methods=(PaymentMethod("sandbox"),))
 )

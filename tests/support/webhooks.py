@@ -12,7 +12,7 @@ from dunwell.events.record import save_events
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.merchant import Merchant
 from tests.support.merchants import a_merchant
 
@@ -37,7 +37,7 @@ class Outbox:
         return self.resources.clock.now()
 
     def work(self, tx: Connection) -> Work:
-        return Work.open(self.resources, tx, self.merchant, SYSTEM)
+        return Work.open(self.resources, tx, self.merchant, COMMAND_LINE)
 
     def build(self, count: int = 1) -> list[Event]:
         events = []

@@ -66,7 +66,7 @@ def test_config_reads_settings_and_no_database() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["communications", "credential", "migrate", "rules", "suppression", "switch",
+    ["audit", "communications", "credential", "migrate", "rules", "suppression", "switch",
      "verify-ledger"],
 )  # fmt: skip
 def test_a_word_about_claims_reads_no_web_application(word: str) -> None:

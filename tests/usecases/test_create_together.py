@@ -17,7 +17,8 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Database
 from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, credential_actor
+from dunwell.merchants.rights import ALL_RIGHTS
 from tests.support.claims import a_submission
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house
@@ -25,7 +26,7 @@ from tests.support.lost_answers import Losses, losing
 from tests.support.merchants import CONFIGURATION
 from tests.support.statements import a_counted_database
 
-SHOP = Actor(ActorKind.CREDENTIAL, "shop")
+SHOP = credential_actor("shop", ALL_RIGHTS)
 _AUDITS = """
 SELECT actor_id, details->'claimIds' AS claim_ids FROM audit_log
 WHERE merchant_id = $1 AND action = 'claims.create' ORDER BY details->'claimIds'->0

@@ -8,7 +8,7 @@ from dunwell.errors import AuthenticationError, InvalidState, NotFound, Validati
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import create_credential, revoke_credential, rotate_credential
 from dunwell.merchants.lookup import Presented, find_accesses
 from dunwell.merchants.secrets import NewCredential, hash_secret
@@ -24,7 +24,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 
 async def create(house: House, seed: int = 1, name: str = "erp") -> NewCredential:
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         return await create_credential(work, name, randomness=bytes([seed]) * 48)
 
 
@@ -38,7 +38,7 @@ async def issue(house: House, credential: NewCredential, seed: int = 7) -> str:
 
 
 async def rotate(house: House, credential: NewCredential, seed: int) -> NewCredential:
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         return await rotate_credential(work, credential.client_id, randomness=bytes([seed]) * 32)
 
 
@@ -74,7 +74,7 @@ async def test_neither_secrets_nor_tokens_are_stored(house: House) -> None:
 async def test_each_change_writes_its_audit_row(house: House) -> None:
     credential = await create(house)
     await rotate(house, credential, 2)
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         await revoke_credential(work, credential.client_id)
 
     rows = await house.rows("SELECT action FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id")
@@ -128,7 +128,7 @@ async def test_revoking_ends_the_credential_and_its_tokens_at_once(house: House)
     credential = await create(house)
     token = await issue(house, credential)
 
-    async with house.work(SYSTEM) as work:
+    async with house.work(COMMAND_LINE) as work:
         await revoke_credential(work, credential.client_id)
 
     assert await find(house, token) is None
@@ -144,7 +144,7 @@ async def test_another_merchants_credential_cannot_be_revoked_or_rotated(
     credential = await create(house)
     other = await a_house(resources, clock, key="hansen")
 
-    async with other.work(SYSTEM) as work:
+    async with other.work(COMMAND_LINE) as work:
         with pytest.raises(NotFound):
             await revoke_credential(work, credential.client_id)
     with pytest.raises(NotFound):

@@ -11,12 +11,12 @@ from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 
 DAY = timedelta(days=1)
-DEBTOR = Actor(ActorKind.DEBTOR, "session-1")
+DEBTOR = debtor_actor("session-1")
 
 
 @pytest.fixture

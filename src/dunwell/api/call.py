@@ -13,7 +13,7 @@ from dunwell.kit.multipart import Part
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.sending.channel import ChannelAdapter
 
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def actor(self) -> Actor:
-        return Actor(ActorKind.CREDENTIAL, self.access.client_id)
+        return credential_actor(self.access.client_id, self.access.rights)
 
     @property
     def work(self) -> Work:

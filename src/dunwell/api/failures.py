@@ -40,6 +40,13 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "There is no access token, or it is wrong, expired or revoked.",
         "Request a new token and send it as Authorization: Bearer <ACCESS_TOKEN>.",
     ),
+    errors.InsufficientScope: FailureKind(
+        "InsufficientScope", 403,
+        "The access token is good, but its credential was not given the right this needs. Nothing "
+        "was looked up, so this does not tell whether the path names something.",
+        "Use a credential whose scope holds details.right, or ask the operator for one.",
+        details=shapes.LackingRight,
+    ),
     errors.NotFound: FailureKind(
         "NotFound", 404,
         "What the path names does not exist under this merchant, or this credential does not reach "

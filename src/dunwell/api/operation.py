@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from dunwell.api.call import Call
 from dunwell.errors import Refusal
+from dunwell.merchants.rights import Right
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -66,6 +67,9 @@ class Operation:
     # Of an answer that is a file: what it can be. Its refusals come in the envelope.
     file_types: tuple[str, ...] = ()
     needs_token: bool = True
+    # What the credential must be allowed, asked before the body is read; the use case asks again,
+    # as other ways lead to it too.
+    right: Right = Right.READ_CLAIMS
     # Answers say when it will be retired, once settings name the dates.
     is_legacy: bool = False
 

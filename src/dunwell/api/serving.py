@@ -1,6 +1,6 @@
 """Serves one endpoint: admits the caller, reads the body, runs the use case, answers.
 
-1. token, rate limit, merchant (gate)
+1. token, rate limit, merchant (gate), and whether its credential may do this at all
 2. the body, as it streams in; no connection is held meanwhile
 3. the use case, in the span of the database that the endpoint asks for, or, under an
    Idempotency-Key, in one transaction with the answer
@@ -30,6 +30,7 @@ from dunwell.api.retiring import list_retirement_headers
 from dunwell.errors import Refusal
 from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.kit.requests import request_id_of
+from dunwell.merchants.account import check_right
 
 
 class Server:
@@ -68,6 +69,7 @@ class Server:
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
         call = Call(self._tools, access, merchant, path=request.path_params, query=query)
+        check_right(call.actor, endpoint.operation.right)
         body = endpoint.operation.body
         if body is None:
             return call

@@ -15,6 +15,7 @@ from dunwell.assignment.store import lock_claims
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.workflows.scenario_store import find_scenario_workflow
 from dunwell.workflows.store import hold_workflows, load_current
 from dunwell.workflows.versions import Version
@@ -29,6 +30,7 @@ async def assign_to_workflow(
 
     Results keep the order, repeats once. Raises NotFound: the merchant has no such workflow.
     """
+    work.need(Right.CHANGE_CLAIMS)
     wanted = list(dict.fromkeys(claim_ids))
     if not work.merchant.switched_to_workflows:
         failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
@@ -44,6 +46,7 @@ async def assign_to_scenario(
 
     Results keep the order, repeats once. Raises NotFound: the merchant has no such scenario.
     """
+    work.need(Right.CHANGE_CLAIMS)
     workflow_id = await find_scenario_workflow(work.tx, work.merchant_id, scenario_id)
     if workflow_id is None:
         raise NotFound(f"There is no scenario {scenario_id}.")

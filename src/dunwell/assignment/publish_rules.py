@@ -1,14 +1,18 @@
 """Publish a merchant's assignment rules; claims created from then on follow them."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from dunwell.assignment.document import list_names, write_rules
 from dunwell.assignment.rules import RuleSet, list_targets
-from dunwell.assignment.store import TargetRow, load_targets, save_rules
+from dunwell.assignment.store import TargetRow, load_published_rules, load_targets, save_rules
 from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.workflows.store import hold_workflows
 
@@ -18,6 +22,7 @@ async def publish_rules(work: Work, rules: RuleSet) -> int:
 
     Raises ValidationError, with every workflow that is absent, deleted or was never published.
     """
+    work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     # Nothing they point to is deleted meanwhile.
     await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
@@ -25,13 +30,22 @@ async def publish_rules(work: Work, rules: RuleSet) -> int:
     faults = list(_find_target_faults(rules, targets))
     if faults:
         raise ValidationError(faults)
+    ruling = await load_published_rules(work.tx, work.merchant_id)
     version = await save_rules(work.tx, work.merchant_id, rules, work.now)
     await raise_revision(work.tx, work.merchant_id)
+    before = None if ruling is None else _list_values(ruling.rules)
     await save_audit(
         work, "assignment_rules.publish", f"assignment_rules:{version}",
+        before=before, after=_list_values(rules),
         rules=len(rules.rules), default=None if rules.default is None else str(rules.default),
     )  # fmt: skip
     return version
+
+
+def _list_values(rules: RuleSet) -> dict[str, Any]:
+    """As people write them, with the workflows' ids in the place of their names."""
+    values: dict[str, Any] = msgspec.to_builtins(write_rules(rules, {}))
+    return values
 
 
 def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:

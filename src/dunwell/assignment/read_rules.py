@@ -7,6 +7,7 @@ from dunwell.assignment.document import RulesDocument, write_rules
 from dunwell.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class RulesView:
 
 
 async def read_rules(work: Work) -> RulesView:
+    work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         published = await load_published_rules(work.tx, work.merchant_id)
         draft = await load_rules_draft(work.tx, work.merchant_id)

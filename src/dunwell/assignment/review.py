@@ -10,6 +10,7 @@ from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.targets import make_rulebook
 from dunwell.assignment.wording import describe_obstacles, describe_overlap
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Review:
 
 async def review_rules(work: Work, rules: RuleSet) -> Review:
     """Hold rules, which are not stored by this, against the published ones and the workflows."""
+    work.need(Right.READ_CLAIMS)
     published = await load_published_rules(work.tx, work.merchant_id)
     before = RuleSet() if published is None else published.rules
     rulebook = await make_rulebook(work.tx, work.merchant, rules, None)

@@ -18,6 +18,7 @@ from dunwell.assignment.store import (
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
 
 
@@ -33,6 +34,7 @@ async def save_rules_draft(work: Work, document: RulesDocument) -> Review:
 
     Raises ValidationError: it names workflows that are not there.
     """
+    work.need(Right.CONFIGURE)
     # Whoever publishes the draft before deletes no other.
     await lock_merchant(work.tx, work.merchant_id)
     targets = await load_targets(work.tx, work.merchant_id)
@@ -51,6 +53,7 @@ async def save_rules_draft(work: Work, document: RulesDocument) -> Review:
 
 async def publish_rules_draft(work: Work) -> RulesPublication:
     """Raises InvalidState (no draft, or it changes nothing) and ValidationError (its targets)."""
+    work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     draft = await load_rules_draft(work.tx, work.merchant_id)
     if draft is None:
@@ -67,6 +70,7 @@ async def publish_rules_draft(work: Work) -> RulesPublication:
 
 async def discard_rules_draft(work: Work) -> None:
     """Raises InvalidState: there is no draft."""
+    work.need(Right.CONFIGURE)
     await lock_merchant(work.tx, work.merchant_id)
     if not await delete_draft(work.tx, work.merchant_id):
         raise InvalidState("The rules have no draft.", state="PUBLISHED")

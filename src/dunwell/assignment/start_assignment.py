@@ -11,6 +11,7 @@ from dunwell.assignment.targets import Rulebook, find_today, load_rulebook
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.workflows.store import hold_workflows
 
 
@@ -19,6 +20,7 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
 
     No workflow in the answer: no rule matches. Raises NotFound and InvalidState (ended).
     """
+    work.need(Right.CHANGE_CLAIMS)
     rulebook = await load_rulebook(work.tx, work.merchant)
     # Workflows before claims; what is deleted since the rules were read is nobody's target.
     held = await hold_workflows(work.tx, work.merchant_id, list_targets(rulebook.rules))

@@ -12,6 +12,7 @@ from dunwell.assignment.matching import PLACES, ClaimFacts, Match, match_place, 
 from dunwell.assignment.targets import Rulebook, find_today
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ async def try_claim(
 
     `claim`: the id of one that is there, as it stands now, or a description. Raises NotFound.
     """
+    work.need(Right.READ_CLAIMS)
     facts = await _load_facts(work, claim)
     if facts.claim_id is not None:
         match = match_rules(

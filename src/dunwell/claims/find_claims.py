@@ -1,20 +1,27 @@
-"""Finds a merchant's claims, the newest first, page by page.
+"""Finds a merchant's claims, the newest first, page by page, and counts them as far as it is cheap.
 
 Claims stand in the order of their writing transactions; those of one that still runs, or began
 before one that does, are held back: nothing ever appears behind a cursor that was handed out.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from msgspec import structs
 
-from dunwell.claims.store_lists import ClaimFilter, ClaimPlace, ListedClaim, load_page
-from dunwell.kit.cursor import CursorForm
+from dunwell.claims.narrowing import CLAIMS, narrow
+from dunwell.claims.store_lists import (
+    ClaimFilter,
+    ClaimPlace,
+    ListedClaim,
+    load_listed,
+    load_page,
+)
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.newest_first import MOST_COUNTED, Count, count_newest, find_newest
+from dunwell.merchants.rights import Right
 
-# The writing transaction, the claim.
-_CURSORS = CursorForm(b"clm1", "QQ")
 NO_FILTER = ClaimFilter()
 
 
@@ -29,18 +36,45 @@ class ClaimPage:
 async def find_claims(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER
 ) -> ClaimPage:
-    """At most `limit` claims behind the cursor. Raises ValidationError for a bad cursor."""
+    """At most `limit` claims behind the cursor; of filters that no index knows fewer, even none,
+    where few claims meet them: read on until there is no cursor. Raises ValidationError for a bad
+    cursor."""
+    work.need(Right.READ_CLAIMS)
+    if not wanted.is_plain:
+        return await _find_narrowed(work, wanted, limit=limit, cursor=cursor)
     owner = (work.merchant_id,)
-    place = None if cursor is None else ClaimPlace(*_CURSORS.read(owner, cursor))
+    place = None if cursor is None else ClaimPlace(*CLAIMS.cursors.read(owner, cursor))
     async with snapshot(work.tx):
         found = await load_page(
             work.tx, work.merchant_id, limit=limit + 1, place=place, wanted=wanted
         )
-    claims = [
-        structs.replace(each, holds=[hold for hold in each.holds if hold.stands(work.now)])
-        for each in found[:limit]
-    ]
+    claims = [only_standing(each, work.now) for each in found[:limit]]
     if len(found) <= limit:
         return ClaimPage(claims, None)
     last = claims[-1].place
-    return ClaimPage(claims, _CURSORS.write(owner, last.written_by, last.claim_id))
+    return ClaimPage(claims, CLAIMS.cursors.write(owner, last.written_by, last.claim_id))
+
+
+async def count_claims(
+    work: Work, wanted: ClaimFilter = NO_FILTER, *, most: int = MOST_COUNTED
+) -> Count:
+    """How many there are, as far as `most` and a page's budget reach."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        return await count_newest(work, CLAIMS, await narrow(work, wanted), most=most)
+
+
+async def _find_narrowed(
+    work: Work, wanted: ClaimFilter, *, limit: int, cursor: str | None
+) -> ClaimPage:
+    async with snapshot(work.tx):
+        narrowed = await narrow(work, wanted)
+        found = await find_newest(work, CLAIMS, narrowed, limit=limit, cursor=cursor)
+        loaded = await load_listed(work.tx, work.merchant_id, found.keys)
+    claims = [only_standing(loaded[each], work.now) for each in found.keys]
+    return ClaimPage(claims, found.next_cursor)
+
+
+def only_standing(claim: ListedClaim, now: datetime) -> ListedClaim:
+    """Without the holds whose end has come."""
+    return structs.replace(claim, holds=[hold for hold in claim.holds if hold.stands(now)])

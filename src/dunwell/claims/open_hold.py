@@ -32,5 +32,8 @@ async def open_hold(
         work.tx, work.merchant_id, claim_id, hold_id, kind, work.now, until,
         work.actor.kind, work.actor.actor_id, reason,
     )  # fmt: skip
-    await save_audit(work, "hold.open", f"claim:{claim_id}", kind=kind)
+    await save_audit(
+        work, "hold.open", f"claim:{claim_id}",
+        after={"kind": kind, "until": None if until is None else until.isoformat()}, kind=kind,
+    )  # fmt: skip
     return hold_id

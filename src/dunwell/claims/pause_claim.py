@@ -13,6 +13,7 @@ from dunwell.claims.open_hold import open_hold
 from dunwell.claims.store_holds import lift_standing_holds, load_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.rights import Right
 
 
 async def pause_claim(
@@ -20,6 +21,7 @@ async def pause_claim(
 ) -> None:
     """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
     process) and ValidationError (the end has come)."""
+    work.need(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
@@ -37,6 +39,7 @@ async def pause_claim(
 async def resume_claim(work: Work, claim_id: int) -> None:
     """Its pauses fall, whoever made them; other holds stay. Resuming what is not paused changes
     nothing. Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 
 

@@ -19,6 +19,7 @@ from dunwell.claims.store_holds import load_holds
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class ClaimView:
 
 async def read_claim(work: Work, claim_id: int) -> ClaimView:
     """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     # One snapshot, so that what is owed and what is paid are of the same instant.
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
 from dunwell.claims.balance import Balance
-from dunwell.claims.holds import Hold
+from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.states import Status
 from dunwell.claims.store_holds import read_hold
 from dunwell.kit.db import Connection, Row
@@ -75,8 +76,29 @@ class ClaimFilter:
     reference_number: str | None = None
     customer_number: str | None = None
     status: Status | None = None
-    # Inclusive, by the merchant's time.
+    # Inclusive, by the merchant's time; `until` exclusive, here and below.
     updated_since: datetime | None = None
+    updated_until: datetime | None = None
+    # In one of these states.
+    statuses: Sequence[Status] = ()
+    # One of this kind stands.
+    hold: HoldKind | None = None
+    workflow_id: UUID | None = None
+    # What is outstanding, in cents; both inclusive.
+    least_cents: int | None = None
+    most_cents: int | None = None
+    created_since: datetime | None = None
+    created_until: datetime | None = None
+    # Of claims that nothing holds.
+    next_step_since: datetime | None = None
+    next_step_until: datetime | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether indexes alone find it."""
+        return self == ClaimFilter(
+            self.reference_number, self.customer_number, self.status, self.updated_since
+        )
 
 
 class ListedClaim(msgspec.Struct, frozen=True, gc=False):
@@ -108,6 +130,21 @@ async def load_page(
 ) -> list[ListedClaim]:
     conditions = _choose_conditions(place, wanted, Conditions(merchant_id, limit))
     join = "" if wanted.customer_number is None else _JOIN_CUSTOMER
+    return await _load(tx, merchant_id, join, conditions)
+
+
+async def load_listed(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int]
+) -> dict[int, ListedClaim]:
+    """By id."""
+    conditions = Conditions(merchant_id, len(claim_ids))
+    conditions.add("c.claim_id = ANY({}::bigint[])", list(claim_ids))
+    return {each.claim_id: each for each in await _load(tx, merchant_id, "", conditions)}
+
+
+async def _load(
+    tx: Connection, merchant_id: int, join: str, conditions: Conditions
+) -> list[ListedClaim]:
     statement = compose(_LOAD, join=join, filters=conditions.render())
     rows = await tx.fetch(statement, *conditions.values)
     holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])

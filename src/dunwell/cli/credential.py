@@ -2,25 +2,30 @@
 
 import secrets
 import sys
+from collections.abc import Sequence
 
 import click
 
 from dunwell.cli.options import data_dir_option
+from dunwell.cli.output import echo_json
 from dunwell.cli.work import Find, merchant_of_key, run_change
 from dunwell.errors import NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
 from dunwell.merchants.credentials import (
     allow_credential,
     create_credential,
     disallow_credential,
     end_old_secret,
+    list_credentials,
     revoke_credential,
     rotate_credential,
 )
 from dunwell.merchants.lookup import find_credential, find_token_owner
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.merchants.rights import Scope, order_scopes
 from dunwell.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
@@ -28,6 +33,13 @@ from dunwell.merchants.secrets import (
     hash_secret,
 )
 from dunwell.merchants.tokens import revoke_token
+
+_scope_option = click.option(
+    "--scope",
+    multiple=True,
+    type=click.Choice([*Scope], case_sensitive=False),
+    help="What it may do; may be given several times. A new one may do all.",
+)
 
 
 @click.group("credential", no_args_is_help=False)
@@ -40,16 +52,40 @@ def command() -> None:
 @click.argument("merchant")
 @click.argument("name")
 @click.option("--requests-per-minute", type=int, default=REQUESTS_PER_MINUTE, show_default=True)
-def create(data_dir: str | None, merchant: str, name: str, requests_per_minute: int) -> None:
+@_scope_option
+def create(
+    data_dir: str | None, merchant: str, name: str, requests_per_minute: int, scope: tuple[str, ...]
+) -> None:
     """Create a credential called NAME for MERCHANT (its key)."""
 
     async def change(work: Work, _: Resources) -> NewCredential:
         randomness = secrets.token_bytes(CREDENTIAL_RANDOM_BYTES)
         return await create_credential(
-            work, name, randomness=randomness, requests_per_minute=requests_per_minute
-        )
+            work, name, randomness=randomness, requests_per_minute=requests_per_minute,
+            scopes=_read_scopes(scope) or (Scope.ALL,),
+        )  # fmt: skip
 
     _show(run_change(data_dir, "credential", merchant_of_key(merchant), change))
+
+
+@command.command("list")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
+    """The credentials of MERCHANT (its key), and what each may do."""
+
+    async def read(work: Work, _: Resources) -> Sequence[Credential]:
+        return await list_credentials(work)
+
+    found = run_change(data_dir, "credential", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json([_as_json(each) for each in found])
+        return
+    for each in found:
+        state = "live" if each.revoked_at is None else "revoked"
+        scopes = ", ".join(each.scopes)
+        click.echo(f"{each.client_id}  {state:<7}  {scopes:<19}  {each.name}")
 
 
 @command.command("revoke")
@@ -108,14 +144,21 @@ def revoke_one_token(data_dir: str | None) -> None:
 @data_dir_option
 @click.argument("client_id")
 @click.argument("merchant")
-def allow(data_dir: str | None, client_id: str, merchant: str) -> None:
-    """Let the credential CLIENT_ID reach MERCHANT (its key) too."""
+@_scope_option
+def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str, ...]) -> None:
+    """Let the credential CLIENT_ID reach MERCHANT (its key) too.
+
+    With --scope, also of one that is reached already, or of its own: what it may do there from now
+    on, at once.
+    """
+    scopes = _read_scopes(scope)
 
     async def change(work: Work, _: Resources) -> bool:
-        return await allow_credential(work, client_id)
+        return await allow_credential(work, client_id, scopes or None)
 
     is_new = run_change(data_dir, "credential", merchant_of_key(merchant), change)
-    click.echo(f"{client_id} {'now reaches' if is_new else 'reaches already'} {merchant}")
+    how = f" with scope {', '.join(scopes)}" if scopes else ""
+    click.echo(f"{client_id} {'now reaches' if is_new else 'reaches already'} {merchant}{how}")
 
 
 @command.command("disallow")
@@ -136,6 +179,21 @@ def _show(credential: NewCredential) -> None:
     click.echo(f"client_id      {credential.client_id}")
     click.echo(f"client_secret  {credential.client_secret}")
     click.echo("The secret is shown this once only; keep it safe.", err=True)
+
+
+def _as_json(credential: Credential) -> dict[str, object]:
+    revoked_at = credential.revoked_at
+    return {
+        "name": credential.name,
+        "clientId": credential.client_id,
+        "scopes": [*credential.scopes],
+        "requestsPerMinute": credential.requests_per_minute,
+        "revokedAt": None if revoked_at is None else revoked_at.isoformat(),
+    }
+
+
+def _read_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
+    return order_scopes(Scope(each) for each in given)
 
 
 def _owner_of_credential(client_id: str) -> Find:

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import asyncpg
@@ -30,6 +30,7 @@ from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.words import load
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
+from dunwell.errors import Refusal
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import settle_epoch_at
 from dunwell.kit.folder_lock import FolderLock
@@ -215,4 +216,16 @@ def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping)
         if not is_announced and is_ready(settings.host, settings.port):
             click.echo(f"ready {render_address(settings.host, settings.port)}")
             is_announced = True
+            _tell_first_link(settings)
         stopping.wait(_WATCH_SECONDS)
+
+
+def _tell_first_link(settings: Settings) -> None:
+    """Whoever tries Dunwell out is its first admin; in production: `dunwell user create`."""
+    if not settings.is_development:
+        return
+    link = None
+    with suppress(Refusal):  # the database went away again: the next `dunwell up` tells it
+        link = load("dunwell.cli.people.user:find_first_link")(settings)
+    if link is not None:
+        click.echo(f"portal {link} (good once; you choose the password there)")

@@ -12,7 +12,7 @@ from dunwell.errors import NotFound
 from dunwell.kit.db import Connection, snapshot
 from dunwell.kit.resources import Resources, open_resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_merchant
 
@@ -70,5 +70,5 @@ async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[W
 async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> Work:
     merchant = await load_merchant(tx, merchant_id)
     assert merchant is not None, "found in this transaction"
-    actor = Actor(ActorKind.OPERATOR, "command line")
+    actor = COMMAND_LINE
     return Work.open(resources, tx, merchant, actor)

@@ -10,6 +10,7 @@ from dunwell.disputes.evidence_store import count_evidence, save_evidence
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 
 async def add_evidence(
@@ -19,6 +20,7 @@ async def add_evidence(
 
     Raises NotFound, InvalidState (it was answered or withdrawn) and ValidationError (too many).
     """
+    work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise InvalidState(

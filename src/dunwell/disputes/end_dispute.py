@@ -30,7 +30,8 @@ from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
+from dunwell.merchants.rights import Right
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.tell_debtor import tell_debtor
 
@@ -54,6 +55,7 @@ async def resolve_dispute(
     Raises NotFound, ValidationError (a rejection ends no claim) and InvalidState (the other outcome
     was given, or the dispute was withdrawn).
     """
+    work.need(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
     if resolution.end_claim and not is_accepted:
@@ -79,6 +81,8 @@ async def resolve_dispute(
     await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",
+        before={"state": dispute.state},
+        after={"state": resolved.state, "message": None if resolution.message is None else MASKED},
         disputeId=str(dispute_id), state=resolved.state, endedClaim=bool(resolved.ended_claim),
     )  # fmt: skip
     return resolved
@@ -86,13 +90,18 @@ async def resolve_dispute(
 
 async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
     """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
+    work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if not check_move(dispute, DisputeState.WITHDRAWN):
         return dispute
     withdrawn = replace(dispute, state=DisputeState.WITHDRAWN, resolved_at=work.now)
     await save_dispute_end(work.tx, work.merchant_id, withdrawn)
     await _let_go(work, withdrawn)
-    await save_audit(work, "dispute.withdraw", f"claim:{claim_id}", disputeId=str(dispute_id))
+    await save_audit(
+        work, "dispute.withdraw", f"claim:{claim_id}",
+        before={"state": dispute.state}, after={"state": withdrawn.state},
+        disputeId=str(dispute_id),
+    )  # fmt: skip
     return withdrawn
 
 

@@ -16,6 +16,7 @@ from dunwell.disputes.store_lists import DisputeFilter, DisputePlace, ListedDisp
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 # The writing transaction, the dispute.
 _CURSORS = CursorForm(b"dsp1", "Q16s")
@@ -36,6 +37,7 @@ async def find_disputes(
 ) -> FoundDisputes:  # fmt: skip
     """is_overdue: only those that are open and should have been answered by now. Raises
     ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     owner = (work.merchant_id,)
     wanted, place = DisputeFilter(state), None
     if is_overdue:

@@ -27,6 +27,7 @@ from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 
@@ -35,6 +36,7 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended; a
     debtor's stands already, or there were too many).
     """
+    work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     if claim.status not in ACTIVE:
@@ -57,6 +59,7 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     await _confirm(work, claim.reference_number, dispute)
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",
+        after={"state": dispute.state, "type": dispute.type},
         disputeId=str(dispute.dispute_id), type=dispute.type,
     )  # fmt: skip
     return dispute

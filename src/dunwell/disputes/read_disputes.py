@@ -13,6 +13,7 @@ from dunwell.disputes.store import load_dispute, load_disputes
 from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 _MARK = b"dis1"
 
@@ -30,6 +31,7 @@ async def list_disputes(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> DisputePage:
     """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -47,6 +49,7 @@ async def list_disputes(
 
 async def read_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
     """Raises NotFound, in the words of what is missing first."""
+    work.need(Right.READ_CLAIMS)
     found = await load_evidence_file(
         work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
     )

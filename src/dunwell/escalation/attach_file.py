@@ -14,6 +14,7 @@ from dunwell.files.store import load_usable_tickets
 from dunwell.files.store_attachments import load_all_attached, load_attached, save_attachment
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 
 async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:
@@ -21,6 +22,7 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
 
     Raises NotFound, InvalidState (the claim has ended), UnknownTicket, ValidationError (too many).
     """
+    work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await access_claim(work, claim_id)
     check_attachable(claim.status)

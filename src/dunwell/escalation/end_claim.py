@@ -10,6 +10,7 @@ from dunwell.claims.store import LockedClaim
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 # By primary key.
 _END = """
@@ -17,6 +18,8 @@ UPDATE claims
 SET status = $3, due_at = NULL, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2
 """
+
+_ACTIONS = {Status.ARCHIVED: "claim.archive", Status.WITHDRAWN: "claim.withdraw"}
 
 
 async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Status:
@@ -31,21 +34,24 @@ async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Sta
 async def archive_claim(work: Work, claim_id: int) -> None:
     """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
     Raises NotFound, InvalidState."""
-    if await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED):
-        await save_audit(work, "claim.archive", f"claim:{claim_id}")
+    work.need(Right.CHANGE_CLAIMS)
+    await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED)
 
 
 async def withdraw_claim(work: Work, claim_id: int) -> None:
     """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
     nothing. Raises NotFound, InvalidState."""
-    if await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN):
-        await save_audit(work, "claim.withdraw", f"claim:{claim_id}")
+    work.need(Right.CHANGE_CLAIMS)
+    await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
 
 
-async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> bool:
-    """False: it had this end already, and nothing changed. Raises NotFound, InvalidState."""
+async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> None:
+    """Raises NotFound, InvalidState."""
     claim = await access_claim(work, claim_id)
     if claim.status is end:
-        return False
+        return
     await end_claim(work, claim, happening)
-    return True
+    await save_audit(
+        work, _ACTIONS[end], f"claim:{claim_id}",
+        before={"status": claim.status}, after={"status": end},
+    )  # fmt: skip

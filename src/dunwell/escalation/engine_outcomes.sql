@@ -18,8 +18,9 @@ WITH moved AS (
         at = excluded.at
 )
 INSERT INTO communications
-    (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
-SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2
+    (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at,
+     written_by)
+SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2, {written_by}
 FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::smallint[],
             $19::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
@@ -28,5 +29,5 @@ FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::sma
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
-    tries = 0
+    tries = 0, written_by = excluded.written_by
 WHERE communications.state = 'CANCELLED'

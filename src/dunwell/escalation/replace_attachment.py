@@ -8,6 +8,7 @@ from dunwell.files.attached import AttachedFile, check_attachable, no_attachment
 from dunwell.files.store_attachments import load_attached, save_replacement
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 
 async def replace_attachment(
@@ -17,6 +18,7 @@ async def replace_attachment(
 
     Raises NotFound, InvalidState (the claim has ended), UnknownTicket.
     """
+    work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await access_claim(work, claim_id)
     present = await load_attached(work.tx, *key, attachment_id)

@@ -18,6 +18,7 @@ from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import give_back
 from dunwell.workflows.store import load_newest
 
@@ -25,6 +26,7 @@ from dunwell.workflows.store import load_newest
 async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:
     """Raises NotFound. A contact that is not accepted (any more) stays as it is: reports may come
     twice, and late."""
+    work.need(Right.OPERATE)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
         raise NotFound(f"There is no communication {communication_id}.")

@@ -14,11 +14,13 @@ from dunwell.escalation.settlement import Settled, TryAgain
 from dunwell.escalation.settlement_store import LockedContact, lock_contact, read_state
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.workflows.store import load_newest
 
 
 async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
     """The state the contact has now. Raises NotFound, and InvalidState if it is not UNKNOWN."""
+    work.need(Right.CONTACT_SETTINGS)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
         raise NotFound(f"There is no communication {communication_id}.")
@@ -33,6 +35,7 @@ async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) 
     outcome = "SENT" if was_sent else "NOT_SENT"
     await save_audit(
         work, "contact.settle", f"claim:{locked.contact.claim_id}",
+        before={"state": locked.state}, after={"state": outcome},
         communicationId=str(communication_id), outcome=outcome,
     )  # fmt: skip
     return await read_state(work.tx, work.merchant_id, communication_id)

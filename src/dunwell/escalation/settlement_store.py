@@ -14,10 +14,11 @@ from dunwell.escalation.contact_store import read_contact
 from dunwell.escalation.due_claim_store import columns
 from dunwell.escalation.late_failure import FallBackNow
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.epochs import WRITTEN_BY
 from dunwell.kit.sql import load_statement
 from dunwell.messages.contact import Contact
 
-_SETTLE = load_statement(__file__, "settle_contacts.sql")
+_SETTLE = load_statement(__file__, "settle_contacts.sql", written_by=WRITTEN_BY)
 
 # The contacts still ours, and their claims as they are now: handed over, or refused before they
 # were. By primary keys.
@@ -76,7 +77,7 @@ VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
-    tries = 0
+    tries = 0, written_by = excluded.written_by
 WHERE communications.state = 'CANCELLED'
 """
 

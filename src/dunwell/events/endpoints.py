@@ -27,7 +27,8 @@ from dunwell.events.store_endpoints import (
 )
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, keep_changed, save_audit
+from dunwell.merchants.rights import Right
 
 __all__ = [
     "ALL_TYPES",
@@ -55,6 +56,7 @@ async def add_endpoint(
     The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
     the merchant already has an endpoint at this address.
     """
+    work.need(Right.CONFIGURE)
     check_endpoint(wanted, is_development=is_development)
     merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
     sealed = None
@@ -74,7 +76,10 @@ async def add_endpoint(
     if not await insert_endpoint(work.tx, endpoint, work.now):
         message = "There is already an endpoint at this address; change or remove that one."
         raise InvalidState(message, state="EXISTS")
-    await save_audit(work, "endpoint.add", f"endpoint:{endpoint_id}", types=list(endpoint.types))
+    await save_audit(
+        work, "endpoint.add", f"endpoint:{endpoint_id}",
+        after=_list_values(endpoint), types=list(endpoint.types),
+    )  # fmt: skip
     return NewSecret(endpoint_id, wanted.url, secret)
 
 
@@ -83,6 +88,7 @@ async def change_endpoint(
 ) -> None:
     """Set both; None takes the Authorization header away. The address never changes: another
     address is another endpoint. Raises ValidationError and NotFound."""
+    work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     # The address was checked when it was added, under the profile of that time.
     check_endpoint(WantedEndpoint(endpoint.url, types, authorization), is_development=True)
@@ -91,10 +97,13 @@ async def change_endpoint(
         sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
     changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
     await save_endpoint(work.tx, changed)
+    before, after = keep_changed(_list_values(endpoint), _list_values(changed))
     await save_audit(
         work,
         "endpoint.change",
         f"endpoint:{endpoint_id}",
+        before=before,
+        after=after,
         types=list(changed.types),
         hasAuthorization=authorization is not None,
     )
@@ -103,6 +112,7 @@ async def change_endpoint(
 async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecret:
     """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
     them drops the oldest at once. Raises NotFound."""
+    work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
@@ -119,9 +129,13 @@ async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecr
 
 async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
-    await _lock(work, endpoint_id)
+    work.need(Right.CONFIGURE)
+    endpoint = await _lock(work, endpoint_id)
     given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
-    await save_audit(work, "endpoint.remove", f"endpoint:{endpoint_id}", deliveriesGivenUp=given_up)
+    await save_audit(
+        work, "endpoint.remove", f"endpoint:{endpoint_id}",
+        before=_list_values(endpoint), deliveriesGivenUp=given_up,
+    )  # fmt: skip
 
 
 async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
@@ -130,3 +144,12 @@ async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
     if endpoint is None:
         raise NotFound("There is no such endpoint.")
     return endpoint
+
+
+def _list_values(endpoint: Endpoint) -> dict[str, object]:
+    """Without its secrets; an address with a query may hold one too."""
+    return {
+        "url": endpoint.url.partition("?")[0],
+        "types": list(endpoint.types),
+        "authorization": None if endpoint.authorization_sealed is None else MASKED,
+    }

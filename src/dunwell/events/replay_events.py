@@ -16,6 +16,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 # What one request may set off, so that it stays a short transaction.
 MOST_DELIVERIES = 50_000
@@ -76,6 +77,7 @@ class Replay:
 async def replay_events(work: Work, wanted: Replay) -> int:
     """How many deliveries were made due again. Raises ValidationError, for more than
     MOST_DELIVERIES too: then nothing is sent."""
+    work.need(Right.OPERATE)
     faults = [*_find_time_faults(wanted), *await _find_endpoint_faults(work, wanted)]
     if faults:
         raise ValidationError(faults)

@@ -44,6 +44,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import snapshot
 from dunwell.kit.wire import write_instant
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.workflows.store import load_newest
@@ -78,6 +79,7 @@ class _Case:
 
 async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
     """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         standing = await load_standing(work.tx, work.merchant_id, claim_id)
         if standing is None:

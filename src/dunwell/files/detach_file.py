@@ -10,10 +10,12 @@ from dunwell.files.attached import AttachedFile, no_attachment
 from dunwell.files.store_attachments import delete_attachment, load_attached
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 
 async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """The attachment as it was. Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     await access_claim(work, claim_id)
     attached = await load_attached(work.tx, *key, attachment_id)

@@ -9,6 +9,7 @@ from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.files.store_attachments import load_all_attached, load_attached
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 _MARK = b"att1"
 
@@ -23,6 +24,7 @@ class AttachmentPage:
 
 async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
     """In one statement; none of a claim that does not exist."""
+    work.need(Right.READ_CLAIMS)
     return await load_all_attached(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
 
 
@@ -30,6 +32,7 @@ async def list_attachments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> AttachmentPage:
     """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -46,6 +49,7 @@ async def list_attachments(
 
 async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
     if found is not None:
         return found

@@ -19,6 +19,7 @@ from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.kit.crypto import sha256
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 # An unused ticket's life (CONTRACT 3), in the merchant's time.
 _TICKET_LIFE = timedelta(days=7)
@@ -57,6 +58,7 @@ async def check_upload(
 
 async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
     """The ticket's id. Two rows in the work's transaction, nothing outside it."""
+    work.need(Right.CHANGE_CLAIMS)
     assert prepared.merchant_id == work.merchant_id
     await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
     await save_audit(

@@ -12,7 +12,8 @@ from dunwell.errors import NotFound
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import keep_changed, mask, save_audit
+from dunwell.merchants.rights import Right
 
 _COLUMNS = list_columns(ContactData)
 # By primary key.
@@ -38,6 +39,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def change_contact_data(work: Work, claim_id: int, patch: object) -> None:
     """`patch`: parsed JSON. Raises NotFound and ValidationError. A patch that says what is there
     changes nothing."""
+    work.need(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     present = read_row(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)
@@ -50,4 +52,13 @@ async def change_contact_data(work: Work, claim_id: int, patch: object) -> None:
     if not names:
         return
     await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, make_row(changed))
-    await save_audit(work, "claim.change", f"claim:{claim_id}", fields=names)
+    before, after = keep_changed(_list_values(present), _list_values(changed))
+    await save_audit(
+        work, "claim.change", f"claim:{claim_id}",
+        before=mask(before), after=mask(after), fields=names,
+    )  # fmt: skip
+
+
+def _list_values(contact: ContactData) -> dict[str, object]:
+    fields = msgspec.structs.fields(ContactData)
+    return {each.encode_name: getattr(contact, each.name) for each in fields}

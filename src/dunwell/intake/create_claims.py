@@ -28,6 +28,7 @@ from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import find_missing
 from dunwell.merchants.legal_gaps import find_stopping_gaps
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 
 _CREATE = load_statement(
     __file__,
@@ -82,6 +83,7 @@ async def create_claims(
 
     Raises MerchantNotConfigured. `work.tx` need not be in a transaction: one statement writes all.
     """
+    work.need(Right.CHANGE_CLAIMS)
     [results] = await create_requests(work, [CreationRequest(work.actor, submissions)])
     return results
 
@@ -181,7 +183,9 @@ async def _write(
         items += make_item_rows(n, claim)
         await turns.give_way()
     audits = [
-        RequestRow(n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id)
+        RequestRow(
+            n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id, each.actor.origin_json
+        )
         for n, each in enumerate(requests)
     ]
     stored = await work.tx.fetch(

@@ -59,13 +59,15 @@ WITH submitted AS MATERIALIZED (
         n integer, position integer, attachment_id uuid, ticket_id uuid)
     JOIN placed p USING (n)
 ), audited AS (
-    INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details)
+    INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details,
+                           origin)
     SELECT $1, r.audit_id, $6, r.actor_kind, r.actor_id, 'claims.create', 'merchant:' || $1,
-           jsonb_build_object('claimIds', jsonb_agg(p.claim_id ORDER BY p.claim_id))
+           jsonb_build_object('claimIds', jsonb_agg(p.claim_id ORDER BY p.claim_id)),
+           r.origin
     FROM json_to_recordset($5::json) AS r (
-        request integer, audit_id uuid, actor_kind text, actor_id text)
+        request integer, audit_id uuid, actor_kind text, actor_id text, origin jsonb)
     JOIN placed p USING (request)
-    GROUP BY r.audit_id, r.actor_kind, r.actor_id
+    GROUP BY r.audit_id, r.actor_kind, r.actor_id, r.origin
 )
 SELECT s.n, p.claim_id,
        CASE WHEN p.claim_id IS NULL THEN (

@@ -15,10 +15,11 @@ from dunwell.intake.claim_ids import ClaimIds
 from dunwell.intake.create_claims import CreationRequest, CreationResult, create_requests
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Work
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.gathering import Gathering
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 
 # A request of more claims shares with nobody: others would wait for all of them.
 _MOST_CLAIMS = 20
@@ -53,6 +54,7 @@ class ClaimIntake:
         self, merchant: Merchant, actor: Actor, submissions: Sequence[ClaimSubmission | Rejected]
     ) -> list[CreationResult]:
         """As `create_claims`. Raises what it does."""
+        check_right(actor, Right.CHANGE_CLAIMS)
         asked = _Creation(merchant, actor, submissions)
         if len(submissions) > _MOST_CLAIMS:
             async with self._large:

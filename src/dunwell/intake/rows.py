@@ -5,7 +5,7 @@ that is None is left out. `n` numbers the claim within its set. The debtor's col
 `claims.fields`. Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from operator import attrgetter
 from typing import Any
@@ -38,6 +38,7 @@ class RequestRow(_Row, frozen=True):
     audit_id: UUID
     actor_kind: str
     actor_id: str | None = None
+    origin: Mapping[str, str] | None = None
 
 
 class _ClaimHead(_Row, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Database
 from dunwell.kit.resealing import Part, RowKey
 from dunwell.messages.letters.reseal_letters import SealedLetters
+from dunwell.people.reseal_factors import SealedFactors
 
 
 class SealedValues(Protocol):
@@ -30,4 +31,4 @@ class SealedValues(Protocol):
 
 def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
     letters = SealedLetters(Storage.open(settings.files_url))
-    return [SealedEndpoints(), letters, SealedUploads()]
+    return [SealedEndpoints(), letters, SealedUploads(), SealedFactors()]

@@ -86,3 +86,16 @@ def find_network(host: str) -> bytes:
     # What a listener of both families calls a visitor from an IPv4 address.
     address = getattr(address, "ipv4_mapped", None) or address
     return address.packed if address.version == 4 else address.packed[:8]
+
+
+def name_network(host: str) -> str | None:
+    """As people read it, and no single visitor's: the /24 of an IPv4 address, the /48 of an IPv6
+    one; None for what is no address."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    address = getattr(address, "ipv4_mapped", None) or address
+    prefix = 24 if address.version == 4 else 48
+    packed = address.packed[: prefix // 8].ljust(len(address.packed), b"\0")
+    return f"{ip_address(packed)}/{prefix}"

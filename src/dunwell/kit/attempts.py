@@ -23,6 +23,8 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT (subject_digest) DO UPDATE
 SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.last_at
 """
+# By primary key.
+_GIVE_BACK = "UPDATE attempts SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
 # Rides on attempts_last.
 _REMOVE = """
 DELETE FROM attempts
@@ -54,6 +56,11 @@ async def count_attempt(
         attempts = Attempts(known.count + 1, known.first_at, now)
     await tx.execute(_SAVE, subject, attempts.count, attempts.first_at, attempts.last_at)
     return attempts
+
+
+async def give_back_attempt(tx: Connection, subject: bytes) -> None:
+    """One that was counted turned out not to count."""
+    await tx.execute(_GIVE_BACK, subject)
 
 
 async def remove_attempts(tx: Connection, now: datetime) -> int:

@@ -22,6 +22,10 @@ SecurityEvent: TypeAlias = Literal[
     "CLAIM_LOCKED",
     # A link was opened too often.
     "LINK_LOCKED",
+    # A wrong password, code or passkey of somebody who signs in to the portal.
+    "PORTAL_SIGN_IN_FAILED",
+    # Ten of them, by one name or from one place: none is looked at for a while.
+    "PORTAL_LOCKED",
     # A payment provider's notice that the provider did not sign.
     "CALLBACK_FORGED",
     # A webhook's or a provider's address lies in a range that is not connected to.

@@ -102,9 +102,33 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     folder of the languages there are beside English. inspector: looks into debtors' files. printer:
     of their papers. Whoever gives one of these closes it. find_operator: who runs the installation.
     """
+    site = build_site(
+        resources, providers, hand_off_origins, catalogues,
+        inspector=inspector, printer=printer, find_operator=find_operator,
+    )  # fmt: skip
+    return list_routes(site)
+
+
+def list_routes(site: Site) -> Sequence[BaseRoute]:
+    """Of a site that is shown elsewhere too."""
+    application = _build_application(site)
+    return [_Below(application), _Elsewhere(application)]
+
+
+def build_site(  # noqa: PLR0913 - what a process opens once
+    resources: Resources,
+    providers: Providers,
+    hand_off_origins: Mapping[str, str] | None = None,
+    catalogues: Path = CATALOGUES,
+    *,
+    inspector: Inspector | None = None,
+    printer: LetterPrinter | None = None,
+    find_operator: FindOperator = find_nobody,
+) -> Site:
+    """What the pages share; as `build_landing_routes`."""
     settings = resources.settings
     languages = load_languages(catalogues)
-    site = Site(
+    return Site(
         resources=resources,
         providers=providers,
         pages=Pages(
@@ -122,8 +146,6 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
         inspector=inspector or Inspector(),
         printer=printer or LetterPrinter(1),
     )
-    application = _build_application(site)
-    return [_Below(application), _Elsewhere(application)]
 
 
 class _Handle(Convertor[str]):

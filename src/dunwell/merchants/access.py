@@ -1,9 +1,12 @@
-"""What a token opens: the credential behind it and, if it is reached, the merchant. Pure."""
+"""What a credential is, and what a token opens: the credential behind it and, if it is reached, the
+merchant. Pure."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,8 @@ class Access:
     credential_id: UUID
     client_id: str
     requests_per_minute: int
+    # At the merchant, as its scopes say; none when it is not reached.
+    rights: frozenset[Right]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +28,16 @@ class CredentialKey:
 
     owner_id: int
     credential_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a merchant's program identifies itself with, as lists show it."""
+
+    credential_id: UUID
+    name: str
+    client_id: str
+    requests_per_minute: int
+    revoked_at: datetime | None
+    # At its own merchant.
+    scopes: tuple[Scope, ...]

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from dunwell.errors import InsufficientScope
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import RIGHT_WORDS, Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,19 @@ class Work:
     @property
     def merchant_id(self) -> int:
         return self.merchant.merchant_id
+
+    def need(self, right: Right) -> None:
+        """The first line of every use case. It asks before anything is looked up, so that a refusal
+        tells nothing about what exists. Raises InsufficientScope.
+        """
+        check_right(self.actor, right)
+
+
+def check_right(actor: Actor, right: Right) -> None:
+    """Where a use case opens its transactions itself. Raises InsufficientScope."""
+    if right not in actor.rights:
+        raise InsufficientScope(
+            f"This needs the right to {RIGHT_WORDS[right]} ({right}), which was not given here. "
+            "Ask whoever gave you access for it.",
+            right=str(right),
+        )

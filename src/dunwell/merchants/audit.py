@@ -1,22 +1,50 @@
 """The audit log: one row per use case, written in its transaction."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from dunwell.merchants.account import Work
 
 _INSERT = """
 INSERT INTO audit_log
-    (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    (merchant_id, audit_id, at, actor_kind, actor_id, action, subject, details, before, after,
+     origin)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
+# In the place of what is a person's: that it changed is told, not what it was.
+MASKED = "***"
 
 
-async def save_audit(work: Work, action: str, subject: str, **details: Any) -> None:
+async def save_audit(
+    work: Work,
+    action: str,
+    subject: str,
+    *,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    **details: Any,
+) -> None:
     """Record that the work's actor did `action` (noun.verb) to `subject` (kind:id).
 
-    `details` hold ids, counts and states, never personal data or secrets.
+    `before` and `after` are the fields that changed, by name: none before what is created, none
+    after what is removed. What is a person's is masked (`mask`); `details` hold ids, counts and
+    states. Never a secret.
     """
+    actor = work.actor
     await work.tx.execute(
-        _INSERT, work.merchant_id, work.ids.new(work.now), work.now,
-        work.actor.kind, work.actor.actor_id, action, subject, details,
+        _INSERT, work.merchant_id, work.ids.new(work.now), work.now, actor.kind, actor.actor_id,
+        action, subject, details, before, after, actor.origin_json,
     )  # fmt: skip
+
+
+def mask(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether each field has a value, and nothing of what it is."""
+    return {name: None if value is None else MASKED for name, value in values.items()}
+
+
+def keep_changed(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of both, the fields that differ; one that is missing is None."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return {n: before.get(n) for n in names}, {n: after.get(n) for n in names}

@@ -4,32 +4,45 @@ another merchant (CONTRACT 2).
 Secrets are answered once and stored as hashes. What ends here ends at once, on every process.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
 from dunwell.merchants.secrets import (
     NewCredential,
     hash_secret,
     render_client_secret,
     render_credential,
 )
-from dunwell.merchants.store import Credential, save_credential, save_reach, save_rotation
+from dunwell.merchants.store import (
+    load_credentials,
+    load_reach,
+    save_credential,
+    save_reach,
+    save_rotation,
+)
 from dunwell.merchants.store_revocations import remove_reach, save_old_secret_end, save_revocation
 
 OLD_SECRET_LIVES = timedelta(hours=24)
 
 
 async def create_credential(
-    work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE
-) -> NewCredential:
+    work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE,
+    scopes: Sequence[Scope] = (Scope.ALL,),
+) -> NewCredential:  # fmt: skip
     """`randomness` is CREDENTIAL_RANDOM_BYTES long.
 
-    Raises ValidationError (name, limit) and InvalidState (the merchant has one of this name).
+    Raises ValidationError (name, limit, no scope) and InvalidState (the merchant has one of this
+    name).
     """
+    work.need(Right.CONFIGURE)
+    _check_given(work, scopes)
     _check(name, requests_per_minute)
     new = render_credential(randomness)
     credential = Credential(
@@ -38,6 +51,7 @@ async def create_credential(
         client_id=new.client_id,
         requests_per_minute=requests_per_minute,
         revoked_at=None,
+        scopes=order_scopes(scopes),
     )
     if not await save_credential(
         work.tx,
@@ -52,15 +66,23 @@ async def create_credential(
         )
     await save_audit(
         work, "credential.create", f"credential:{new.client_id}",
+        after={"name": name, "scopes": credential.scopes},
         requestsPerMinute=requests_per_minute,
     )  # fmt: skip
     return new
+
+
+async def list_credentials(work: Work) -> Sequence[Credential]:
+    """The merchant's own, the oldest first, revoked ones included."""
+    work.need(Right.CONFIGURE)
+    return await load_credentials(work.tx, work.merchant_id)
 
 
 async def rotate_credential(work: Work, client_id: str, *, randomness: bytes) -> NewCredential:
     """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
     already ends now. Raises NotFound when there is no live credential of this id.
     """
+    work.need(Right.CONFIGURE)
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIVES
     rotated = await save_rotation(
@@ -84,6 +106,7 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
     Raises NotFound when no old secret of a live credential is left.
     """
+    work.need(Right.CONFIGURE)
     if not await save_old_secret_end(work.tx, work.merchant_id, client_id, work.real_now):
         raise NotFound(
             f"The credential {client_id} has no old secret left; only the newest works. "
@@ -94,22 +117,40 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
 async def revoke_credential(work: Work, client_id: str) -> None:
     """Raises NotFound when the merchant has no live credential of this id."""
+    work.need(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
-    await save_audit(work, "credential.revoke", f"credential:{client_id}")
+    await save_audit(
+        work, "credential.revoke", f"credential:{client_id}",
+        before={"state": "LIVE"}, after={"state": "REVOKED"},
+    )  # fmt: skip
 
 
-async def allow_credential(work: Work, client_id: str) -> bool:
-    """The work's merchant is the one to be reached.
+async def allow_credential(
+    work: Work, client_id: str, scopes: Sequence[Scope] | None = None
+) -> bool:
+    """The work's merchant is the one to be reached: with these scopes from now on, or, when none
+    are given, with those it has; a new reach has all.
 
-    False: it was reached already, nothing changed. Raises NotFound for an unknown client id.
+    False: nothing changed. Raises NotFound for an unknown client id, ValidationError.
     """
+    work.need(Right.CONFIGURE)
+    if scopes is not None:
+        _check_given(work, scopes)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
-    if not await save_reach(work.tx, work.merchant_id, key, work.real_now):
+    present = await load_reach(work.tx, work.merchant_id, key)
+    wanted = order_scopes(scopes or present or (Scope.ALL,))
+    if present == wanted:
         return False
-    await save_audit(work, "credential.allow", f"credential:{client_id}", ownerId=key.owner_id)
+    await save_reach(work.tx, work.merchant_id, key, wanted, now=work.real_now)
+    await save_audit(
+        work, "credential.allow", f"credential:{client_id}",
+        before=None if present is None else {"scopes": present},
+        after={"scopes": wanted},
+        ownerId=key.owner_id,
+    )  # fmt: skip
     return True
 
 
@@ -119,6 +160,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
     for a credential of the merchant's own, which is revoked instead.
     """
+    work.need(Right.CONFIGURE)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
@@ -127,9 +169,14 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
             f"{client_id} is a credential of {work.merchant.key} itself. Revoke it instead.",
             state="OWN",
         )
-    if not await remove_reach(work.tx, work.merchant_id, key):
+    present = await load_reach(work.tx, work.merchant_id, key)
+    if present is None:
         return False
-    await save_audit(work, "credential.disallow", f"credential:{client_id}", ownerId=key.owner_id)
+    await remove_reach(work.tx, work.merchant_id, key)
+    await save_audit(
+        work, "credential.disallow", f"credential:{client_id}",
+        before={"scopes": present}, ownerId=key.owner_id,
+    )  # fmt: skip
     return True
 
 
@@ -141,3 +188,12 @@ def _check(name: str, requests_per_minute: int) -> None:
         faults.append(Fault("/requestsPerMinute", "Use 1 to 10000000.", "WRONG_FORMAT"))
     if faults:
         raise ValidationError(faults)
+
+
+def _check_given(work: Work, scopes: Sequence[Scope]) -> None:
+    """Nobody gives what they have not. Raises ValidationError, InsufficientScope."""
+    if not scopes:
+        words = f"Give at least one of {', '.join(Scope)}."
+        raise ValidationError([Fault("/scope", words, "TOO_FEW")])
+    for right in sorted(rights_of_scopes(tuple(scopes))):
+        work.need(right)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, CredentialKey
 from dunwell.merchants.configuration_cache import Kept, find_kept
+from dunwell.merchants.rights import rights_of_scopes
 from dunwell.merchants.store import read_merchant
 
 # Hot: one for all requests that arrive together. For each token with its merchant it rides on
@@ -17,7 +18,7 @@ from dunwell.merchants.store import read_merchant
 # ($3) is not the one this process has parsed.
 _FIND_ACCESSES = """
 SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
-    credential.requests_per_minute, merchant.merchant_id, merchant.key, merchant.name,
+    credential.requests_per_minute, reach.scopes, merchant.merchant_id, merchant.key, merchant.name,
     merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
     CASE WHEN merchant.revision = asked.revision THEN NULL ELSE merchant.configuration END
         AS configuration
@@ -85,6 +86,7 @@ def _read_access(row: Row, kept: Kept) -> Access:
         credential_id=row["credential_id"],
         client_id=row["client_id"],
         requests_per_minute=row["requests_per_minute"],
+        rights=rights_of_scopes(tuple(row["scopes"] or ())),
     )
 
 

@@ -1,17 +1,20 @@
 """Create a merchant account (spec, What the service does 5), and change its configuration."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from dunwell.errors import InvalidState
+from dunwell.kit.crypto import sha256
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
-from dunwell.merchants.account import Work
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant, NewMerchant
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import save_configuration, save_merchant
 
 
@@ -23,6 +26,7 @@ async def create_merchant(
     A sandbox merchant's clock begins at the second of `now`, so that an answer, which shows
     milliseconds, names the instant it stands at. Raises InvalidState: the key is taken.
     """
+    check_right(actor, Right.CONFIGURE)
     sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
     merchant_id = await save_merchant(tx, new, now, sandbox_now)
     if merchant_id is None:
@@ -37,16 +41,31 @@ async def create_merchant(
         sandbox_now=sandbox_now,
     )
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
-    await save_audit(work, "merchant.create", f"merchant:{merchant_id}", sandbox=new.is_sandbox)
+    await save_audit(
+        work, "merchant.create", f"merchant:{merchant_id}",
+        after=_list_values(new.name, new.configuration), sandbox=new.is_sandbox,
+    )  # fmt: skip
     return work
 
 
 async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
     """Store both, which have been checked; the audit row names the parts that differ."""
-    before = {"name": work.merchant.name, **msgspec.to_builtins(work.merchant.configuration)}
-    after = {"name": name, **msgspec.to_builtins(configuration)}
-    changed = [part for part in after if after[part] != before.get(part)]
+    work.need(Right.CONFIGURE)
+    before, after = keep_changed(
+        _list_values(work.merchant.name, work.merchant.configuration),
+        _list_values(name, configuration),
+    )
     await save_configuration(work.tx, work.merchant_id, name, configuration)
     await save_audit(
-        work, "merchant.change_configuration", f"merchant:{work.merchant_id}", changed=changed
-    )
+        work, "merchant.change_configuration", f"merchant:{work.merchant_id}",
+        before=before, after=after, changed=[*after],
+    )  # fmt: skip
+
+
+def _list_values(name: str, configuration: Configuration) -> dict[str, Any]:
+    values: dict[str, Any] = {"name": name, **msgspec.to_builtins(configuration)}
+    logo = configuration.brand.logo
+    if logo is not None:
+        # As many bytes as it has nobody reads in a log.
+        values["brand"]["logo"] = sha256(msgspec.json.encode(logo)).hex()
+    return values

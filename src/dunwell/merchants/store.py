@@ -1,14 +1,14 @@
 """The SQL of merchants, credentials, tokens and quotas: rows in, values out, no rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
-from dunwell.merchants.access import Access, CredentialKey
+from dunwell.merchants.access import Access, Credential, CredentialKey
 from dunwell.merchants.configuration_cache import Kept, find_kept, read_configuration
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Scope
 
 _LOAD_MERCHANT = """
 SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,
@@ -37,8 +37,8 @@ WITH created AS (
     SELECT merchant_id, credential_id, $7, $6
     FROM created
 ), reach AS (
-    INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at)
-    SELECT merchant_id, merchant_id, credential_id, $6
+    INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+    SELECT merchant_id, merchant_id, credential_id, $6, $8
     FROM created
 )
 SELECT credential_id
@@ -46,10 +46,14 @@ FROM created
 """
 
 _LOAD_CREDENTIALS = """
-SELECT credential_id, name, client_id, requests_per_minute, revoked_at
-FROM credentials
-WHERE merchant_id = $1
-ORDER BY created_at, credential_id
+SELECT c.credential_id, c.name, c.client_id, c.requests_per_minute, c.revoked_at, r.scopes
+FROM credentials c
+JOIN credential_reach r
+    ON r.merchant_id = c.merchant_id
+    AND r.owner_id = c.merchant_id
+    AND r.credential_id = c.credential_id
+WHERE c.merchant_id = $1
+ORDER BY c.created_at, c.credential_id
 """
 
 # The secret so far ends at $5, one that was already ending ends now ($4): two live at most.
@@ -74,11 +78,17 @@ FROM live
 RETURNING credential_id
 """
 
-_INSERT_REACH = """
-INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT DO NOTHING
-RETURNING credential_id
+_LOAD_REACH = """
+SELECT scopes
+FROM credential_reach
+WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
+FOR UPDATE
+"""
+
+_SAVE_REACH = """
+INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
 """
 
 _ISSUE = """
@@ -95,15 +105,6 @@ SET drawn = quota.drawn + $4
 WHERE quota.drawn < $5
 RETURNING drawn
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Credential:
-    credential_id: UUID
-    name: str
-    client_id: str
-    requests_per_minute: int
-    revoked_at: datetime | None
 
 
 async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
@@ -124,13 +125,16 @@ async def save_credential(
     """Store a credential that reaches its own merchant; False: the name is taken."""
     saved = await tx.fetchval(
         _INSERT_CREDENTIAL, merchant_id, credential.credential_id, credential.name,
-        credential.client_id, credential.requests_per_minute, now, secret_hash,
+        credential.client_id, credential.requests_per_minute, now, secret_hash, credential.scopes,
     )  # fmt: skip
     return saved is not None
 
 
 async def load_credentials(tx: Connection, merchant_id: int) -> Sequence[Credential]:
-    return [Credential(**row) for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)]
+    return [
+        Credential(**{**row, "scopes": _read_scopes(row)})
+        for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)
+    ]
 
 
 async def save_rotation(
@@ -144,10 +148,19 @@ async def save_rotation(
     return credential_id
 
 
-async def save_reach(tx: Connection, merchant_id: int, key: CredentialKey, now: datetime) -> bool:
-    """Let a credential reach the merchant; False: it does already."""
-    saved = await tx.fetchval(_INSERT_REACH, merchant_id, key.owner_id, key.credential_id, now)
-    return saved is not None
+async def load_reach(
+    tx: Connection, merchant_id: int, key: CredentialKey
+) -> tuple[Scope, ...] | None:
+    """What the credential may do at the merchant, locked; None: it does not reach it."""
+    row = await tx.fetchrow(_LOAD_REACH, merchant_id, key.owner_id, key.credential_id)
+    return None if row is None else _read_scopes(row)
+
+
+async def save_reach(
+    tx: Connection, merchant_id: int, key: CredentialKey, scopes: Sequence[Scope], *, now: datetime
+) -> None:
+    """Let a credential reach the merchant, with these scopes from now on."""
+    await tx.execute(_SAVE_REACH, merchant_id, key.owner_id, key.credential_id, now, scopes)
 
 
 async def save_token(
@@ -164,6 +177,10 @@ async def draw_requests(tx: Connection, access: Access, minute: datetime, block:
         access.requests_per_minute,
     )  # fmt: skip
     return drawn
+
+
+def _read_scopes(row: Row) -> tuple[Scope, ...]:
+    return tuple(Scope(each) for each in row["scopes"])
 
 
 def read_merchant(row: Row, kept: Kept) -> Merchant:

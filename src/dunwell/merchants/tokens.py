@@ -9,9 +9,10 @@ from dunwell.errors import AuthenticationError, NotFound
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import credential_actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.lookup import find_credential_by_secret
+from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
 from dunwell.merchants.store import load_merchant, save_token
 from dunwell.merchants.store_revocations import remove_token
@@ -41,7 +42,7 @@ async def issue_token(
     await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIVES)
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
-    actor = Actor(ActorKind.CREDENTIAL, given.client_id)
+    actor = credential_actor(given.client_id, frozenset())
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "token.issue", f"credential:{given.client_id}")
     return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))
@@ -52,6 +53,7 @@ async def revoke_token(work: Work, token: str) -> str:
 
     Raises NotFound when the merchant has no such token, or it has expired.
     """
+    work.need(Right.CONFIGURE)
     client_id = await remove_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
         raise NotFound("There is no such access token; it may have expired. Nothing changed.")

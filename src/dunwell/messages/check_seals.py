@@ -3,7 +3,7 @@ digest, no seal left out, no row too many or too few. Rows are streamed; one sea
 memory at a time.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from dunwell.kit.crypto import KeyRing
@@ -34,10 +34,19 @@ async def check_seals(
     tx: Connection, keys: KeyRing, merchant_id: int, expected: Head | None = None
 ) -> Chain:
     """`expected`: a seal that was kept elsewhere. Within a transaction of one snapshot."""
-    checker = _Checker(tx, keys, merchant_id)
+    rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
+    return await check_chain(keys, merchant_id, load_seals(tx, merchant_id), rows, expected)
+
+
+async def check_chain(
+    keys: KeyRing, owner_id: int, seals: AsyncIterator[Seal],
+    rows: Mapping[str, AsyncIterator[SealedRow]], expected: Head | None,
+) -> Chain:  # fmt: skip
+    """`rows`: by table, contacts before audits; `owner_id`: what digests were made for."""
+    checker = _Checker(keys, owner_id, rows)
     is_expected_found = expected is None
     previous = Head(0, BEGINNING)
-    async for seal in load_seals(tx, merchant_id):
+    async for seal in seals:
         await checker.check(seal, previous)
         previous = checker.chain.head = Head(seal.seal, seal.digest, seal.key_version)
         is_expected_found = is_expected_found or previous == expected
@@ -58,12 +67,12 @@ def _describe_lost_head(expected: Head, newest: Head) -> Finding:
 
 
 class _Checker:
-    def __init__(self, tx: Connection, keys: KeyRing, merchant_id: int) -> None:
+    def __init__(
+        self, keys: KeyRing, owner_id: int, rows: Mapping[str, AsyncIterator[SealedRow]]
+    ) -> None:
         self._keys = keys
-        self._merchant_id = merchant_id
-        self._rows = {
-            table: _Sealed(load_sealed(tx, merchant_id, table)) for table in (CONTACTS, AUDITS)
-        }
+        self._owner_id = owner_id
+        self._rows = {table: _Sealed(each) for table, each in rows.items()}
         self.chain = Chain()
 
     async def check(self, seal: Seal, previous: Head) -> None:
@@ -72,14 +81,15 @@ class _Checker:
                 Fault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
             )
         self._check_version(seal, previous)
-        contacts = await self._check_rows(CONTACTS, seal)
-        audits = await self._check_rows(AUDITS, seal)
+        digests = {table: await self._check_rows(table, seal) for table in self._rows}
+        contacts = digests.pop(CONTACTS, [])
+        [(audit_table, audits)] = digests.items()
         parts = SealParts(seal.seal, previous.digest, contacts, audits)
         is_as_sealed = not self._has(seal) or seal.digest == digest_seal(
-            self._keys, self._merchant_id, parts, seal.key_version
+            self._keys, self._owner_id, parts, seal.key_version
         )
         is_counted = self._check_count(seal.seal, CONTACTS, seal.contacts, len(contacts))
-        is_counted &= self._check_count(seal.seal, AUDITS, seal.audits, len(audits))
+        is_counted &= self._check_count(seal.seal, audit_table, seal.audits, len(audits))
         if not is_as_sealed and is_counted:
             self._add(
                 Fault.SEAL_ALTERED, seal.seal,
@@ -113,7 +123,7 @@ class _Checker:
                 self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
                 continue
             if self._has(seal) and row.digest != digest_row(
-                self._keys, self._merchant_id, table, row.fields, seal.key_version
+                self._keys, self._owner_id, table, row.fields, seal.key_version
             ):
                 words = f"covers {table} {row.key} ({row.name}): not as sealed"
                 self._add(Fault.ROW_ALTERED, seal.seal, words)

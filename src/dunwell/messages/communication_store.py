@@ -3,7 +3,10 @@
 The content was stored with the link's token and the code masked; nothing here could show them.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
+
+from msgspec.structs import asdict
 
 from dunwell.claims.part_cursor import Place
 from dunwell.kit.db import Connection, Row
@@ -12,6 +15,7 @@ from dunwell.kit.wire import write_instant
 from dunwell.messages.communication_views import (
     Communication,
     CommunicationStep,
+    FoundCommunication,
     SentAttachment,
 )
 from dunwell.workflows.versions import render_version_name
@@ -23,7 +27,7 @@ SELECT m.communication_id, m.claim_id, m.channel, m.state, m.held_by, m.step_id,
     m.planned_at, m.not_before, m.handed_over_at, m.settled_at, m.failure,
     v.major, v.minor, s.name AS step_name,
     t.recipient, t.language, t.subject, t.body_text, t.body_html,
-    a.ids AS attachment_ids, a.names AS attachment_names
+    a.ids AS attachment_ids, a.names AS attachment_names, c.reference_number
 FROM {found} m
 JOIN claims c ON c.merchant_id = m.merchant_id AND c.claim_id = m.claim_id
 LEFT JOIN communication_contents t
@@ -69,7 +73,12 @@ _NEWEST = """(
     LIMIT $5
 )"""
 _LIST = compose(_READ, found=_NEWEST, rest="ORDER BY m.planned_at DESC, m.communication_id DESC")
-# By primary keys.
+# By primary keys, as the next.
+_LOAD_FOUND = compose(
+    _READ,
+    found="communications",
+    rest="WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])",
+)
 _FIND = compose(
     _READ, found="communications", rest="WHERE m.merchant_id = $1 AND m.communication_id = $2"
 )
@@ -89,6 +98,19 @@ async def load_communication(
 ) -> Communication | None:
     row = await tx.fetchrow(_FIND, merchant_id, communication_id)
     return None if row is None else _read(row)
+
+
+async def load_found_communications(
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
+) -> dict[UUID, FoundCommunication]:
+    """By id, each with its claim's reference."""
+    rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
+    return {
+        row["communication_id"]: FoundCommunication(
+            **asdict(_read(row)), reference_number=row["reference_number"]
+        )
+        for row in rows
+    }
 
 
 def _read(row: Row) -> Communication:

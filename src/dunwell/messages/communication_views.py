@@ -9,6 +9,10 @@ from msgspec import Meta
 from dunwell.kit.wire import Instant, Uuid, Wire
 from dunwell.merchants.configuration import Channel
 
+CommunicationState = Literal[
+    "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED", "UNKNOWN"
+]
+
 
 class CommunicationStep(Wire, frozen=True):
     """The action step that contacts by it."""
@@ -39,15 +43,12 @@ class Communication(Wire, frozen=True):
     claim_id: int
     channel: Channel
     state: Annotated[
-        Literal[
-            "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
-            "UNKNOWN",
-        ],
+        CommunicationState,
         Meta(
             description="ACCEPTED: the channel took it. UNKNOWN: it may or may not have left the "
             "house; the operator finds out, and the claim waits for that."
         ),
-    ]  # fmt: skip
+    ]
     held_by: Annotated[
         Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"] | None,
         Meta(description="What keeps a planned one back."),
@@ -82,6 +83,21 @@ class CommunicationList(Wire, frozen=True):
     """A page of a claim's communications, newest first."""
 
     items: list[Communication]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class FoundCommunication(Communication, frozen=True):
+    """A communication in the list over all claims."""
+
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+
+
+class FoundCommunicationList(Wire, frozen=True):
+    """A page of the merchant's communications, newest first."""
+
+    items: list[FoundCommunication]
     next_cursor: Annotated[
         str | None, Meta(description="Where the next page begins; null: these are the last.")
     ]

@@ -1,5 +1,6 @@
 """What was sent to a claim's debtor: the claim's communications page by page, and a single one."""
 
+from typing import TypeVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -10,16 +11,19 @@ from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_communication, load_communications
 from dunwell.messages.communication_views import Communication, CommunicationList
 
 _MARK = b"com1"
+Shown = TypeVar("Shown", bound=Communication)
 
 
 async def list_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> CommunicationList:
     """The newest planned first. Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     listed = PartList(_MARK, work.merchant_id, claim_id)
     async with snapshot(work.tx):
         if not await has_claim(work.tx, work.merchant_id, claim_id):
@@ -29,7 +33,7 @@ async def list_communications(
             work.tx, work.merchant_id, claim_id, limit=limit + 1, place=place
         )
     page = found[:limit]
-    shown = [_show(work.merchant, each) for _, each in page]
+    shown = [show_found(work.merchant, each) for _, each in page]
     if len(found) <= limit:
         return CommunicationList(shown, None)
     last, _ = page[-1]
@@ -38,12 +42,13 @@ async def list_communications(
 
 async def read_communication(work: Work, reference: UUID) -> Communication:
     """The one an ESCALATED event names. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     found = await load_communication(work.tx, work.merchant_id, reference)
     if found is None:
         raise NotFound(f"There is no communication {reference}.")
-    return _show(work.merchant, found)
+    return show_found(work.merchant, found)
 
 
-def _show(merchant: Merchant, found: Communication) -> Communication:
+def show_found(merchant: Merchant, found: Shown) -> Shown:
     """A merchant that is not switched knows scenarios, which have no versions."""
     return found if merchant.switched_to_workflows else replace(found, version=None)

@@ -5,7 +5,7 @@ another usable address is contacted there.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
@@ -20,6 +20,7 @@ from dunwell.kit.texts import is_email_address
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
@@ -53,6 +54,15 @@ FROM suppressions
 WHERE merchant_id = $1
 ORDER BY created_at, channel, address_digest
 """
+# By primary key, for which every channel is named.
+_LOAD_LISTED = compose(
+    """
+SELECT address_digest, channel, masked_address, reason, created_at, actor_kind, actor_id
+FROM suppressions
+WHERE merchant_id = $1 AND channel IN ({channels}) AND address_digest = ANY($2::bytea[])
+""",
+    channels=_CHANNELS,
+)
 # By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
 # session knows.
 LOAD_KNOWN = compose(
@@ -109,6 +119,7 @@ async def suppress(
     Whatever is planned for the address is not sent there. False: it was suppressed already.
     Raises ValidationError.
     """
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     saved = await work.tx.fetchval(
@@ -118,22 +129,35 @@ async def suppress(
     )  # fmt: skip
     if saved is None:
         return False
-    await save_audit(work, "address.suppress", f"channel:{channel}", reason=reason)
+    await save_audit(
+        work, "address.suppress", f"channel:{channel}",
+        after={"address": mask_address(channel, address), "reason": reason}, reason=reason,
+    )  # fmt: skip
     return True
 
 
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
     """The address may be contacted again. Raises ValidationError, NotFound."""
+    work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
         raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
-    await save_audit(work, "address.lift", f"channel:{channel}")
+    before = {"address": mask_address(channel, address)}
+    await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
 
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
     """All of a merchant's, the oldest first."""
     return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
+
+
+async def load_listed(
+    tx: Connection, merchant_id: int, digests: Sequence[bytes]
+) -> dict[bytes, Suppression]:
+    """By digest."""
+    rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
+    return {digest: Suppression(*values) for digest, *values in rows}
 
 
 async def load_suppressed(

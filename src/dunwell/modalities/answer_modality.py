@@ -16,7 +16,8 @@ from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, keep_changed, save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.confirmation import tell_modality
 from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityState, check_answer
 from dunwell.modalities.progress import decide_course, local_date
@@ -26,6 +27,7 @@ from dunwell.modalities.store import load_modality, save_approval, save_ends, sa
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
+    work.need(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.APPROVED
     )
@@ -38,7 +40,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, approved)
     await tell_modality(work, claim, approved)
-    await save_audit(work, "modality.approve", f"claim:{claim_id}", modalityId=str(modality_id))
+    await _save_answer(work, "modality.approve", requested, approved)
     return approved
 
 
@@ -49,6 +51,7 @@ async def reject_modality(
 
     Raises NotFound and InvalidState (see `answering`).
     """
+    work.need(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.REJECTED
     )
@@ -68,12 +71,13 @@ async def reject_modality(
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, rejected)
     await tell_modality(work, claim, rejected)
-    await save_audit(work, "modality.reject", f"claim:{claim_id}", modalityId=str(modality_id))
+    await _save_answer(work, "modality.reject", requested, rejected)
     return rejected
 
 
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
+    work.need(Right.CHANGE_CLAIMS)
     _, modality = await _lock(work, claim_id, modality_id)
     if modality.ended_reason is EndReason.WITHDRAWN:
         return modality
@@ -85,8 +89,23 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
     await lift_holds_of_claims(
         work.tx, work.merchant_id, claim_ids=[claim_id], kinds=HOLDS, now=work.now
     )
-    await save_audit(work, "modality.withdraw", f"claim:{claim_id}", modalityId=str(modality_id))
-    return replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
+    withdrawn = replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
+    await _save_answer(work, "modality.withdraw", modality, withdrawn)
+    return withdrawn
+
+
+async def _save_answer(work: Work, action: str, before: Modality, after: Modality) -> None:
+    was, now = keep_changed(_list_values(before), _list_values(after))
+    await save_audit(
+        work, action, f"claim:{after.claim_id}",
+        before=was, after=now, modalityId=str(after.modality_id),
+    )  # fmt: skip
+
+
+def _list_values(modality: Modality) -> dict[str, object]:
+    """The reason is for the debtor, in the merchant's own words."""
+    reason = None if modality.reason is None else MASKED
+    return {"state": modality.state, "endedReason": modality.ended_reason, "reason": reason}
 
 
 async def _lock(work: Work, claim_id: int, modality_id: UUID) -> tuple[LockedClaim, Modality]:

@@ -6,6 +6,7 @@ from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import load_modalities
 
@@ -24,6 +25,7 @@ async def list_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ModalityPage:
     """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
     merchant_id = work.merchant_id
     listed = PartList(_MARK, merchant_id, claim_id)
     async with snapshot(work.tx):

@@ -16,6 +16,7 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.events.payloads import payment_modality_state_change
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.bounds import (
     Terms,
     check_may_ask,
@@ -41,6 +42,7 @@ async def request_modality(
     ValidationError with every fault of the terms, or for another amount than the shown one
     (AMOUNT_CHANGED).
     """
+    work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     status = claim.status
     if status not in ACTIVE:
@@ -63,6 +65,7 @@ async def request_modality(
     await tell_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
+        after={"state": modality.state, "type": modality.type},
         modalityId=str(modality.modality_id), type=modality.type, state=modality.state,
     )  # fmt: skip
     return modality

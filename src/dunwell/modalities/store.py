@@ -60,6 +60,8 @@ LOAD_ONE = compose("{select} AND p.claim_id = $2 AND p.modality_id = $3", select
 LOAD_LIVE = compose(
     "{select} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL", select=_SELECT
 )
+# By primary keys.
+_LOAD_BY_ID = compose("{select} AND p.modality_id = ANY($2::uuid[])", select=_SELECT)
 # Newest first. Rides on payment_modalities_claim.
 _LOAD_PAGE = compose(
     """{select} AND p.claim_id = $2
@@ -156,6 +158,14 @@ async def load_live_modalities(
     """Those of the claims that have not ended, each with its claim's reference and status."""
     rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
     return [(_read(row), row["reference_number"], Status(row["claim_status"])) for row in rows]
+
+
+async def load_modalities_by_id(
+    tx: Connection, merchant_id: int, modality_ids: Sequence[UUID]
+) -> dict[UUID, tuple[Modality, str]]:
+    """By id, each with its claim's reference."""
+    rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
+    return {row["modality_id"]: (_read(row), row["reference_number"]) for row in rows}
 
 
 async def save_modality(

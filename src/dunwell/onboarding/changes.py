@@ -10,6 +10,7 @@ from dunwell.assignment.document import RulesDocument
 from dunwell.events.endpoint import WantedEndpoint
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import NewMerchant
+from dunwell.merchants.rights import Scope
 from dunwell.workflows.definition import Definition
 
 
@@ -34,6 +35,15 @@ class ChangeConfiguration(_Change):
 class AddCredential(_Change):
     name: str
     requests_per_minute: int
+    scopes: tuple[Scope, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeCredential(_Change):
+    """What it may do at its own merchant, from now on."""
+
+    client_id: str
+    scopes: tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ Change = (
     CreateMerchant
     | ChangeConfiguration
     | AddCredential
+    | ScopeCredential
     | AddWebhook
     | ChangeWebhook
     | RemoveWebhook

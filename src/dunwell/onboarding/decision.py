@@ -8,6 +8,7 @@ from dunwell.events.endpoint import sort_types
 from dunwell.kit.differences import compare_values
 from dunwell.merchants.merchant import NewMerchant
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.merchants.rights import Scope, order_scopes
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,
@@ -16,10 +17,11 @@ from dunwell.onboarding.changes import (
     ChangeWebhook,
     CreateMerchant,
     RemoveWebhook,
+    ScopeCredential,
 )
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration, render_configuration
-from dunwell.onboarding.file import MerchantFile
+from dunwell.onboarding.file import CredentialPart, MerchantFile
 from dunwell.onboarding.rules_decision import decide_rules
 from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
@@ -76,15 +78,28 @@ def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change
 
 
 def _decide_credentials(file: MerchantFile, standing: Standing) -> Iterator[Change]:
-    """Those that are there stay as they are, revoked ones too."""
+    """Those that are there keep secret and limit, revoked ones too; a given scope counts."""
     for part in file.credentials or []:
-        if part.name not in standing.credentials:
+        scopes, present = _find_scopes(part), standing.credentials.get(part.name)
+        if present is None:
             limit = part.requests_per_minute
             yield AddCredential(
                 part.name,
                 REQUESTS_PER_MINUTE if limit is UNSET else limit,
+                scopes or (Scope.ALL,),
                 words=[f'credential "{part.name}" created'],
             )
+        elif scopes and scopes != present.scopes:
+            before, after = ", ".join(present.scopes), ", ".join(scopes)
+            words = [f'credential "{part.name}" scope: {before} -> {after}']
+            yield ScopeCredential(present.client_id, scopes, words=words)
+
+
+def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
+    """None: the file does not say."""
+    if part.scope is UNSET:
+        return ()
+    return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
 
 
 def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]:

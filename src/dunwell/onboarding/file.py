@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.assignment.document import RulesDocument
 from dunwell.merchants.configuration import Allocation, Basis, Feature
+from dunwell.merchants.rights import Scope
 from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[
@@ -199,6 +200,8 @@ class CredentialPart(_Part, frozen=True):
     name: Name
     # Counts when the credential is made.
     requests_per_minute: Annotated[int, Meta(ge=1, le=10_000_000)] | UnsetType = UNSET
+    # What it may do: one, or several; all when it is made without.
+    scope: Scope | Annotated[list[Scope], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class WorkflowPart(_Part, frozen=True):

@@ -37,7 +37,7 @@ async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) 
     is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
     return Standing(
         merchant=merchant,
-        credentials=frozenset(each.name for each in await load_credentials(tx, merchant_id)),
+        credentials={each.name: each for each in await load_credentials(tx, merchant_id)},
         endpoints={
             each.url: _read_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
         },

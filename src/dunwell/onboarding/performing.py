@@ -16,8 +16,8 @@ from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpo
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.credentials import create_credential
+from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.credentials import allow_credential, create_credential
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.merchants.set_up_merchant import change_configuration, create_merchant
@@ -36,6 +36,7 @@ from dunwell.onboarding.changes import (
     SaveDraft,
     SaveRules,
     SaveScenario,
+    ScopeCredential,
 )
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
 from dunwell.rollout.save_scenario import save_scenario
@@ -44,7 +45,7 @@ from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_workflows
 
-ACTOR = Actor(ActorKind.OPERATOR, "apply")
+ACTOR = operator_actor("apply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,13 @@ async def perform_changes(
     made = Made(work.merchant_id)
     for change in changes:
         match change:
-            case AddCredential() | AddWebhook() | ChangeWebhook() | RemoveWebhook():
+            case (
+                AddCredential()
+                | ScopeCredential()
+                | AddWebhook()
+                | ChangeWebhook()
+                | RemoveWebhook()
+            ):
                 await _perform_access(resources, work, change, made)
             case SaveDraft() | PublishDraft() | DiscardDraft():
                 await _perform_process(work, change)
@@ -98,7 +105,7 @@ async def _begin(
 async def _perform_access(
     resources: Resources,
     work: Work,
-    change: AddCredential | AddWebhook | ChangeWebhook | RemoveWebhook,
+    change: AddCredential | ScopeCredential | AddWebhook | ChangeWebhook | RemoveWebhook,
     made: Made,
 ) -> None:
     match change:
@@ -107,10 +114,13 @@ async def _perform_access(
                 work, change.name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
                 requests_per_minute=change.requests_per_minute,
+                scopes=change.scopes,
             )  # fmt: skip
             made.credentials.append(
                 NewCredentialReport(change.name, credential.client_id, credential.client_secret)
             )
+        case ScopeCredential():
+            await allow_credential(work, change.client_id, change.scopes)
         case AddWebhook():
             new = await add_endpoint(
                 work, resources.keys, change.wanted,

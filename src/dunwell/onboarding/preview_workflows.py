@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.report import WorkflowPreview
 from dunwell.onboarding.standing import Standing, StandingWorkflow
@@ -34,6 +35,7 @@ async def preview_workflows(
     progress: Progress | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
     """In the order of the file, each with a line for people if it reaches any claim."""
+    work.need(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, standing):
         verdict = find_verdict(current.definition, definition)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.assignment.document import RulesDocument
+from dunwell.merchants.access import Credential
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.step_ids import KnownStep
@@ -42,7 +43,8 @@ class Standing:
     """No merchant: the file's key is new."""
 
     merchant: Merchant | None = None
-    credentials: frozenset[str] = frozenset()
+    # By name.
+    credentials: Mapping[str, Credential] = field(default_factory=dict)
     # By address.
     endpoints: Mapping[str, StandingEndpoint] = field(default_factory=dict)
     # By name.

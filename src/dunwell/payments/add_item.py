@@ -17,6 +17,7 @@ from dunwell.claims.store import LockedClaim, load_items
 from dunwell.escalation.sending_hours import find_days
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import collect_if_paid, load_balance, use_surplus
 from dunwell.payments.store_items import save_item
 
@@ -40,6 +41,7 @@ class AddedItem:
 
 async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
     """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
+    work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     return await _enter(work, claim, items, new)
 
@@ -47,6 +49,7 @@ async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
 async def add_fee(work: Work, claim_id: int, fee: NewItem) -> AddedItem:
     """A fee without a date is of today. Raises NotFound, InvalidState (not in process) and
     ValidationError (it is for an item the claim does not have, too many items)."""
+    work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     check_fee_of(items, fee.fee_of)
     if fee.item_on is None:
@@ -80,5 +83,13 @@ async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: New
     await use_surplus(work, claim_id)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
-    await save_audit(work, "item.add", f"claim:{claim_id}", itemId=item_id, type=new.type)
+    await save_audit(
+        work, "item.add", f"claim:{claim_id}",
+        before={"status": claim.status},
+        after={
+            "type": new.type, "value": new.value_cents, "status": status,
+            "outstanding": balance.outstanding_cents,
+        },
+        itemId=item_id, type=new.type,
+    )  # fmt: skip
     return AddedItem(replace(item, item_id=item_id), status, balance)

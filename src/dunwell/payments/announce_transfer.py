@@ -16,6 +16,7 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.notices.facts import TransferFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting, find_known_on
@@ -39,6 +40,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
     payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
     AMOUNT_CHANGED)."""
+    work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     _check_claim(work, claim)
     live = await load_awaited_requests(work, claim_id)

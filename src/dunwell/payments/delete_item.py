@@ -14,6 +14,7 @@ from dunwell.claims.store import load_items
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import collect_if_paid, load_balance
 from dunwell.payments.store_items import delete_items
 
@@ -29,6 +30,7 @@ class DeletedItems:
 
 async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
     """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
+    work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     items = await load_items(work.tx, work.merchant_id, claim_id)
     if not any(each.item_id == item_id for each in items):
@@ -39,5 +41,9 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
     await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
-    await save_audit(work, "item.delete", f"claim:{claim_id}", itemIds=ids)
+    await save_audit(
+        work, "item.delete", f"claim:{claim_id}",
+        before={"items": [{"type": each.type, "value": each.value_cents} for each in going]},
+        after={"status": status, "outstanding": balance.outstanding_cents}, itemIds=ids,
+    )  # fmt: skip
     return DeletedItems(going, status, balance)

@@ -18,6 +18,7 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived
@@ -51,6 +52,7 @@ class RecordedPayment:
 async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
     """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
     with another amount)."""
+    work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     _check_payment(work, claim, new)
     known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
@@ -106,8 +108,14 @@ async def enter_payment(
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
     await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)
     await save_audit(
-        work, "payment.record", f"claim:{payment.claim_id}", paymentId=str(payment.payment_id)
-    )
+        work, "payment.record", f"claim:{payment.claim_id}",
+        before={"status": claim.status, "outstanding": before.outstanding_cents},
+        after={
+            "status": statuses[0], "outstanding": balance.outstanding_cents,
+            "amount": payment.amount_cents, "currency": payment.currency,
+        },
+        paymentId=str(payment.payment_id),
+    )  # fmt: skip
     return RecordedPayment(payment, statuses[0], balance, is_new=True)
 
 

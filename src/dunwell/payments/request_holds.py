@@ -12,14 +12,14 @@ from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.open_hold import open_hold
 from dunwell.claims.store_holds import load_holds
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.store_requests import PaymentRequest
 
 
 async def open_request_hold(work: Work, request: PaymentRequest, until: datetime) -> None:
     """As the debtor's. Raises InvalidState (claim ended, too many in 30 days) and
     ValidationError."""
-    debtor = Actor(ActorKind.DEBTOR, str(request.request_id))
+    debtor = debtor_actor(str(request.request_id))
     await open_hold(
         replace(work, actor=debtor), request.claim_id, HoldKind.PAYMENT_PENDING, until=until
     )

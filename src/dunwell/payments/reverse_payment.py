@@ -12,6 +12,7 @@ from dunwell.claims.store import LockedClaim
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance, use_surplus
 from dunwell.payments.record_payment import RecordedPayment
@@ -26,6 +27,7 @@ from dunwell.payments.store import (
 
 async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:
     """Reversing what is reversed changes nothing (`is_new` is False). Raises NotFound."""
+    work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     payment = await _load(work, claim_id, payment_id)
     if payment.reversed_at is not None:
@@ -35,8 +37,13 @@ async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> Record
     await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
     await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
-    await save_audit(work, "payment.reverse", f"claim:{claim_id}", paymentId=str(payment_id))
     balance = await load_balance(work, claim_id)
+    await save_audit(
+        work, "payment.reverse", f"claim:{claim_id}",
+        before={"status": claim.status, "amount": payment.amount_cents},
+        after={"status": status, "outstanding": balance.outstanding_cents},
+        paymentId=str(payment_id),
+    )  # fmt: skip
     return RecordedPayment(await _load(work, claim_id, payment_id), status, balance, is_new=True)
 
 

@@ -20,9 +20,10 @@ from dunwell.claims.store import lock_claim
 from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.events.payloads import Payment, payment_in_progress
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Work
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.payments.provider import (
     Checkout,
     CheckoutRequest,
@@ -70,6 +71,7 @@ async def start_payment(
 ) -> StartedPayment:
     """Raises NotFound, InvalidState (not payable, or money is under way), ValidationError (another
     amount is due by now: AMOUNT_CHANGED) and ProviderAway (try again; nothing was lost)."""
+    check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, wanted.provider)
     start = Start(
         resources=resources,

@@ -13,10 +13,11 @@ import structlog
 
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.errors import InvalidState
+from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.kit.db import Connection, DatabaseAway, NotMigrated
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.store import load_merchant
 
 REASON = "Restored from a backup: what happened meanwhile is not known. Resume it if it may go on."
@@ -107,8 +108,17 @@ async def resume(resources: Resources, lost_until: datetime) -> int:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None, "it has this claim"
-            actor = Actor(ActorKind.OPERATOR, "command line")
+            actor = COMMAND_LINE
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
+        act = Act(
+            actor_kind="OPERATOR",
+            actor_id=COMMAND_LINE.actor_id,
+            action="restore.resume",
+            subject="installation",
+            after={"lostUntil": lost_until.isoformat(), "paused": len(concerned)},
+            origin=COMMAND_LINE.origin_json,
+        )
+        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return len(concerned)

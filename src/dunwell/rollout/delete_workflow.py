@@ -10,6 +10,7 @@ from uuid import UUID
 from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.rollout.store import count_active_claims, load_rule_sets
 from dunwell.rollout.uses import describe_claims, describe_rules, describe_scenario
@@ -26,6 +27,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     2. Look what uses it: whoever comes later finds it deleted.
     3. Mark it; an unpublished draft goes.
     """
+    work.need(Right.CONFIGURE)
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):

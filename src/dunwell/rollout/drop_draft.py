@@ -5,6 +5,7 @@ from uuid import UUID
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
@@ -17,6 +18,7 @@ from dunwell.workflows.store_changes import remove_workflow
 async def drop_draft(work: Work, workflow_id: UUID) -> bool:
     """Whether the workflow is gone with it. Raises NotFound and InvalidState (no draft, or rules
     point at a workflow that would be gone)."""
+    work.need(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
         await discard_draft(work, workflow_id)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.uses import describe_count
@@ -45,6 +46,7 @@ class PublicationPlan:
 
 async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     """Raises InvalidState: there is no draft."""
+    work.need(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")

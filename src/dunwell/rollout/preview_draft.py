@@ -10,6 +10,7 @@ import msgspec
 
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.effects_views import (
     NextContactsView,
@@ -60,6 +61,7 @@ async def preview_draft(
 
     Raises InvalidState (there is no draft) and ValidationError (days out of range).
     """
+    work.need(Right.CONFIGURE)
     asked = asked or Asked()
     asked.check()
     plan = await plan_publication(work, workflow_id)

@@ -20,6 +20,7 @@ from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.rollout.effects import Asked, Effects
@@ -53,6 +54,7 @@ async def preview_effects(work: Work, keys: KeyRing, change: MinorChange, asked:
 
     Raises ValidationError (days out of range).
     """
+    work.need(Right.CONFIGURE)
     asked.check()
     current = change.current
     table = _make_table(work, current, change.wanted, asked)

@@ -20,6 +20,7 @@ from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
@@ -64,6 +65,7 @@ async def preview_message(
 ) -> MessagePreview:  # fmt: skip
     """Raises NotFound (template, channel, claim), ValidationError (language, or the claim has no
     address for the channel, or the text is too long) and MerchantNotConfigured."""
+    work.need(Right.CONFIGURE)
     _check_wanted(definition, wanted)
     process = make_process(definition, work.merchant.configuration.timezone)
     today = process.calendar.local_date(work.now)

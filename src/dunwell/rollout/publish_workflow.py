@@ -12,6 +12,7 @@ import msgspec
 from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Configuration
+from dunwell.merchants.rights import Right
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.quiet_rules import find_quiet_faults
@@ -33,6 +34,7 @@ async def publish_workflow(
 
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
+    work.need(Right.PUBLISH)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is not None:

@@ -9,6 +9,7 @@ from dunwell.assignment.store import load_rules
 from dunwell.errors import NotFound
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.document import render_document
 from dunwell.workflows.scenario_store import load_scenarios
@@ -30,6 +31,7 @@ class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
 
 async def list_scenarios(work: Work) -> list[ScenarioView]:
     """In the order of their ids."""
+    work.need(Right.READ_CLAIMS)
     default = (await load_rules(work.tx, work.merchant_id)).default
     active = await count_active_claims(work.tx, work.merchant_id)
     return [
@@ -49,6 +51,7 @@ async def list_scenarios(work: Work) -> list[ScenarioView]:
 
 async def show_scenario(work: Work, name: str) -> ScenarioView:
     """Raises NotFound, which names the nearest."""
+    work.need(Right.READ_CLAIMS)
     scenarios = {each.name: each for each in await list_scenarios(work)}
     if name not in scenarios:
         nearest = render_nearest(name, list(scenarios))

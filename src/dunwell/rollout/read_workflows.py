@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
 from dunwell.workflows.definition import Definition
@@ -20,6 +21,7 @@ DRAFT, LATEST = "draft", "latest"
 
 async def list_workflows(work: Work) -> list[WorkflowView]:
     """In order of creation. Raises InvalidState: the merchant has scenarios."""
+    work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     active = await count_active_claims(work.tx, work.merchant_id)
     return [
@@ -42,6 +44,7 @@ async def show_version(work: Work, name: str, version: str | None = None) -> Def
 
     Raises NotFound, and InvalidState: the merchant has scenarios.
     """
+    work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
@@ -60,6 +63,7 @@ async def show_version(work: Work, name: str, version: str | None = None) -> Def
 
 async def compare_versions(work: Work, name: str, before: str, after: str) -> Comparison:
     """Any two versions of a workflow. Raises what `show_version` raises."""
+    work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)

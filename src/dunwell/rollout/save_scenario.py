@@ -3,13 +3,15 @@ step. What that means for claims that stand at a changed place is `scenario_edit
 """
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import keep_changed, save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.publish_workflow import find_standing_faults
 from dunwell.rollout.scenario_claims_store import (
@@ -51,6 +53,7 @@ async def save_scenario(
     Raises ValidationError (all faults, pointers from the definition's root, or /name) and
     InvalidState: the merchant works with workflows.
     """
+    work.need(Right.PUBLISH)
     check_workflow_name(name)
     await open_scenarios(work)
     faults = find_standing_faults(definition, work.merchant.configuration)
@@ -94,8 +97,18 @@ async def _edit(
         said = msgspec.structs.replace(said, is_changed=True, words=list(edit.words))
     if said.is_changed:
         await raise_revision(work.tx, work.merchant_id)
-        await save_audit(work, "scenario.edit", f"scenario:{scenario.scenario_id}")
+        after = scenario.description if description is None else description
+        was, now = keep_changed(
+            _list_values(scenario.definition, scenario.description), _list_values(definition, after)
+        )
+        await save_audit(
+            work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=was, after=now
+        )
     return said
+
+
+def _list_values(definition: Definition, description: str) -> dict[str, Any]:
+    return {"description": description, **msgspec.to_builtins(definition)}
 
 
 async def _change_definition(

@@ -13,6 +13,7 @@ from dunwell.assignment.store import load_rules
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import load_switched, lock_merchant, mark_switched
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.scenario_store import load_scenarios, publish_scenarios
@@ -48,6 +49,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     2. Publish all scenarios in one statement, each under its copy's version id.
     3. Mark the merchant, as a new revision.
     """
+    work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     if await load_switched(work.tx, work.merchant_id):
         raise InvalidState(
@@ -60,6 +62,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     await mark_switched(work.tx, work.merchant_id)
     await save_audit(
         work, "merchant.switch_to_workflows", f"merchant:{work.merchant_id}",
+        before={"switchedToWorkflows": False}, after={"switchedToWorkflows": True},
         scenarios=len(scenarios),
     )  # fmt: skip
     return await _report(work, scenarios)

@@ -15,10 +15,11 @@ from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Work
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock
 from dunwell.sending.channel import ChannelAdapter
@@ -50,6 +51,7 @@ async def advance_clock(
 ) -> Advance:
     """Raises InvalidState (no sandbox), ValidationError (backwards) and Unavailable (what is due
     did not finish in time; the clock then stands where it got to, and may be moved again)."""
+    check_right(actor, Right.OPERATE)
     started_at = check_sandbox(merchant)
     if advance_to < started_at:
         message = f"The clock stands at {started_at.isoformat()} and only moves forwards."

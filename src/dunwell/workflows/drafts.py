@@ -8,6 +8,7 @@ from uuid import UUID
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store import delete_draft, load_current, load_draft, save_draft_row
 from dunwell.workflows.versions import Draft
@@ -15,6 +16,7 @@ from dunwell.workflows.versions import Draft
 
 async def new_draft(work: Work, workflow_id: UUID) -> Draft:
     """Raises NotFound, and InvalidState: there is a draft, which names its id."""
+    work.need(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -36,6 +38,7 @@ async def new_draft(work: Work, workflow_id: UUID) -> Draft:
 async def discard_draft(work: Work, workflow_id: UUID) -> None:
     """Versions stay as they are. Raises NotFound, and InvalidState: no draft, or no version that
     would be left."""
+    work.need(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is None:
         raise InvalidState("The workflow has no published version; publish it.", state="DRAFT")

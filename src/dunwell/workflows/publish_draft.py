@@ -7,6 +7,7 @@ import msgspec
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.open_workflow import open_workflow
@@ -26,6 +27,7 @@ async def publish_draft(
     Raises NotFound (no such workflow), ValidationError (the definition's faults) and InvalidState
     (no draft, another draft, or it changes nothing).
     """
+    work.need(Right.PUBLISH)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
@@ -45,6 +47,8 @@ async def publish_draft(
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.publish", f"workflow:{workflow_id}",
+        before=None if current is None else {"version": current.name},
+        after={"version": version.name},
         versionId=str(version.version_id), version=version.name, verdict=verdict,
     )  # fmt: skip
     return version

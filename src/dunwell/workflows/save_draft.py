@@ -6,6 +6,7 @@ from uuid import UUID
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
@@ -40,6 +41,7 @@ async def save_draft(
     editor's change since then is not overwritten.
     Raises ValidationError (name), InvalidState (changed since, or the merchant has scenarios).
     """
+    work.need(Right.CONFIGURE)
     check_workflow_name(name)
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)

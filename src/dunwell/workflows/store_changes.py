@@ -13,6 +13,8 @@ SET name = $3
 WHERE merchant_id = $1 AND workflow_id = $2
 """
 
+_LOAD_NAME = "SELECT name FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
+
 _SET_ASSIGNMENT = """
 UPDATE workflows
 SET assignment_enabled = $3
@@ -37,6 +39,12 @@ WHERE merchant_id = $1 AND workflow_id = $2
 
 # The draft goes with it (ON DELETE CASCADE); a trigger keeps published versions.
 _REMOVE = "DELETE FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
+
+
+async def load_name(tx: Connection, merchant_id: int, workflow_id: UUID) -> str:
+    """Of one that is there."""
+    name: str = await tx.fetchval(_LOAD_NAME, merchant_id, workflow_id)
+    return name
 
 
 async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: str) -> bool:

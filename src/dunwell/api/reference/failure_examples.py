@@ -12,6 +12,13 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         "The access token is wrong, expired or revoked. Request a new one: POST /api/token.",
         {},
     ),
+    "InsufficientScope": (
+        (
+            "This needs the right to record payments, items and fees (RECORD_MONEY), which was not "
+            "given here. Ask whoever gave you access for it."
+        ),
+        {"right": "RECORD_MONEY"},
+    ),
     "NotFound": ("There is no claim 4711.", {}),
     "MethodNotAllowed": (
         "/api/merchants/1/uploads does not take GET. Use POST.",

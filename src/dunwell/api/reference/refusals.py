@@ -5,6 +5,7 @@ from dunwell.api.operation import Operation
 from dunwell.errors import (
     AuthenticationError,
     IdempotencyConflict,
+    InsufficientScope,
     InvalidRequest,
     NotFound,
     PayloadTooLarge,
@@ -16,7 +17,14 @@ from dunwell.errors import (
 )
 
 # What can happen to every request that needs a token; a query may hold an unknown name.
-_ALWAYS = (AuthenticationError, NotFound, ValidationError, RateLimited, Unavailable)
+_ALWAYS = (
+    AuthenticationError,
+    InsufficientScope,
+    NotFound,
+    ValidationError,
+    RateLimited,
+    Unavailable,
+)
 _WITH_BODY = (InvalidRequest, PayloadTooLarge, UnsupportedMediaType)
 _WITH_KEY = (InvalidRequest, IdempotencyConflict)
 # Errors of a single claim in a creation result; none of them fails the request as a whole.

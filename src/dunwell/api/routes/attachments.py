@@ -29,6 +29,7 @@ from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.files.detach_file import detach_file
 from dunwell.files.read_attachments import list_attachments, read_attachment
 from dunwell.intake.submission import AttachmentSubmission
+from dunwell.merchants.rights import Right
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
 _ONE_PATH = _PATH + "/{attachment_id}"
@@ -70,6 +71,7 @@ LIST_ATTACHMENTS = Operation(
 
 ATTACH_FILE = Operation(
     operation_id="attachFile",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=_PATH,
     tag="Attachments",
@@ -104,6 +106,7 @@ READ_ATTACHMENT = Operation(
 
 REPLACE_ATTACHMENT = Operation(
     operation_id="replaceAttachment",
+    right=Right.CHANGE_CLAIMS,
     method="PUT",
     path=_ONE_PATH,
     tag="Attachments",
@@ -123,6 +126,7 @@ REPLACE_ATTACHMENT = Operation(
 
 DELETE_ATTACHMENT = Operation(
     operation_id="deleteAttachment",
+    right=Right.CHANGE_CLAIMS,
     method="DELETE",
     path=_ONE_PATH,
     tag="Attachments",

@@ -18,6 +18,7 @@ from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.submission import ContactPatch
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -36,6 +37,7 @@ _STILL = (
 
 CHANGE_CLAIM = Operation(
     operation_id="changeClaim",
+    right=Right.CHANGE_CLAIMS,
     method="PATCH",
     path=_PATH,
     tag="Claims",
@@ -72,6 +74,7 @@ CHANGE_CLAIM = Operation(
 
 WITHDRAW_CLAIM = Operation(
     operation_id="withdrawClaim",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=f"{_PATH}/withdraw",
     tag="Claims",
@@ -92,6 +95,7 @@ WITHDRAW_CLAIM = Operation(
 
 ARCHIVE_CLAIM = Operation(
     operation_id="archiveClaim",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=f"{_PATH}/archive",
     tag="Claims",
@@ -112,6 +116,7 @@ ARCHIVE_CLAIM = Operation(
 
 PAUSE_CLAIM = Operation(
     operation_id="pauseClaim",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=f"{_PATH}/pause",
     tag="Claims",
@@ -137,6 +142,7 @@ PAUSE_CLAIM = Operation(
 
 RESUME_CLAIM = Operation(
     operation_id="resumeClaim",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=f"{_PATH}/resume",
     tag="Claims",

@@ -12,6 +12,7 @@ from dunwell.api.schemas import claim_changes as wire
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.intake.check_claims import find_faulty_dates
 from dunwell.intake.submission import ItemSubmission
+from dunwell.merchants.rights import Right
 from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import delete_item
 
@@ -30,6 +31,7 @@ _ONLY = (
 
 ADD_FEE = Operation(
     operation_id="addFee",
+    right=Right.RECORD_MONEY,
     method="POST",
     path=f"{_PATH}/fees",
     tag="Claims",
@@ -70,6 +72,7 @@ ADD_FEE = Operation(
 
 ADD_ITEM = Operation(
     operation_id="addItem",
+    right=Right.RECORD_MONEY,
     method="POST",
     path=f"{_PATH}/items",
     tag="Claims",
@@ -107,6 +110,7 @@ ADD_ITEM = Operation(
 
 DELETE_ITEM = Operation(
     operation_id="deleteItem",
+    right=Right.RECORD_MONEY,
     method="DELETE",
     path=f"{_PATH}/items/{{item_id}}",
     tag="Claims",

@@ -16,6 +16,7 @@ from dunwell.intake.check_claims import read_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.kit.process import Turns
+from dunwell.merchants.rights import Right
 
 _CLAIM_EXAMPLE = {
     **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},
@@ -50,6 +51,7 @@ _FAULTY_EXAMPLE = {
 
 CREATE_CLAIMS = Operation(
     operation_id="createClaims",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path="/merchants/{merchant_id}/claims",
     tag="Claims",

@@ -37,6 +37,7 @@ from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.kit.wire import write_instant
 from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.rights import Right
 
 _OUTCOMES: dict[str, Outcome] = {
     "ACCEPTED": DisputeState.ACCEPTED,
@@ -82,6 +83,7 @@ LIST_DISPUTES = Operation(
 
 OPEN_DISPUTE = Operation(
     operation_id="openDispute",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path=_PATH,
     tag="Disputes",
@@ -106,6 +108,7 @@ OPEN_DISPUTE = Operation(
 
 RESOLVE_DISPUTE = Operation(
     operation_id="resolveDispute",
+    right=Right.ANSWER,
     method="POST",
     path=_PATH + "/{dispute_id}/resolve",
     tag="Disputes",

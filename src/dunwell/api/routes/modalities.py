@@ -22,13 +22,14 @@ from dunwell.api.schemas.modalities import (
 )
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
+from dunwell.merchants.rights import Right
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/payment-modalities"
-_APPROVED: dict[str, Any] = {
+MODALITY_EXAMPLE: dict[str, Any] = {
     "id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
     "claimId": 4711,
     "type": "PAYMENT_PLAN",
@@ -68,13 +69,14 @@ LIST_MODALITIES = Operation(
         LIMIT,
     ),
     result=PaymentModalityList,
-    example={"items": [_APPROVED], "nextCursor": None},
+    example={"items": [MODALITY_EXAMPLE], "nextCursor": None},
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
 
 APPROVE_MODALITY = Operation(
     operation_id="approvePaymentModality",
+    right=Right.ANSWER,
     method="POST",
     path=_PATH + "/{modality_id}/approve",
     tag="Payment modalities",
@@ -87,13 +89,14 @@ APPROVE_MODALITY = Operation(
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     result=PaymentModality,
-    example=_APPROVED,
+    example=MODALITY_EXAMPLE,
     refusals=(InvalidState,),
     is_addition=True,
 )
 
 REJECT_MODALITY = Operation(
     operation_id="rejectPaymentModality",
+    right=Right.ANSWER,
     method="POST",
     path=_PATH + "/{modality_id}/reject",
     tag="Payment modalities",
@@ -111,9 +114,9 @@ REJECT_MODALITY = Operation(
     ),
     result=PaymentModality,
     example={
-        **_APPROVED,
+        **MODALITY_EXAMPLE,
         "state": "REJECTED",
-        "schedule": [{**each, "paid": "0"} for each in _APPROVED["schedule"]],
+        "schedule": [{**each, "paid": "0"} for each in MODALITY_EXAMPLE["schedule"]],
         "reason": "We can offer three rates at most.",
         "endedAt": "2026-03-03T08:30:00.000Z",
         "endedReason": "REJECTED",
@@ -128,14 +131,14 @@ async def _list(call: Call) -> PaymentModalityList:
     limit, cursor = read_page(call.query)
     call.query.check()
     page = await list_modalities(call.work, claim_id, limit=limit, cursor=cursor)
-    return PaymentModalityList([_show(each) for each in page.modalities], page.next_cursor)
+    return PaymentModalityList([show_modality(each) for each in page.modalities], page.next_cursor)
 
 
 async def _approve(call: Call) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
-    return _show(await approve_modality(call.work, claim_id, modality_id))
+    return show_modality(await approve_modality(call.work, claim_id, modality_id))
 
 
 async def _reject(call: Call) -> PaymentModality:
@@ -144,10 +147,11 @@ async def _reject(call: Call) -> PaymentModality:
     call.query.check()
     given = read_shape(call.body, Rejection)
     rejected = await reject_modality(call.work, claim_id, modality_id, reason=given.reason)
-    return _show(rejected)
+    return show_modality(rejected)
 
 
-def _show(modality: Modality) -> PaymentModality:
+def show_modality(modality: Modality) -> PaymentModality:
+    """As every list and answer has it."""
     answered_at, ended_at = modality.answered_at, modality.ended_at
     return PaymentModality(
         id=str(modality.modality_id),

@@ -1,5 +1,7 @@
 """Parameters that several operations share, and how those of every list are read."""
 
+from collections.abc import Iterable
+
 from dunwell.api.operation import Parameter
 from dunwell.api.query import Query
 
@@ -116,6 +118,27 @@ CURSOR = Parameter(
     description="`nextCursor` of the page before, with the same filters.",
     schema={"type": "string", "minLength": 1},
 )
+_INSTANT = {"type": "string", "format": "date-time"}
+SINCE = Parameter(
+    name="since",
+    place="query",
+    description="Only those of this instant or later.",
+    schema=_INSTANT,
+    example="2026-03-01T00:00:00Z",
+)
+UNTIL = Parameter(
+    name="until",
+    place="query",
+    description="Only those of before this instant.",
+    schema=_INSTANT,
+    example="2026-04-01T00:00:00Z",
+)
+# What the lists over all claims say of their pages.
+PAGES = (
+    "Nothing ever appears behind a cursor that was handed out. A filter that few entries meet is "
+    "looked for among ten thousand entries at a time: a page may then hold fewer than `limit`, "
+    "even none, and still have a `nextCursor`. Read on until that is null."
+)
 LIMIT = Parameter(
     name="limit",
     place="query",
@@ -129,3 +152,18 @@ def read_page(query: Query) -> tuple[int, str | None]:
     """The limit and the cursor."""
     limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
     return limit, query.text("cursor")
+
+
+def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Parameter:
+    """A filter of the query with few values; the first is its example."""
+    values = list(allowed)
+    return Parameter(
+        name=name, place="query", example=values[0], schema={"type": "string", "enum": values},
+        description=description,
+    )  # fmt: skip
+
+
+def read_flag(query: Query, name: str) -> bool | None:
+    """None: not given."""
+    value = query.choice(name, ("true", "false"))
+    return None if value is None else value == "true"

@@ -11,6 +11,7 @@ from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
 from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
+from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.payments.reverse_payment import reverse_payment
 
@@ -30,6 +31,7 @@ _RECORDED = {
 
 RECORD_PAYMENT = Operation(
     operation_id="recordPayment",
+    right=Right.RECORD_MONEY,
     method="POST",
     path="/merchants/{merchant_id}/claims/{claim_id}/payments",
     tag="Payments",
@@ -59,6 +61,7 @@ RECORD_PAYMENT = Operation(
 
 REVERSE_PAYMENT = Operation(
     operation_id="reversePayment",
+    right=Right.RECORD_MONEY,
     method="POST",
     path="/merchants/{merchant_id}/claims/{claim_id}/payments/{payment_id}/reverse",
     tag="Payments",

@@ -31,6 +31,7 @@ from dunwell.errors import (
     WorkflowAssignmentError,
 )
 from dunwell.kit.wire import write_instant
+from dunwell.merchants.rights import Right
 from dunwell.workflows.scenario_store import find_scenario_id, load_scenarios
 from dunwell.workflows.store import load_workflows
 
@@ -72,6 +73,7 @@ LIST_WORKFLOWS = Operation(
 
 ASSIGN_TO_WORKFLOW = Operation(
     operation_id="assignToWorkflow",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path="/merchants/{merchant_id}/assignments/workflows/{workflow_id}",
     tag="Assignments",
@@ -100,6 +102,7 @@ ASSIGN_TO_WORKFLOW = Operation(
 
 START_ASSIGNMENT = Operation(
     operation_id="startAssignment",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path="/merchants/{merchant_id}/assignments/claim/{claim_id}",
     tag="Assignments",

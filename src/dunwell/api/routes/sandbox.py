@@ -8,6 +8,7 @@ from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
+from dunwell.merchants.rights import Right
 from dunwell.sandbox.advance_clock import advance_clock, check_sandbox
 
 READ_TEST_CLOCK = Operation(
@@ -29,6 +30,7 @@ READ_TEST_CLOCK = Operation(
 
 ADVANCE_TEST_CLOCK = Operation(
     operation_id="advanceTestClock",
+    right=Right.OPERATE,
     method="POST",
     path="/merchants/{merchant_id}/test-clock",
     tag="Sandbox",

@@ -20,6 +20,7 @@ from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.store import load_rules
 from dunwell.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
 from dunwell.kit.db import snapshot
+from dunwell.merchants.rights import Right
 from dunwell.workflows.definition import ProcessSettings
 from dunwell.workflows.scenario_store import load_scenarios
 from dunwell.workflows.step_ids import kind_of
@@ -76,6 +77,7 @@ LIST_SCENARIOS = Operation(
 
 ASSIGN_TO_SCENARIO = Operation(
     operation_id="assignToScenario",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path="/merchants/{merchant_id}/scenarios/{scenario_id}/assignments",
     tag="Scenarios",

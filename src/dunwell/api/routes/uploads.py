@@ -16,11 +16,13 @@ from dunwell.files.upload import NewUpload, PreparedUpload
 from dunwell.files.upload_file import accept_upload, check_upload
 from dunwell.kit.multipart import MEDIA_TYPE, Part
 from dunwell.kit.shape import render_nearest, render_pointer
+from dunwell.merchants.rights import Right
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)
 
 UPLOAD_FILE = Operation(
     operation_id="uploadFile",
+    right=Right.CHANGE_CLAIMS,
     method="POST",
     path="/merchants/{merchant_id}/uploads",
     tag="Uploads",

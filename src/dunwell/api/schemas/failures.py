@@ -47,6 +47,10 @@ class AssignmentFaults(Wire, frozen=True):
     errors: list[AssignmentFault]
 
 
+class LackingRight(Wire, frozen=True):
+    right: Annotated[str, Meta(description="The right that was not given, as READ_CLAIMS.")]
+
+
 class AllowedChoices(Wire, frozen=True):
     allowed: list[str]
 

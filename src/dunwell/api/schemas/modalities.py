@@ -63,3 +63,18 @@ class PaymentModalityList(Wire, frozen=True):
     next_cursor: Annotated[
         str | None, Meta(description="Where the next page begins; null: these are the last.")
     ]
+
+
+class FoundModality(PaymentModality, frozen=True):
+    """A payment modality in the list over all claims."""
+
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+
+
+class FoundModalityList(Wire, frozen=True):
+    """A page of the merchant's payment modalities, newest first."""
+
+    items: list[FoundModality]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Cents, Currency, Given, GivenInstant, Instant, Uuid, Wire
+from dunwell.api.schemas.claims import ClaimStatus
+from dunwell.kit.wire import Cents, Currency, Day, Given, GivenInstant, Instant, Uuid, Wire
 
 _Text = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -35,3 +36,64 @@ class Payment(Wire, frozen=True):
     claim_status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
     outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
     overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+
+
+class FoundPayment(Wire, frozen=True):
+    """A payment in the list over all claims."""
+
+    id: Uuid
+    claim_id: int
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+    claim_status: ClaimStatus
+    amount: int
+    currency: Currency
+    transaction_id: str
+    provider_name: str | None
+    method: Annotated[str | None, Meta(description="What it was paid with, masked.")]
+    payment_request_id: Annotated[
+        Uuid | None, Meta(description="The request it settled; null: it was made elsewhere.")
+    ]
+    paid_at: Instant
+    recorded_at: Instant
+    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
+
+
+class FoundPaymentList(Wire, frozen=True):
+    """A page of the merchant's payments, newest first."""
+
+    items: list[FoundPayment]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class FoundPaymentRequest(Wire, frozen=True):
+    """What a debtor has begun to pay on the page, or has announced."""
+
+    id: Annotated[Uuid, Meta(description="The events' paymentRequestId.")]
+    claim_id: int
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+    provider_name: Annotated[
+        str, Meta(description="BANK_TRANSFER: the debtor said that the money was sent.")
+    ]
+    amount: int
+    currency: Currency
+    state: Annotated[
+        Literal["CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED"],
+        Meta(
+            description="CREATED, OPEN: the debtor is at it. PENDING: the debtor is done, the "
+            "money is under way. COMPLETED: it is booked. The rest came to nothing."
+        ),
+    ]
+    created_at: Instant
+    settled_at: Annotated[Instant | None, Meta(description="Null: it is under way.")]
+    sent_on: Annotated[Day | None, Meta(description="The day of an announced transfer.")]
+
+
+class FoundPaymentRequestList(Wire, frozen=True):
+    """A page of the merchant's payment requests, newest first."""
+
+    items: list[FoundPaymentRequest]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]

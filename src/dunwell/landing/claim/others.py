@@ -17,6 +17,7 @@ from dunwell.landing.session.session import Level, Session, render_value
 from dunwell.landing.session.store import find_session
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, normalize_address
 from dunwell.notices.notice import NoticeChannel
 
@@ -77,6 +78,7 @@ def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim]:
 async def open_other(work: Work, keys: KeyRing, session: Session, other: OtherOpening) -> str:
     """The cookie's value. What the code has proven of this session's claim it proves of the other,
     for as long. Of forms that come together one opens it."""
+    work.need(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
     # The same form, sent twice, gets the same one.
     derived = keys.digest(_PURPOSE, session.session_hash + other.claim_id.to_bytes(8))

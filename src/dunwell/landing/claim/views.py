@@ -113,6 +113,12 @@ class ClaimPage(Page, frozen=True):
     other_count: int
 
 
+class PreviewedClaimPage(ClaimPage, frozen=True):
+    """As the debtor sees it, for somebody else."""
+
+    template: ClassVar[str] = "claim_preview.html"
+
+
 class OthersPage(Page, frozen=True):
     """The debtor's other open claims of the same merchant."""
 

@@ -28,7 +28,7 @@ from dunwell.landing.entering.tries import Locked
 from dunwell.landing.entering.visitors import admit_request, count_visitors_request
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.notices.facts import LinkFacts
@@ -42,7 +42,7 @@ _MOST_SENT = 5
 _SET_SIZE = 100
 # One link of a claim is enough, whoever asks again: a second click, somebody impatient.
 ONE_WITHIN = timedelta(minutes=5)
-_ASKER = Actor(ActorKind.DEBTOR, "new-link")
+_ASKER = debtor_actor("new-link")
 
 log = structlog.get_logger(__name__)
 

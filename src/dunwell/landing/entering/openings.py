@@ -17,6 +17,7 @@ from dunwell.landing.entering.tries import Locked, lock_for
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level, Session
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 MOST_OF_VISITOR = 10
 MOST_OF_LINK = 30
@@ -52,6 +53,7 @@ async def open_once(work: Work, keys: KeyRing, entry: Entry) -> str | Locked:
     """The cookie's value. A form that comes twice within seconds gets the one of the first, whose
     answer the browser may have thrown away; its value is derived, with a key, from who opened
     what and when."""
+    work.need(Right.READ_CLAIMS)
     way, now = entry.way, work.real_now
     name = f"{work.merchant_id} {way.claim_id} {way.communication_id} {way.channel} {entry.level}"
     link = keys.digest(_PURPOSE, name.encode())

@@ -6,6 +6,7 @@ from uuid import UUID
 from dunwell.kit.crypto import KeyRing
 from dunwell.landing.entering.store_tries import lock_sent_code, save_sent_code
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.notices.notice import Notice, TooMany, Unreachable
 from dunwell.notices.send_notice import find_repeated, send_notice
 
@@ -15,6 +16,7 @@ LASTS = timedelta(minutes=10)
 async def send_code(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
     sends none, unless that code was tried already. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
     repeated = await find_repeated(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated

@@ -17,6 +17,7 @@ from dunwell.landing.session.drafts import (
 )
 from dunwell.landing.session.store_drafts import count_unsent, lock_draft, save_fields, save_files
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Kept:
 
 async def keep_draft(work: Work, claim_id: int, typed: Typed) -> Kept:
     """Two forms of a subject at once take turns."""
+    work.need(Right.CHANGE_CLAIMS)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + KEPT
     before = await lock_draft(work.tx, key, kept_until)

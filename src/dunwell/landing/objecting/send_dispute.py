@@ -10,6 +10,7 @@ from dunwell.landing.objecting.keep_draft import Kept, keep_draft
 from dunwell.landing.session.drafts import Typed, own_by_claim
 from dunwell.landing.session.store_drafts import save_sent
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute) -> Kept:
@@ -18,6 +19,7 @@ async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute)
 
     Raises what `open_dispute` does.
     """
+    work.need(Right.CHANGE_CLAIMS)
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
     kept = await keep_draft(work, claim_id, typed)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.start_payment import StartPayment, start_payment
 
@@ -21,7 +21,7 @@ class NotHandedOff(StrEnum):
 
 async def hand_off(site: Site, opened: OpenedClaim, wanted: StartPayment) -> str | NotHandedOff:
     """The provider's page to go to. Raises ValidationError for a provider there is not."""
-    actor = Actor(ActorKind.DEBTOR, str(opened.session.session_id))
+    actor = debtor_actor(str(opened.session.session_id))
     try:
         started = await start_payment(
             site.resources,

@@ -24,6 +24,7 @@ from dunwell.landing.reaching.store import (
 )
 from dunwell.landing.session.store import load_on_file
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.messages.identities import mask_address
 from dunwell.notices.facts import ContactChangeFacts
 from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
@@ -47,6 +48,7 @@ async def ask_change(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMan
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
     is given up for it; a second click sends no second code, unless that one was tried already.
     Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
     repeated = await find_repeated(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
@@ -71,6 +73,7 @@ async def confirm_change(
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.
     What it wrote is to be committed, whatever it answers. Raises NotFound.
     """
+    work.need(Right.CHANGE_CLAIMS)
     claim = work.merchant_id, typed.claim_id
     if await lock_claim(work.tx, *claim) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")

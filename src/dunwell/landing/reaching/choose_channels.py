@@ -11,6 +11,7 @@ from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.store import load_on_file
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import (
     KnownSuppressions,
     lift_suppression,
@@ -26,6 +27,7 @@ async def choose_channels(
 
     The claim's lock lets two choices at once take turns, so that they cannot leave none together.
     """
+    work.need(Right.CONTACT_SETTINGS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
@@ -41,6 +43,7 @@ async def choose_channels(
 
 async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
     """E-mail, mobile number and postal address, as far as they are there and used."""
+    work.need(Right.READ_CLAIMS)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
     return [

@@ -35,7 +35,7 @@ def load_languages(folder: Path = CATALOGUES) -> Mapping[str, Language]:
     codes."""
     words: dict[str, NullTranslations] = {SOURCE_LANGUAGE: NullTranslations()}
     words |= {path.stem: _compile(path) for path in folder.glob("*.po")}
-    return {code: _describe(code, words[code]) for code in sorted(words)}
+    return {code: describe_language(code, words[code]) for code in sorted(words)}
 
 
 @lru_cache(maxsize=4096)
@@ -65,7 +65,7 @@ def _read_accepted(header: str) -> list[str]:
     return [tag for _, _, tag in sorted(wanted)]
 
 
-def _describe(code: str, words: NullTranslations) -> Language:
+def describe_language(code: str, words: NullTranslations) -> Language:
     locale = Locale.parse(code)
     direction: Literal["ltr", "rtl"] = "rtl" if locale.text_direction == "rtl" else "ltr"
     name = locale.get_display_name(locale) or code

@@ -18,11 +18,24 @@ from dunwell.modalities.store import LOAD_LIVE
 # The merchant and the claim of the session, for what is nested.
 KEY = ("s.merchant_id", "s.claim_id")
 _Shape = TypeVar("_Shape")
-_compose_page = partial(
+_compose = partial(
     load_statement,
     __file__,
     "opened.sql",
     live_modality=nest_row(LOAD_LIVE, "s.merchant_id", "ARRAY[s.claim_id]"),
+)
+_compose_page = partial(_compose, session="debtor_sessions", found="s.session_hash = $1")
+# The same of a claim ($1 and $2) that nobody has opened, as a session of this level ($3) would see
+# it.
+PREVIEW = _compose(
+    detail="NULL",
+    session="""(
+    SELECT $1::integer AS merchant_id, $2::bigint AS claim_id, $3::text AS level,
+           $4::timestamptz AS opened_at, $4::timestamptz AS first_opened_at,
+           $4::timestamptz + interval '1 hour' AS expires_at, NULL::timestamptz AS ended_at,
+           ''::bytea AS session_hash, gen_random_uuid() AS session_id,
+           NULL::uuid AS communication_id, NULL::text AS channel, '{}'::bytea[] AS proven_digests)""",
+    found="true",
 )
 
 

@@ -23,6 +23,7 @@ from dunwell.landing.session.store import find_session, save_end
 from dunwell.landing.session.store_drafts import move_drafts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 # A second click, or a form sent anew as its answer was lost on the way.
 REPEATED_WITHIN = timedelta(minutes=5)
@@ -31,6 +32,7 @@ _PURPOSE = "landing-extended-session"
 
 async def end_session(work: Work, session: Session) -> bool:
     """False, and nothing is done: it has ended already."""
+    work.need(Right.READ_CLAIMS)
     if not await save_end(work.tx, work.merchant_id, session.session_hash, work.real_now):
         return False
     await save_audit(work, "session.end", f"claim:{session.claim_id}")
@@ -43,6 +45,7 @@ async def extend_session(
     """The new cookie's value; what was typed and not sent goes along. A form sent at the same time
     may have extended it: then nothing is done, and the value is that form's. None: it has ended.
     """
+    work.need(Right.READ_CLAIMS)
     if not await end_session(work, session):
         return await find_extended_value(work.tx, keys, session.session_hash, work.real_now)
     opening = Opening(

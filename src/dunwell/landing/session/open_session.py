@@ -16,6 +16,7 @@ from dunwell.landing.session.store import load_on_file, save_session
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Opening:
 
 async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
+    work.need(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
     before = opening.goes_on_from
     first_opened_at = before.first_opened_at if before else work.real_now

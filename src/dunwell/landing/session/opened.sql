@@ -105,8 +105,8 @@ SELECT json_build_object(
         THEN {live_modality}
     END,
     'detail', {detail})::text
-FROM debtor_sessions s
+FROM {session} s
 JOIN merchants m ON m.merchant_id = s.merchant_id
 JOIN claims c ON c.merchant_id = s.merchant_id AND c.claim_id = s.claim_id
 JOIN debtors d ON d.merchant_id = s.merchant_id AND d.claim_id = s.claim_id
-WHERE s.session_hash = $1
+WHERE {found}

@@ -14,6 +14,7 @@ from dunwell.landing.session.session import Level, Session, render_value
 from dunwell.landing.session.store import find_session, save_raised
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
 
 _PURPOSE = "landing-raised-session"
 
@@ -29,6 +30,7 @@ async def raise_session(
     """The new cookie's value; none when the session has ended. A form sent at the same time may
     have raised it: then nothing is done, and the value is that form's. `proven`: digests of the
     address that the code went to which raises it."""
+    work.need(Right.READ_CLAIMS)
     value = derive_raised_value(keys, session.session_hash)
     if await save_raised(
         work.tx, session, sha256(value.encode()), level=level, now=work.real_now,

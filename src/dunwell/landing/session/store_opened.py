@@ -7,9 +7,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.kit.db import Connection
-from dunwell.landing.session.details import NOTHING, Detail
+from dunwell.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.landing.session.facts import ClaimFacts
-from dunwell.landing.session.session import Session
+from dunwell.landing.session.session import Level, Session
 from dunwell.merchants.configuration_cache import find_kept
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -58,8 +58,18 @@ async def load_opened_claim(
     """The session, also when it has ended, its claim, and what else its page shows, in one
     statement. ids: the detail's arguments."""
     document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
-    if document is None:
-        return None
+    return None if document is None else await _read(tx, document)
+
+
+async def load_previewed_claim(
+    tx: Connection, merchant_id: int, claim_id: int, level: Level, now: datetime
+) -> OpenedClaim | None:
+    """As if somebody had opened it, which nobody has. now: real time."""
+    document: str | None = await tx.fetchval(PREVIEW, merchant_id, claim_id, level, now)
+    return None if document is None else await _read(tx, document)
+
+
+async def _read(tx: Connection, document: str) -> OpenedClaim:
     opened = _DECODER.decode(document)
     return OpenedClaim(
         session=opened.session,

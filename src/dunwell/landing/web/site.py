@@ -32,7 +32,7 @@ from dunwell.landing.web.answer import answer_page, answer_redirect
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, ActorKind
+from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
@@ -64,7 +64,7 @@ class Site:
         return self.resources.clock.now()
 
     def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
-        actor = Actor(ActorKind.DEBTOR, str(session_id))
+        actor = debtor_actor(str(session_id))
         return Work.open(self.resources, tx, merchant, actor)
 
     def draw_randomness(self) -> bytes:

@@ -7,6 +7,7 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_reading
+from dunwell.keys.installation_seals import verify_installation
 from dunwell.kit.resources import Resources
 from dunwell.kit.texts import say_count
 from dunwell.messages.ledger_store import Head
@@ -39,19 +40,35 @@ def _read_head(_ctx: click.Context, _parameter: click.Parameter, value: str | No
     callback=_read_head,
     help="A head kept from an earlier run; needs MERCHANT.",
 )
+@click.option(
+    "--installation", "is_installation", is_flag=True,
+    help="The audit log of what is of no merchant.",
+)  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
-def command(data_dir: str | None, merchant: str | None, expect: Head | None, is_json: bool) -> None:
-    """Verify the ledger of MERCHANT (its key), or of all; exit 1 on anything found.
+def command(
+    data_dir: str | None, merchant: str | None, expect: Head | None,
+    *, is_installation: bool, is_json: bool,
+) -> None:  # fmt: skip
+    """Verify the ledger of MERCHANT (its key), or all there are; exit 1 on anything found.
 
     Prints the head of each chain. Keep it where the database's keeper cannot write, and give it
     to --expect later: a chain that was cut or made anew has lost it.
     """
-    if expect is not None and merchant is None:
+    if is_installation and merchant is not None:
+        raise click.UsageError("Give MERCHANT or --installation: they are two chains.")
+    if expect is not None and merchant is None and not is_installation:
         raise click.UsageError("--expect needs MERCHANT: every merchant has a chain of its own.")
 
     async def read(resources: Resources) -> list[Verdict]:
+        if is_installation:
+            return [await verify_installation(resources, expect)]
         merchant_ids = await _choose(resources, merchant)
-        return [await verify_ledger(resources, each, expect) for each in merchant_ids]
+        found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
+        if merchant is None:
+            own = await verify_installation(resources)
+            # Before anybody has signed in there is nothing to tell.
+            found += [own] if own.head or own.unsealed_rows or own.fault_count else []
+        return found
 
     verdicts = run_reading(data_dir, _WORD, read)
     if is_json:
@@ -72,8 +89,9 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
 
 def _show(verdict: Verdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
+    whose = verdict.merchant_key or "(installation)"
     click.echo(
-        f"{verdict.merchant_key}  {what}  {say_count(verdict.sealed_rows, 'row')} sealed, "
+        f"{whose}  {what}  {say_count(verdict.sealed_rows, 'row')} sealed, "
         f"{verdict.unsealed_rows:,} not yet"
     )
     click.echo(f"  head  {_render_head(verdict.head) or 'none'}")
@@ -89,7 +107,7 @@ def _render_head(head: Head | None) -> str | None:
 
 def _as_json(verdict: Verdict) -> dict[str, object]:
     return {
-        "merchant": verdict.merchant_key,
+        "merchant": verdict.merchant_key or None,
         "isSound": verdict.is_sound,
         "head": _render_head(verdict.head),
         "sealedRows": verdict.sealed_rows,

@@ -1,0 +1,55 @@
+"""Finds a merchant's webhook endpoints with their health, the newest first, page by page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.events.endpoint_health import EndpointHealth, EndpointState
+from dunwell.events.store_health import load_health
+from dunwell.kit.cursor import CursorForm
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
+
+# Rides on webhook_endpoints_list.
+ENDPOINTS: ListedTable[UUID] = ListedTable(
+    "webhook_endpoints", "endpoint_id", "uuid", "created_at", CursorForm(b"whe1", "Q16s")
+)
+_LIVE: Test = ("l.removed_at IS NULL", ())
+# As EndpointHealth has it.
+_STATES: dict[EndpointState, str] = {
+    EndpointState.WORKING: "l.disabled_at IS NULL AND l.first_failure_at IS NULL",
+    EndpointState.FAILING: "l.disabled_at IS NULL AND l.first_failure_at IS NOT NULL",
+    EndpointState.SWITCHED_OFF: "l.disabled_at IS NOT NULL",
+}
+# One that works is nobody's to look after.
+UNWELL: Test = ("(l.disabled_at IS NOT NULL OR l.first_failure_at IS NOT NULL)", ())
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEndpoints:
+    """No cursor when these are the last."""
+
+    endpoints: Sequence[EndpointHealth]
+    next_cursor: str | None
+
+
+async def find_endpoints(
+    work: Work, *, limit: int, cursor: str | None = None, state: EndpointState | None = None,
+    since: datetime | None = None, until: datetime | None = None,
+) -> FoundEndpoints:  # fmt: skip
+    """Added since, inclusive, and until, exclusive. Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    narrowed: Wanted[UUID] = Wanted(filters=tuple(_list_filters(state)), since=since, until=until)
+    async with snapshot(work.tx):
+        found = await find_newest(work, ENDPOINTS, narrowed, limit=limit, cursor=cursor)
+        loaded = await load_health(work.tx, work.merchant_id, found.keys)
+    return FoundEndpoints([loaded[each] for each in found.keys], found.next_cursor)
+
+
+def _list_filters(state: EndpointState | None) -> Iterator[Test]:
+    yield _LIVE
+    if state is not None:
+        yield _STATES[state], ()

@@ -1,0 +1,39 @@
+"""Cancels a job: the batch that runs is finished, whole, and nothing is begun behind it. What was
+done stays done.
+"""
+
+from uuid import UUID
+
+from dunwell.errors import InvalidState, NotFound
+from dunwell.jobs.job import Export, Job, JobState, find_keeping
+from dunwell.jobs.store import load_jobs, save_cancellation
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
+
+
+async def cancel_job(work: Work, job_id: UUID) -> Job:
+    """Cancelling what is cancelled changes nothing. Raises NotFound; InvalidState: it has ended."""
+    work.need(Right.READ_CLAIMS)
+    job = await _load(work, job_id)
+    if not isinstance(job.deed, Export):
+        work.need(Right.CHANGE_CLAIMS)
+    kept_until = work.real_now + find_keeping(job.deed)
+    is_cancelled = await save_cancellation(
+        work.tx, work.merchant_id, job_id, now=work.real_now, kept_until=kept_until
+    )
+    if is_cancelled:
+        await save_audit(work, "job.cancel", f"job:{job_id}")
+        return await _load(work, job_id)
+    job = await _load(work, job_id)
+    if job.state is not JobState.CANCELLED:
+        raise InvalidState("The job has ended already.", state=job.state)
+    return job
+
+
+async def _load(work: Work, job_id: UUID) -> Job:
+    """Raises NotFound."""
+    job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
+    if job is None:
+        raise NotFound(f"There is no job {job_id}.")
+    return job

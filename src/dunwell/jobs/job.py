@@ -1,0 +1,199 @@
+"""What a job is: what it does, for whom, how far it has come, and what became of each row. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from dunwell.merchants.actor import Actor
+
+# Of a selection.
+MOST_ROWS = 50_000
+_KEPT = timedelta(days=30)
+_EXPORTS_KEPT = timedelta(days=7)
+
+
+class JobKind(StrEnum):
+    PAUSE = "PAUSE"
+    RESUME = "RESUME"
+    ASSIGN = "ASSIGN"
+    ARCHIVE = "ARCHIVE"
+    EXPORT = "EXPORT"
+
+
+class JobState(StrEnum):
+    # No worker has taken it yet.
+    WAITING = "WAITING"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    CANCELLED = "CANCELLED"
+    # As a whole: it could not get on. Rows that failed leave it DONE.
+    FAILED = "FAILED"
+
+
+LIVE = frozenset({JobState.WAITING, JobState.RUNNING})
+
+
+class RowOutcome(StrEnum):
+    # Its turn has not come, or never came as the job was cancelled.
+    WAITING = "WAITING"
+    DONE = "DONE"
+    SKIPPED = "SKIPPED"
+    FAILED = "FAILED"
+
+
+class Reason(StrEnum):
+    """Why a row was skipped, or failed."""
+
+    # There is no such claim of the merchant's.
+    ABSENT = "ABSENT"
+    # It was collected, archived or withdrawn.
+    ENDED = "ENDED"
+    DISPUTED = "DISPUTED"
+    # It is so already.
+    UNCHANGED = "UNCHANGED"
+    # The workflow takes claims in another currency.
+    OTHER_CURRENCY = "OTHER_CURRENCY"
+    # The use case refused it, with a message.
+    REFUSED = "REFUSED"
+    # Whoever started the job may not do this any more.
+    RIGHT_LOST = "RIGHT_LOST"
+    # A fault of ours.
+    ERROR = "ERROR"
+
+
+class Pause(msgspec.Struct, frozen=True, tag="PAUSE"):
+    until: datetime | None = None
+    reason: str | None = None
+
+
+class Resume(msgspec.Struct, frozen=True, tag="RESUME"):
+    """Their pauses fall."""
+
+
+class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
+    workflow_id: UUID
+
+
+class Archive(msgspec.Struct, frozen=True, tag="ARCHIVE"):
+    """Their processes end, uncollected."""
+
+
+class ExportedList(StrEnum):
+    CLAIMS = "claims"
+    DISPUTES = "disputes"
+    MODALITIES = "payment-modalities"
+    PAYMENTS = "payments"
+    REQUESTS = "payment-requests"
+    COMMUNICATIONS = "communications"
+    SUPPRESSIONS = "suppressions"
+
+
+class Export(msgspec.Struct, frozen=True, tag="EXPORT"):
+    """wanted: the list's filter, by its own names."""
+
+    list: ExportedList
+    wanted: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+
+# What is done to each claim of a selection, and all that a job can do.
+Action: TypeAlias = Pause | Resume | Assign | Archive
+Deed: TypeAlias = Pause | Resume | Assign | Archive | Export
+
+KINDS: Mapping[type[Deed], JobKind] = {
+    Pause: JobKind.PAUSE,
+    Resume: JobKind.RESUME,
+    Assign: JobKind.ASSIGN,
+    Archive: JobKind.ARCHIVE,
+    Export: JobKind.EXPORT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Rows by outcome. Of an export `done` is what it has written, and the rest is 0."""
+
+    total: int
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.total - self.done - self.skipped - self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All instants are real time."""
+
+    job_id: UUID
+    deed: Deed
+    state: JobState
+    # Who started it, with what could be done then.
+    starter: Actor
+    progress: Progress
+    created_at: datetime
+    begun_at: datetime | None
+    ended_at: datetime | None
+    failure: str | None
+    # When it is swept, with its file.
+    kept_until: datetime | None
+    retry_of: UUID | None
+
+    @property
+    def kind(self) -> JobKind:
+        return KINDS[type(self.deed)]
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    position: int
+    claim_id: int
+    outcome: RowOutcome
+    reason: Reason | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotDone:
+    """Why a row is not done."""
+
+    outcome: RowOutcome
+    reason: Reason
+    message: str | None = None
+
+
+# Claim id -> why it was not done; none: it was.
+Outcomes: TypeAlias = Mapping[int, NotDone | None]
+
+
+def count_progress(total: int, outcomes: Sequence[NotDone | None]) -> Progress:
+    by_outcome = [None if each is None else each.outcome for each in outcomes]
+    return Progress(
+        total, by_outcome.count(None), by_outcome.count(RowOutcome.SKIPPED),
+        by_outcome.count(RowOutcome.FAILED),
+    )  # fmt: skip
+
+
+def find_keeping(deed: Deed) -> timedelta:
+    """How long a job that has ended is seen; an export's file goes with it."""
+    return _EXPORTS_KEPT if isinstance(deed, Export) else _KEPT
+
+
+def encode_deed(deed: Deed) -> dict[str, Any]:
+    encoded: dict[str, Any] = msgspec.to_builtins(deed)
+    return encoded
+
+
+def decode_deed(stored: Mapping[str, Any]) -> Deed:
+    deed: Deed = msgspec.convert(stored, Deed)
+    return deed

@@ -1,0 +1,101 @@
+"""The SQL of sealing the installation's audit log, as `messages.ledger_store` has a merchant's."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
+from dunwell.messages.ledger_store import PATIENCE_SECONDS, Head, Seal, SealedRow, Unsealed
+
+TABLE = "installation_audit"
+# All columns but its seal's number, which stands first.
+_FIELDS = """jsonb_build_array({seal}, audit_id, (extract(epoch FROM at) * 1000000)::bigint,
+    actor_kind, actor_id, action, subject, before, after, origin)::text"""
+# One sealer at a time: a chain has one next link.
+_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('installation seals', 28))"
+# By primary key.
+_LOAD_HEAD = "SELECT seal, digest, key_version FROM installation_seals ORDER BY seal DESC LIMIT 1"
+# Rides on installation_audit_unsealed.
+_LOAD_UNSEALED = compose(
+    """
+SELECT audit_id AS key, {fields} AS fields
+FROM installation_audit
+WHERE seal IS NULL
+ORDER BY audit_id
+LIMIT $2
+""",
+    fields=compose(_FIELDS, seal="$1::bigint"),
+)
+_SAVE_SEAL = """
+WITH audits AS (
+    UPDATE installation_audit a
+    SET seal = $1, digest = n.digest
+    FROM unnest($2::uuid[], $3::bytea[]) AS n (audit_id, digest)
+    WHERE a.audit_id = n.audit_id
+)
+INSERT INTO installation_seals (seal, audits, digest, sealed_at, key_version)
+VALUES ($1, cardinality($2), $4, $5, $6)
+"""
+_LOAD_SEALS = """
+SELECT seal, 0 AS contacts, audits, digest, key_version
+FROM installation_seals
+ORDER BY seal
+"""
+# Rides on installation_audit_seal.
+_LOAD_SEALED = compose(
+    """
+SELECT seal, audit_id AS key, action || ' ' || subject AS name, digest, {fields} AS fields
+FROM installation_audit
+WHERE seal IS NOT NULL
+ORDER BY seal, audit_id
+""",
+    fields=compose(_FIELDS, seal="seal"),
+)
+_COUNT_UNSEALED = "SELECT count(*) FROM installation_audit WHERE seal IS NULL"
+_ROWS_AT_ONCE = 1000
+
+
+async def take_turn(tx: Connection) -> bool:
+    """Whether this transaction may seal; another one may be at it."""
+    is_mine: bool = await tx.fetchval(_TAKE_TURN)
+    return is_mine
+
+
+async def load_head(tx: Connection) -> Head | None:
+    row = await tx.fetchrow(_LOAD_HEAD)
+    return None if row is None else Head(**row)
+
+
+async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[Unsealed]:
+    """By key, spelled out as rows of the given seal."""
+    rows = await tx.fetch(_LOAD_UNSEALED, seal, limit)
+    return [Unsealed(row["key"], row["fields"]) for row in rows]
+
+
+async def save_seal(
+    tx: Connection, head: Head, audits: Sequence[tuple[UUID, bytes]], sealed_at: datetime
+) -> None:
+    """audits: keys with the rows' digests."""
+    await tx.execute(
+        _SAVE_SEAL, head.seal, [key for key, _ in audits], [digest for _, digest in audits],
+        head.digest, sealed_at, head.key_version,
+    )  # fmt: skip
+
+
+async def load_seals(tx: Connection) -> AsyncIterator[Seal]:
+    """In order, a few at a time; within a transaction."""
+    async for row in tx.cursor(_LOAD_SEALS, prefetch=_ROWS_AT_ONCE):
+        yield Seal(**row)
+
+
+async def load_sealed(tx: Connection) -> AsyncIterator[SealedRow]:
+    """By seal and key, a few at a time; within a transaction."""
+    rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS)
+    async for row in rows:
+        yield SealedRow(**row)
+
+
+async def count_unsealed(tx: Connection) -> int:
+    count: int = await tx.fetchval(_COUNT_UNSEALED)
+    return count

@@ -1,0 +1,45 @@
+"""A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was looked
+at, no session begins, and no form of it is taken."""
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.errors import NotFound
+from dunwell.landing.claim.look_ahead import look_ahead
+from dunwell.landing.claim.views import PreviewedClaimPage, describe_claim
+from dunwell.landing.paying.methods import has_method
+from dunwell.landing.render.pages import Shown
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import load_previewed_claim
+from dunwell.landing.web.answer import answer_page
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import Visit
+from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
+
+_SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)  # noqa: S106
+# Nothing of it can be sent.
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+async def preview_claim(
+    site: Site, visit: Visit, work: Work, claim_id: int, level: Level
+) -> Response:
+    """level: how much a session would see. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    merchant = work.merchant
+    opened = await load_previewed_claim(work.tx, work.merchant_id, claim_id, level, work.real_now)
+    if opened is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    announced = await look_ahead(site.resources, opened, work.now)
+    can_pay = has_method(site.providers, merchant)
+    page = describe_claim(opened, work.now, announced, can_pay=can_pay, other_count=0)
+    shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})
+    frame = msgspec.structs.replace(
+        site.frame(visit, merchant, opened.facts.language), session=_SHOWN
+    )
+    body = site.pages.render(frame, shown)
+    return answer_page(body, more={"Content-Security-Policy": _POLICY})

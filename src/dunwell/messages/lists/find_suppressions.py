@@ -1,0 +1,59 @@
+"""Finds the addresses that a merchant contacts no more, the newest first, page by page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.kit.cursor import CursorForm
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import Channel
+from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
+from dunwell.messages.suppression import Suppression, SuppressionReason, load_listed
+
+# Rides on suppressions_list. The digest differs by channel too.
+SUPPRESSIONS: ListedTable[bytes] = ListedTable(
+    "suppressions", "address_digest", "bytea", "created_at", CursorForm(b"sup1", "Q16s")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionFilter:
+    """All that is given must hold. Suppressed since, inclusive, and until, exclusive."""
+
+    channel: Channel | None = None
+    reason: SuppressionReason | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSuppressions:
+    """No cursor when these are the last."""
+
+    suppressions: Sequence[Suppression]
+    next_cursor: str | None
+
+
+NO_FILTER = SuppressionFilter()
+
+
+async def find_suppressions(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: SuppressionFilter = NO_FILTER
+) -> FoundSuppressions:
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    filters = tuple(_list_filters(wanted))
+    narrowed: Wanted[bytes] = Wanted(filters=filters, since=wanted.since, until=wanted.until)
+    async with snapshot(work.tx):
+        found = await find_newest(work, SUPPRESSIONS, narrowed, limit=limit, cursor=cursor)
+        loaded = await load_listed(work.tx, work.merchant_id, found.keys)
+    return FoundSuppressions([loaded[each] for each in found.keys], found.next_cursor)
+
+
+def _list_filters(wanted: SuppressionFilter) -> Iterator[Test]:
+    if wanted.channel is not None:
+        yield "l.channel = {}", (wanted.channel,)
+    if wanted.reason is not None:
+        yield "l.reason = {}", (wanted.reason,)

@@ -1,0 +1,70 @@
+"""Finds a merchant's payment modalities over all claims, the newest first, page by page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.cursor import CursorForm
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.merchants.rights import Right
+from dunwell.modalities.modality import Modality, ModalityState, ModalityType
+from dunwell.modalities.store import load_modalities_by_id
+
+# Rides on payment_modalities_list; of requests that wait for an answer on
+# payment_modalities_requested.
+MODALITIES: ListedTable[UUID] = ListedTable(
+    "payment_modalities", "modality_id", "uuid", "requested_at", CursorForm(b"mdl1", "Q16s")
+)
+# Requests that nobody has answered, and that can be answered.
+UNANSWERED: Test = ("l.state = 'REQUESTED' AND l.ended_at IS NULL", ())
+
+
+@dataclass(frozen=True, slots=True)
+class ModalityFilter:
+    """All that is given must hold. `stands`: it has not ended. Requested since, inclusive, and
+    until, exclusive."""
+
+    state: ModalityState | None = None
+    type: ModalityType | None = None
+    stands: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModalities:
+    """Each with its claim's reference. No cursor when these are the last."""
+
+    modalities: Sequence[tuple[Modality, str]]
+    next_cursor: str | None
+
+
+NO_FILTER = ModalityFilter()
+
+
+async def find_modalities(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER
+) -> FoundModalities:
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    is_unanswered = wanted.state is ModalityState.REQUESTED and wanted.stands is True
+    narrowed: Wanted[UUID] = Wanted(
+        seek=(UNANSWERED,) if is_unanswered else (), filters=tuple(_list_filters(wanted)),
+        since=wanted.since, until=wanted.until,
+    )  # fmt: skip
+    async with snapshot(work.tx):
+        found = await find_newest(work, MODALITIES, narrowed, limit=limit, cursor=cursor)
+        loaded = await load_modalities_by_id(work.tx, work.merchant_id, found.keys)
+    return FoundModalities([loaded[each] for each in found.keys], found.next_cursor)
+
+
+def _list_filters(wanted: ModalityFilter) -> Iterator[Test]:
+    if wanted.state is not None:
+        yield "l.state = {}", (wanted.state,)
+    if wanted.type is not None:
+        yield "l.type = {}", (wanted.type,)
+    if wanted.stands is not None:
+        yield "(l.ended_at IS NULL) = {}", (wanted.stands,)

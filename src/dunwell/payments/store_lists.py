@@ -1,0 +1,71 @@
+"""The SQL of lists of payments and of payment requests: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from uuid import UUID
+
+from dunwell.claims.states import Status
+from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
+from dunwell.payments.request_states import RequestState
+from dunwell.payments.store import StoredPayment
+from dunwell.payments.store_requests import PaymentRequest
+
+# By primary keys, as the next.
+_LOAD_PAYMENTS = compose(
+    """
+SELECT {columns}, c.reference_number, c.status
+FROM payments p
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
+WHERE p.merchant_id = $1 AND p.payment_id = ANY($2::uuid[])
+""",
+    columns=", ".join(f"p.{each.name}" for each in fields(StoredPayment)),
+)
+_LOAD_REQUESTS = compose(
+    """
+SELECT {columns}, c.reference_number
+FROM payment_requests r
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+WHERE r.merchant_id = $1 AND r.request_id = ANY($2::uuid[])
+""",
+    columns=", ".join(f"r.{each.name}" for each in fields(PaymentRequest)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPayment:
+    payment: StoredPayment
+    # The claim's.
+    reference_number: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRequest:
+    request: PaymentRequest
+    # The claim's.
+    reference_number: str
+
+
+async def load_payments(
+    tx: Connection, merchant_id: int, payment_ids: Sequence[UUID]
+) -> dict[UUID, ListedPayment]:
+    """By id."""
+    found = {}
+    for row in await tx.fetch(_LOAD_PAYMENTS, merchant_id, list(payment_ids)):
+        values = dict(row)
+        reference, status = values.pop("reference_number"), Status(values.pop("status"))
+        found[row["payment_id"]] = ListedPayment(StoredPayment(**values), reference, status)
+    return found
+
+
+async def load_requests(
+    tx: Connection, merchant_id: int, request_ids: Sequence[UUID]
+) -> dict[UUID, ListedRequest]:
+    """By id."""
+    found = {}
+    for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
+        values = {**row, "state": RequestState(row["state"])}
+        reference = values.pop("reference_number")
+        found[row["request_id"]] = ListedRequest(PaymentRequest(**values), reference)
+    return found

@@ -1,0 +1,70 @@
+"""What an admin changes of others: what they are and where, and whether they are still here.
+
+Somebody must be left who can do so: the last admin is neither ended nor made anything else.
+"""
+
+from uuid import UUID
+
+from dunwell.errors import InvalidState
+from dunwell.merchants.rights import Right, Role
+from dunwell.people.audit import save_people_audit
+from dunwell.people.invite_user import check_merchants, describe_place, require_user
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.sessions import end_all_sessions
+from dunwell.people.store import lock_admins, save_place, save_user_end
+from dunwell.people.store_entries import remove_entries_of, remove_invitations
+from dunwell.people.store_factors import remove_all_factors
+from dunwell.people.user import Place
+
+
+async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: int) -> None:
+    """It counts from their next request on. revision: of the user as it was looked at.
+
+    Raises InsufficientScope, NotFound, ValidationError, InvalidState: it was changed meanwhile, or
+    is the last admin.
+    """
+    work.need(Right.PEOPLE)
+    if place.everywhere is not Role.ADMIN:
+        await _check_others(work, user_id)
+    user = await require_user(work, user_id)
+    await check_merchants(work, place)
+    if not await save_place(work.tx, user_id, place, revision):
+        raise InvalidState(
+            "Somebody else changed this user meanwhile. Look at what is there now, and change it "
+            "again if you still want to.",
+            state="CHANGED",
+        )
+    await save_people_audit(
+        work, "user.change", user_id,
+        before=describe_place(user.place), after=describe_place(place),
+    )  # fmt: skip
+
+
+async def end_user(work: PeopleWork, user_id: UUID) -> None:
+    """At once, with all sessions. What the user did stays in the audit log.
+
+    Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
+    """
+    work.need(Right.PEOPLE)
+    await _check_others(work, user_id)
+    await require_user(work, user_id)
+    await save_user_end(work.tx, user_id, work.now)
+    await remove_all_factors(work.tx, user_id)
+    await remove_entries_of(work.tx, user_id)
+    await remove_invitations(work.tx, user_id)
+    ended = await end_all_sessions(work.tx, user_id, work.now)
+    await save_people_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
+
+
+async def _check_others(work: PeopleWork, user_id: UUID) -> None:
+    """That there is an admin beside the user, who has joined if the user has: all of them are
+    locked, so that two who end one another take turns. Raises InvalidState."""
+    admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}
+    if user_id not in admins:
+        return
+    has_joined = admins.pop(user_id)
+    if not any(each or not has_joined for each in admins.values()):
+        raise InvalidState(
+            "This is the last admin. Make somebody else one first, who has joined.",
+            state="LAST_ADMIN",
+        )

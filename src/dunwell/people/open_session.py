@@ -1,0 +1,63 @@
+"""Begins a session, tells whether its user was never there before, and writes that down."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.kit.addresses import name_network
+from dunwell.people.audit import save_people_audit, visiting
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.session_rules import LASTS, hash_secret, render_secret
+from dunwell.people.store import lock_user
+from dunwell.people.store_sessions import NewSession, save_session
+from dunwell.people.visitor import Visitor, describe_browser, digest_place
+
+
+class OpenedBy(StrEnum):
+    """TOTP and RECOVERY: behind a password. INVITATION: with what was set up just now. PASSWORD: it
+    goes on from one in which the password was changed."""
+
+    TOTP = "TOTP"
+    RECOVERY = "RECOVERY"
+    PASSKEY = "PASSKEY"
+    INVITATION = "INVITATION"
+    PASSWORD = "PASSWORD"  # noqa: S105 - the word
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """`secret`: the value of its cookie, which is kept nowhere. `is_new_place`: the user signed in
+    before, but never from this network in the last 90 days: to be asked whether it was they."""
+
+    user_id: UUID
+    session_id: UUID
+    secret: str
+    is_new_place: bool
+    by: OpenedBy
+
+
+async def open_session(
+    work: PeopleWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes
+) -> OpenedSession:
+    """randomness: SECRET_BYTES."""
+    secret = render_secret(randomness)
+    session_hash = hash_secret(secret)
+    assert session_hash is not None
+    await lock_user(work.tx, user_id)
+    session = NewSession(
+        session_hash=session_hash,
+        session_id=work.ids.new(work.now),
+        user_id=user_id,
+        opened_at=work.now,
+        expires_at=work.now + LASTS,
+        opened_by=by,
+        place_digests=digest_place(work.keys, visitor),
+        place=name_network(visitor.host),
+        browser=describe_browser(visitor.user_agent),
+    )
+    is_new_place = await save_session(work.tx, session)
+    opened = OpenedSession(user_id, session.session_id, secret, is_new_place, by)
+    their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
+    after = {"by": str(by), "isNewPlace": is_new_place}
+    await save_people_audit(their, "session.begin", user_id, after=after)
+    return opened

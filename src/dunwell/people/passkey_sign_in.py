@@ -1,0 +1,94 @@
+"""Signs somebody in by a passkey alone: it is had, and it has verified its user.
+
+A challenge is good for one answer, right or wrong. Wrong ones are counted by visitor: a passkey
+cannot be guessed, and nobody's name is said.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.errors import NotFound
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.audit import save_refused_sign_in, visiting
+from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.people.passkeys import (
+    Answer,
+    PasskeyRefused,
+    RelyingParty,
+    check_request,
+    find_relying_party,
+    read_answer,
+    render_request,
+)
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import TooOften, Wrong
+from dunwell.people.store_factors import (
+    find_passkey,
+    save_challenge,
+    take_challenge,
+    take_count,
+)
+from dunwell.people.tries import give_back_try, list_subjects, take_try
+from dunwell.people.visitor import Visitor
+
+CHALLENGE_LASTS = timedelta(minutes=5)
+SIGN_IN, ENROL = "SIGN_IN", "ENROL"
+
+
+def require_party(reception: Reception) -> RelyingParty:
+    """Raises NotFound where there are no passkeys."""
+    party = find_relying_party(reception.resources.settings.public_url)
+    if party is None:
+        raise NotFound("There are no passkeys at this address. Use an authenticator app.")
+    return party
+
+
+async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) -> str:
+    """What a browser is to ask. Raises NotFound."""
+    party = require_party(reception)
+    async with reception.work(visiting(None, visitor.host)) as work:
+        await save_challenge(work.tx, challenge, SIGN_IN, None, work.now + CHALLENGE_LASTS)
+    return render_request(party, challenge)
+
+
+async def sign_in_with_passkey(
+    reception: Reception, body: bytes, visitor: Visitor, randomness: bytes
+) -> OpenedSession | Wrong | TooOften:
+    """body: what the browser sent. One transaction, which is kept whatever it answers."""
+    party = require_party(reception)
+    try:
+        answer = read_answer(body)
+    except PasskeyRefused:
+        return Wrong()
+    async with reception.work(visiting(None, visitor.host)) as work:
+        subjects = list_subjects(work.keys, visitor, None)
+        wait = await take_try(work.tx, subjects, work.now)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
+        user_id = await _check(work, party, answer)
+        if user_id is None:
+            await save_refused_sign_in(work, None, visitor.host)
+            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            return Wrong()
+        await give_back_try(work.tx, subjects)
+        return await open_session(work, user_id, OpenedBy.PASSKEY, visitor, randomness)
+
+
+async def _check(work: PeopleWork, party: RelyingParty, answer: Answer) -> UUID | None:
+    """Whose passkey it is, if all is as it must be."""
+    challenge = await take_challenge(work.tx, answer.challenge, work.now)
+    passkey = await find_passkey(work.tx, answer.credential_id)
+    is_asked = challenge is not None and challenge.is_live and challenge.purpose == SIGN_IN
+    if passkey is None or not is_asked:
+        return None
+    try:
+        count = check_request(
+            party, answer, answer.challenge,
+            public_key=passkey.public_key, sign_count=passkey.sign_count,
+        )  # fmt: skip
+    except PasskeyRefused:
+        return None
+    is_next = await take_count(work.tx, passkey.factor_id, count, work.now)
+    return passkey.user_id if is_next else None

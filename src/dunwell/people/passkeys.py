@@ -1,0 +1,140 @@
+"""What a browser's passkeys are asked, and what they answer (WebAuthn).
+
+Our origin and our name to them come from DUNWELL_PUBLIC_URL alone, whatever a request says of its
+host. A passkey is asked to verify its user, so that it is two factors by itself. A browser refuses
+names that are IP addresses: at such an address there are no passkeys.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import webauthn
+from webauthn.helpers import base64url_to_bytes
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+CHALLENGE_BYTES = 32
+_NAME = "Dunwell"
+_MILLISECONDS = 120_000
+_REQUIRED = UserVerificationRequirement.REQUIRED
+
+
+class PasskeyRefused(Exception):  # noqa: N818 - reads as what happened
+    """The answer is no answer of a passkey to what it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelyingParty:
+    """We, as passkeys know us."""
+
+    origin: str
+    rp_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a browser sent, as far as it can be read without trusting it."""
+
+    credential: dict[str, Any]
+    credential_id: bytes
+    challenge: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+
+
+def find_relying_party(public_url: str) -> RelyingParty | None:
+    """None: our address is none that passkeys are for."""
+    host = urlsplit(public_url).hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return RelyingParty(public_url, host) if host else None
+    return None
+
+
+def read_answer(body: bytes) -> Answer:
+    """Raises PasskeyRefused."""
+    try:
+        credential = json.loads(body)
+        client_data = json.loads(base64url_to_bytes(credential["response"]["clientDataJSON"]))
+        challenge = base64url_to_bytes(client_data["challenge"])
+        return Answer(credential, base64url_to_bytes(credential["rawId"]), challenge)
+    except Exception as error:
+        raise PasskeyRefused from error
+
+
+def render_registration(
+    party: RelyingParty, user_id: UUID, email: str, name: str, *, challenge: bytes,
+    known: Sequence[bytes],
+) -> str:  # fmt: skip
+    """The options of navigator.credentials.create(), as JSON. known: the user's passkeys."""
+    options = webauthn.generate_registration_options(
+        rp_id=party.rp_id,
+        rp_name=_NAME,
+        user_id=user_id.bytes,
+        user_name=email,
+        user_display_name=name,
+        challenge=challenge,
+        timeout=_MILLISECONDS,
+        authenticator_selection=AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_REQUIRED
+        ),
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=each) for each in known],
+    )
+    return webauthn.options_to_json(options)
+
+
+def render_request(party: RelyingParty, challenge: bytes) -> str:
+    """The options of navigator.credentials.get(), as JSON; any passkey of ours may answer."""
+    options = webauthn.generate_authentication_options(
+        rp_id=party.rp_id, challenge=challenge, timeout=_MILLISECONDS, user_verification=_REQUIRED
+    )
+    return webauthn.options_to_json(options)
+
+
+def check_registration(party: RelyingParty, answer: Answer, challenge: bytes) -> Registered:
+    """Raises PasskeyRefused, whatever the library makes of what a stranger sent."""
+    try:
+        verified = webauthn.verify_registration_response(
+            credential=answer.credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.rp_id,
+            expected_origin=party.origin,
+            require_user_verification=True,
+        )
+    except Exception as error:
+        raise PasskeyRefused from error
+    return Registered(verified.credential_id, verified.credential_public_key, verified.sign_count)
+
+
+def check_request(
+    party: RelyingParty, answer: Answer, challenge: bytes, *, public_key: bytes, sign_count: int
+) -> int:
+    """The passkey's new count. Raises PasskeyRefused."""
+    try:
+        verified = webauthn.verify_authentication_response(
+            credential=answer.credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.rp_id,
+            expected_origin=party.origin,
+            credential_public_key=public_key,
+            credential_current_sign_count=sign_count,
+            require_user_verification=True,
+        )
+    except Exception as error:
+        raise PasskeyRefused from error
+    return verified.new_sign_count

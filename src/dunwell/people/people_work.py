@@ -1,0 +1,34 @@
+"""What a use case about people is given: they belong to no merchant, so this is no `Work`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import check_right
+from dunwell.merchants.actor import Actor
+from dunwell.merchants.rights import Right
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleWork:
+    """An open transaction, who acts, and when, in real time."""
+
+    tx: Connection
+    actor: Actor
+    now: datetime
+    ids: Ids
+    keys: KeyRing
+
+    @classmethod
+    def open(cls, resources: Resources, tx: Connection, actor: Actor) -> Self:
+        return cls(
+            tx=tx, actor=actor, now=resources.clock.now(), ids=resources.ids, keys=resources.keys
+        )
+
+    def need(self, right: Right) -> None:
+        """As `Work.need`. Raises InsufficientScope."""
+        check_right(self.actor, right)

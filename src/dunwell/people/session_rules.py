@@ -1,0 +1,33 @@
+"""How long a session lasts, and how the secrets look that open something.
+
+Instants are real time. A secret is 256 random bits, of which the database keeps a hash alone. Pure.
+"""
+
+import base64
+import hashlib
+import re
+from datetime import timedelta
+
+SECRET_BYTES = 32
+# Without a request. Uses are written once a minute, so it may be up to a minute less.
+IDLE = timedelta(minutes=30)
+# However much it is used.
+LASTS = timedelta(hours=8)
+NOTED_EVERY = timedelta(minutes=1)
+# After its end its row still tells where somebody has signed in before.
+REMEMBERED = timedelta(days=90)
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+
+
+def render_secret(randomness: bytes) -> str:
+    """From SECRET_BYTES random bytes."""
+    if len(randomness) != SECRET_BYTES:
+        raise ValueError(f"a secret needs {SECRET_BYTES} random bytes")
+    return base64.urlsafe_b64encode(randomness).rstrip(b"=").decode()
+
+
+def hash_secret(secret: str) -> bytes | None:
+    """What it is found by; None: it can be nobody's."""
+    if not _SECRET.fullmatch(secret):
+        return None
+    return hashlib.sha256(secret.encode()).digest()

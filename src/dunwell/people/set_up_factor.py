@@ -1,0 +1,80 @@
+"""Sets up another second factor for somebody who is signed in: an authenticator app, which takes
+the place of the one before once its first code has come, or one more passkey.
+"""
+
+from uuid import UUID
+
+from dunwell.people.accept_invitation import enrol_passkey
+from dunwell.people.audit import save_people_audit
+from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
+from dunwell.people.passkeys import render_registration
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.reception import Reception
+from dunwell.people.signed_in import SignedIn
+from dunwell.people.store import lock_user
+from dunwell.people.store_factors import (
+    find_app,
+    load_factors,
+    save_challenge,
+    save_confirmed_app,
+    save_new_app,
+)
+from dunwell.people.totp import find_step, open_secret, seal_secret
+
+LONGEST_NAME = 60
+MOST_PASSKEYS = 10
+
+
+async def start_app(work: PeopleWork, user_id: UUID, randomness: bytes) -> None:
+    """randomness: totp.SECRET_BYTES. Another one that waits for its first code is dropped."""
+    sealed = seal_secret(work.keys, user_id, randomness)
+    await save_new_app(work.tx, user_id, work.ids.new(work.now), sealed, work.now)
+
+
+async def find_started_app(work: PeopleWork, user_id: UUID) -> str | None:
+    """The secret that the app is to be given, in base32; None: none was started."""
+    app = await find_app(work.tx, user_id, is_confirmed=False)
+    return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
+
+
+async def confirm_app(work: PeopleWork, user_id: UUID, code: str) -> bool:
+    """False: it is not the code that the app shows now; or none was started."""
+    await lock_user(work.tx, user_id)
+    app = await find_app(work.tx, user_id, is_confirmed=False)
+    if app is None:
+        return False
+    step = find_step(open_secret(work.keys, user_id, app.secret_sealed), code, work.now)
+    if step is None:
+        return False
+    await save_confirmed_app(work.tx, user_id, app.factor_id, step, work.now)
+    await save_people_audit(work, "factor.add", user_id, after={"factor": "TOTP"})
+    return True
+
+
+async def start_passkey(
+    reception: Reception, work: PeopleWork, person: SignedIn, challenge: bytes
+) -> str:
+    """What a browser is to make. Raises NotFound where there are no passkeys."""
+    party = require_party(reception)
+    factors = await load_factors(work.tx, person.user_id)
+    expires_at = work.now + CHALLENGE_LASTS
+    await save_challenge(work.tx, challenge, ENROL, person.user_id, expires_at)
+    known = [each.credential_id for each in factors if each.credential_id is not None]
+    return render_registration(
+        party, person.user_id, person.email, person.name, challenge=challenge, known=known
+    )
+
+
+async def add_passkey(
+    reception: Reception, work: PeopleWork, person: SignedIn, body: bytes, name: str
+) -> bool:
+    """False: it is no right answer to what was asked, or there are as many as there may be."""
+    await lock_user(work.tx, person.user_id)
+    passkeys = [each for each in await load_factors(work.tx, person.user_id) if each.credential_id]
+    if len(passkeys) >= MOST_PASSKEYS:
+        return False
+    name = name.strip()[:LONGEST_NAME]
+    if not await enrol_passkey(reception, work, person.user_id, body, name=name):
+        return False
+    await save_people_audit(work, "factor.add", person.user_id, after={"factor": "PASSKEY"})
+    return True

@@ -1,0 +1,161 @@
+"""Signs somebody in: a password, then a code of their app or a recovery code.
+
+1. Count the try. 2. Compare the password, without a transaction; for nobody as long as for
+somebody. 3. A right one makes an entry, which waits ten minutes for the second factor. 4. The code
+is taken once, the entry goes, and a session begins, under a secret that nobody had before.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.audit import save_people_audit, save_refused_sign_in, visiting
+from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.reception import Reception
+from dunwell.people.recovery_codes import hash_code
+from dunwell.people.session_rules import hash_secret, render_secret
+from dunwell.people.store import KnownPassword, find_password, load_user, save_rehashed
+from dunwell.people.store_entries import find_entry, save_entry, take_entry
+from dunwell.people.store_factors import find_app, take_code, take_step
+from dunwell.people.totp import find_step, open_secret
+from dunwell.people.tries import give_back_try, list_subjects, take_try
+from dunwell.people.visitor import Visitor
+
+ENTRY_LASTS = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Whatever it was that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooOften:
+    retry_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The password was given too long ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`secret`: the value of its cookie."""
+
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCode:
+    """What is given as second factor. randomness: SECRET_BYTES, for the session."""
+
+    entry_secret: str
+    code: str
+    visitor: Visitor
+    randomness: bytes
+
+
+async def check_password(
+    reception: Reception, email: str, password: str, visitor: Visitor, randomness: bytes
+) -> Entry | Wrong | TooOften:
+    """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
+    keys, now = reception.resources.keys, reception.now()
+    subjects = list_subjects(keys, visitor, email)
+    async with reception.resources.database.transaction() as tx:
+        wait = await take_try(tx, subjects, now)
+        known = await find_password(tx, email)
+    if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
+        return TooOften(wait)
+    stored = known.password_hash if known and known.is_live else None
+    is_right = await reception.passwords.verify(stored, password)
+    actor = visiting(known.user_id if known else None, visitor.host)
+    if not is_right or known is None:
+        async with reception.work(actor) as work:
+            await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
+        tell_security_event("PORTAL_SIGN_IN_FAILED")
+        return Wrong()
+    await _rehash(reception, known, password)
+    async with reception.work(actor) as work:
+        await give_back_try(work.tx, subjects)
+        return await _open_entry(work, known.user_id, randomness)
+
+
+async def give_code(
+    reception: Reception, given: GivenCode
+) -> OpenedSession | Wrong | TooOften | Gone:
+    """Of the authenticator app."""
+
+    async def take(work: PeopleWork, user_id: UUID) -> bool:
+        app = await find_app(work.tx, user_id, is_confirmed=True)
+        if app is None:
+            return False
+        secret = open_secret(work.keys, user_id, app.secret_sealed)
+        step = find_step(secret, given.code, work.now)
+        return step is not None and await take_step(work.tx, user_id, app.factor_id, step, work.now)
+
+    return await _give(reception, given, OpenedBy.TOTP, take)
+
+
+async def give_recovery_code(
+    reception: Reception, given: GivenCode
+) -> OpenedSession | Wrong | TooOften | Gone:
+    async def take(work: PeopleWork, user_id: UUID) -> bool:
+        code_hash = hash_code(given.code)
+        if code_hash is None or not await take_code(work.tx, user_id, code_hash, work.now):
+            return False
+        await save_people_audit(work, "recovery_code.use", user_id)
+        return True
+
+    return await _give(reception, given, OpenedBy.RECOVERY, take)
+
+
+async def _give(
+    reception: Reception, given: GivenCode, by: OpenedBy,
+    take: Callable[[PeopleWork, UUID], Awaitable[bool]],
+) -> OpenedSession | Wrong | TooOften | Gone:  # fmt: skip
+    """One transaction, which is kept whatever it answers: what was counted counts."""
+    entry_hash = hash_secret(given.entry_secret)
+    if entry_hash is None:
+        return Gone()
+    async with reception.work(visiting(None, given.visitor.host)) as work:
+        user_id = await find_entry(work.tx, entry_hash, work.now)
+        user = None if user_id is None else await load_user(work.tx, user_id)
+        if user is None:
+            return Gone()
+        work = replace(work, actor=visiting(user.user_id, given.visitor.host))  # noqa: PLW2901
+        subjects = list_subjects(work.keys, given.visitor, user.email)
+        wait = await take_try(work.tx, subjects, work.now)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
+        if not await take(work, user.user_id):
+            await save_refused_sign_in(work, user.user_id, given.visitor.host)
+            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            return Wrong()
+        if not await take_entry(work.tx, entry_hash):
+            return Gone()
+        await give_back_try(work.tx, subjects)
+        return await open_session(work, user.user_id, by, given.visitor, given.randomness)
+
+
+async def _open_entry(work: PeopleWork, user_id: UUID, randomness: bytes) -> Entry:
+    secret = render_secret(randomness)
+    entry_hash = hash_secret(secret)
+    assert entry_hash is not None
+    await save_entry(work.tx, entry_hash, user_id, work.now, work.now + ENTRY_LASTS)
+    return Entry(secret)
+
+
+async def _rehash(reception: Reception, known: KnownPassword, password: str) -> None:
+    """With what is usual now, as only now the password is known."""
+    before = known.password_hash
+    if before is None or not reception.passwords.is_outdated(before):
+        return
+    after = await reception.passwords.hash(password)
+    async with reception.resources.database.transaction() as tx:
+        await save_rehashed(tx, known.user_id, before, after)

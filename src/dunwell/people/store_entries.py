@@ -1,0 +1,90 @@
+"""The SQL of one-time links and of sign-ins under way: rows in, values out, no rules."""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.kit.db import Connection
+
+_REMOVE_INVITATIONS = "DELETE FROM invitations WHERE user_id = $1"
+_INSERT_INVITATION = """
+INSERT INTO invitations (invitation_hash, user_id, created_at, expires_at) VALUES ($1, $2, $3, $4)
+"""
+# By primary key.
+_FIND_INVITATION = """
+SELECT i.user_id
+FROM invitations i
+JOIN users u ON u.user_id = i.user_id AND u.ended_at IS NULL
+WHERE i.invitation_hash = $1 AND i.used_at IS NULL AND i.expires_at > $2
+"""
+# Of two that use it at once, the second finds it used.
+_TAKE_INVITATION = """
+UPDATE invitations SET used_at = $2
+WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2
+RETURNING user_id
+"""
+_INSERT_ENTRY = """
+INSERT INTO portal_entries (entry_hash, user_id, opened_at, expires_at) VALUES ($1, $2, $3, $4)
+"""
+_FIND_ENTRY = """
+SELECT e.user_id
+FROM portal_entries e
+JOIN users u ON u.user_id = e.user_id AND u.ended_at IS NULL
+WHERE e.entry_hash = $1 AND e.expires_at > $2
+"""
+_TAKE_ENTRY = "DELETE FROM portal_entries WHERE entry_hash = $1 RETURNING user_id"
+_REMOVE_ENTRIES_OF = "DELETE FROM portal_entries WHERE user_id = $1"
+# Rides on portal_entries_expiry.
+_REMOVE_ENTRIES = """
+DELETE FROM portal_entries
+WHERE entry_hash IN (SELECT entry_hash FROM portal_entries WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+async def save_invitation(
+    tx: Connection, invitation_hash: bytes, user_id: UUID, now: datetime, expires_at: datetime
+) -> None:
+    """Those before it open nothing any more."""
+    await tx.execute(_REMOVE_INVITATIONS, user_id)
+    await tx.execute(_INSERT_INVITATION, invitation_hash, user_id, now, expires_at)
+
+
+async def remove_invitations(tx: Connection, user_id: UUID) -> None:
+    await tx.execute(_REMOVE_INVITATIONS, user_id)
+
+
+async def find_invited(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
+    """Whose link it is; None: it was used, ran out, or never was."""
+    user_id: UUID | None = await tx.fetchval(_FIND_INVITATION, invitation_hash, now)
+    return user_id
+
+
+async def take_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
+    """As `find_invited`, once."""
+    user_id: UUID | None = await tx.fetchval(_TAKE_INVITATION, invitation_hash, now)
+    return user_id
+
+
+async def save_entry(
+    tx: Connection, entry_hash: bytes, user_id: UUID, now: datetime, expires_at: datetime
+) -> None:
+    await tx.execute(_INSERT_ENTRY, entry_hash, user_id, now, expires_at)
+
+
+async def find_entry(tx: Connection, entry_hash: bytes, now: datetime) -> UUID | None:
+    """Whose password was right; None: too long ago, or never."""
+    user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, entry_hash, now)
+    return user_id
+
+
+async def take_entry(tx: Connection, entry_hash: bytes) -> bool:
+    """False: somebody has gone in by it, or a new password has ended it."""
+    return await tx.fetchval(_TAKE_ENTRY, entry_hash) is not None
+
+
+async def remove_entries_of(tx: Connection, user_id: UUID) -> None:
+    await tx.execute(_REMOVE_ENTRIES_OF, user_id)
+
+
+async def remove_entries(tx: Connection, expired_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE_ENTRIES, expired_before, limit)
+    return int(tag.rpartition(" ")[2])

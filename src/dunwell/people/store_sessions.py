@@ -1,0 +1,158 @@
+"""The SQL of people's sessions: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+from dunwell.merchants.rights import Role
+from dunwell.people.session_rules import IDLE, NOTED_EVERY
+
+# By the primary keys, and memberships_user.
+_TAKE = """
+WITH found AS (
+    SELECT session_id, user_id, last_used_at, place
+    FROM portal_sessions
+    WHERE session_hash = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
+), used AS (
+    UPDATE portal_sessions
+    SET last_used_at = $2
+    WHERE session_hash = $1 AND ended_at IS NULL
+        AND EXISTS (SELECT FROM found WHERE last_used_at <= $4)
+)
+SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
+    f.place AS network,
+    ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
+        AS memberships
+FROM found f
+JOIN users u ON u.user_id = f.user_id
+WHERE u.ended_at IS NULL
+"""
+_SAVE = """
+INSERT INTO portal_sessions
+    (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
+     place_digest, place, browser, is_new_place)
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9,
+    -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
+    EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
+        AND NOT EXISTS (
+            SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7::bytea[])))
+RETURNING is_new_place
+"""
+# Rides on portal_sessions_user.
+_LOAD = """
+SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+FROM portal_sessions
+WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
+ORDER BY opened_at DESC, session_id DESC
+LIMIT 100
+"""
+_END = """
+UPDATE portal_sessions
+SET ended_at = $3
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+RETURNING session_id
+"""
+# Rides on portal_sessions_user.
+_END_ALL = """
+UPDATE portal_sessions
+SET ended_at = $2
+WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
+"""
+# By primary key.
+_END_BY_HASH = (
+    "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
+)
+_SHOW_CODES = """
+UPDATE portal_sessions SET codes_id = $2, codes_until = $3 WHERE session_hash = $1
+"""
+_FIND_CODES = "SELECT codes_id FROM portal_sessions WHERE session_hash = $1 AND codes_until > $2"
+# Rides on portal_sessions_expiry.
+_REMOVE = """
+DELETE FROM portal_sessions
+WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+class NewSession(msgspec.Struct, frozen=True, gc=False):
+    """`place_digests`: of the network, by every version of the secret key, the one in use first."""
+
+    session_hash: bytes
+    session_id: UUID
+    user_id: UUID
+    opened_at: datetime
+    expires_at: datetime
+    opened_by: str
+    place_digests: Sequence[bytes]
+    place: str | None
+    browser: str
+
+
+class SessionRow(msgspec.Struct, frozen=True, gc=False):
+    session_id: UUID
+    opened_at: datetime
+    last_used_at: datetime
+    opened_by: str
+    place: str | None
+    browser: str
+    is_new_place: bool
+
+
+async def take_session(tx: Connection, session_hash: bytes, now: datetime) -> dict[str, Any] | None:
+    """What `SignedIn` takes, beside its token; that it is used is written now and then."""
+    row = await tx.fetchrow(_TAKE, session_hash, now, now - IDLE, now - NOTED_EVERY)
+    if row is None:
+        return None
+    everywhere, memberships = row["everywhere"], row["memberships"]
+    return {
+        **row,
+        "everywhere": None if everywhere is None else Role(everywhere),
+        "memberships": {merchant_id: Role(role) for merchant_id, role in memberships},
+    }
+
+
+async def save_session(tx: Connection, session: NewSession) -> bool:
+    """Whether its user has signed in before, and never from there. The user must be locked."""
+    is_new: bool = await tx.fetchval(
+        _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
+        session.expires_at, session.opened_by, session.place_digests, session.place,
+        session.browser,
+    )  # fmt: skip
+    return is_new
+
+
+async def load_sessions(tx: Connection, user_id: UUID, now: datetime) -> Sequence[SessionRow]:
+    return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE)]
+
+
+async def save_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:
+    return await tx.fetchval(_END, user_id, session_id, now) is not None
+
+
+async def save_end_of_all(tx: Connection, user_id: UUID, now: datetime, but: UUID | None) -> int:
+    tag: str = await tx.execute(_END_ALL, user_id, now, but)
+    return int(tag.rpartition(" ")[2])
+
+
+async def save_end_by_hash(tx: Connection, session_hash: bytes, now: datetime) -> None:
+    await tx.execute(_END_BY_HASH, session_hash, now)
+
+
+async def save_shown_codes(
+    tx: Connection, session_hash: bytes, codes_id: UUID | None, until: datetime
+) -> None:
+    """Which recovery codes the session shows; none: none any more."""
+    await tx.execute(_SHOW_CODES, session_hash, codes_id, until)
+
+
+async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -> UUID | None:
+    codes_id: UUID | None = await tx.fetchval(_FIND_CODES, session_hash, now)
+    return codes_id
+
+
+async def remove_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE, expired_before, limit)
+    return int(tag.rpartition(" ")[2])

@@ -1,0 +1,1 @@
+"""The portal: where operators and merchants' staff find a claim and answer what waits."""

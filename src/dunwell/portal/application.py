@@ -1,0 +1,111 @@
+"""The portal as an application: its routes, what it answers to all else, what it needs.
+
+Every address answers every method with a page.
+"""
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dunwell.kit.resources import Resources
+from dunwell.landing.web.site import Site as DebtorSite
+from dunwell.people.passwords import Passwords
+from dunwell.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.portal.disputes import routes as disputes
+from dunwell.portal.disputes import routes_texts
+from dunwell.portal.people import routes as people
+from dunwell.portal.render.addresses import PATHS, ROOT
+from dunwell.portal.render.pages import Pages
+from dunwell.portal.render.wording import load_languages
+from dunwell.portal.start import routes as start
+from dunwell.portal.web import assets, choosing
+from dunwell.portal.web.answer import compress_page
+from dunwell.portal.web.guards import Run
+from dunwell.portal.web.problems import answer_failure
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Visit
+
+_SLICES = (
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, routes_acts,
+)  # fmt: skip
+_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+if _PAGES.keys() != PATHS.keys():
+    raise ImportError(
+        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
+        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+    )
+# Address -> method -> what it does.
+ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
+# What is answered by a page: of routes that do not fit, and whatever else is raised.
+_RAISED = (HTTPException, Exception)
+
+
+def build_portal_routes(
+    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None
+) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed."""
+    site = Site(
+        resources=resources,
+        pages=Pages(
+            languages=load_languages(),
+            domain=urlsplit(resources.settings.public_url).netloc,
+            style=assets.name_assets()["portal"],
+            icon=assets.name_assets()["icon"],
+            scripts=assets.name_assets(),
+        ),
+        debtors=debtors,
+        passwords=passwords or Passwords(),
+    )
+    return [_Below(_build_application(site))]
+
+
+class _Below(BaseRoute):
+    """Whatever stands below /portal."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_ours = scope["type"] == "http" and f"{scope['path']}/".startswith(f"{ROOT}/")
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _build_application(site: Site) -> Router:
+    async def answer_instead(request: Request, error: Exception) -> Response:
+        return await answer_failure(site, _find_visit(site, request), error)
+
+    return Router(
+        [_build_route(site, path, runs) for path, runs in ROUTES.items()],
+        redirect_slashes=False,
+        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
+    )
+
+
+def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
+    async def serve(request: Request) -> Response:
+        visit = _find_visit(site, request)
+        visit.route = path
+        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
+        site.keep_language(visit, response)
+        return compress_page(response) if visit.takes_gzip and not visit.carried else response
+
+    return Route(path, serve, methods=[*runs])
+
+
+def _find_visit(site: Site, request: Request) -> Visit:
+    """The same one for all that a request is asked in."""
+    if not hasattr(request.state, "visit"):
+        origin = site.resources.settings.public_url
+        request.state.visit = Visit(request.scope, request.receive, origin)
+    visit: Visit = request.state.visit
+    return visit

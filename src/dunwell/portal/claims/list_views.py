@@ -1,0 +1,59 @@
+"""What the list of claims shows."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.claims.store_lists import ListedClaim
+from dunwell.messages.formatting import render_line
+from dunwell.portal.claims.saved_views import SavedView
+from dunwell.portal.render.pages import Page
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    claim: ListedClaim
+    name: str
+
+
+class Filters(msgspec.Struct, frozen=True, gc=False):
+    """As they stand in the address, whether they mean anything or not."""
+
+    q: str = ""
+    status: str = ""
+    hold: str = ""
+    workflow: str = ""
+    least: str = ""
+    most: str = ""
+    due_from: str = ""
+    due_to: str = ""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Those that are given."""
+        return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
+
+
+class ClaimsPage(Page, frozen=True):
+    template: ClassVar[str] = "claims.html"
+    area: ClassVar[str] = "claims"
+
+    filters: Filters
+    faults: Sequence[tuple[str, str]]
+    rows: Sequence[Row]
+    # How many there are; beyond `counted_to` nobody counts. None: not counted.
+    count: int | None
+    is_more: bool
+    after: str
+    next_cursor: str | None
+    currency: str
+    workflows: Sequence[tuple[str, str]]
+    views: Sequence[SavedView]
+    # The view whose filters these are.
+    view_id: UUID | None
+
+
+def describe_row(claim: ListedClaim) -> Row:
+    person = " ".join(part for part in (claim.first_name, claim.last_name) if part)
+    return Row(claim, render_line(person or claim.company_name or ""))

@@ -1,0 +1,74 @@
+"""A merchant's texts for answers, which everybody who answers chooses from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.errors import Fault, NotFound, ValidationError
+from dunwell.kit.texts import find_unprintable
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
+
+MOST_TEXTS = 50
+_LOAD = """
+SELECT template_id, name, text
+FROM answer_templates
+WHERE merchant_id = $1
+ORDER BY lower(name), template_id
+LIMIT 100
+"""
+_SAVE = """
+INSERT INTO answer_templates
+    (merchant_id, template_id, name, text, created_at, actor_kind, actor_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (merchant_id, name) DO NOTHING
+RETURNING template_id
+"""
+# By primary key.
+_DELETE = """
+DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING template_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    template_id: UUID
+    name: str
+    text: str
+
+
+async def list_answer_texts(work: Work) -> Sequence[AnswerText]:
+    work.need(Right.READ_CLAIMS)
+    rows = await work.tx.fetch(_LOAD, work.merchant_id)
+    return [AnswerText(**row) for row in rows]
+
+
+async def add_answer_text(work: Work, name: str, text: str) -> None:
+    """Raises ValidationError, also for a name that is taken: nobody's text is overwritten."""
+    work.need(Right.ANSWER)
+    faults = [
+        *find_unprintable(name, ("name",)),
+        *find_unprintable(text, ("text",)),
+        *([] if 0 < len(name) <= 80 else [Fault("/name", "Use 1 to 80 characters.", "NAME")]),
+        *([] if 0 < len(text) <= 2000 else [Fault("/text", "Use 1 to 2000 characters.", "TEXT")]),
+    ]
+    if len(await list_answer_texts(work)) >= MOST_TEXTS:
+        faults.append(Fault("/name", f"There are {MOST_TEXTS} texts; remove one.", "TOO_MANY"))
+    if faults:
+        raise ValidationError(faults)
+    saved = await work.tx.fetchval(
+        _SAVE, work.merchant_id, work.ids.new(work.real_now), name, text, work.real_now,
+        work.actor.kind, work.actor.actor_id,
+    )  # fmt: skip
+    if saved is None:
+        raise ValidationError([Fault("/name", "There is a text of this name.", "TAKEN")])
+    await save_audit(work, "answer_text.add", f"answer_text:{saved}")
+
+
+async def end_answer_text(work: Work, template_id: UUID) -> None:
+    """Raises NotFound."""
+    work.need(Right.ANSWER)
+    if await work.tx.fetchval(_DELETE, work.merchant_id, template_id) is None:
+        raise NotFound("There is no such text.")
+    await save_audit(work, "answer_text.end", f"answer_text:{template_id}")

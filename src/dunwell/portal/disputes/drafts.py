@@ -1,0 +1,148 @@
+"""What somebody has written of an answer and not sent yet, one for a dispute: whoever goes on finds
+it. Each change is compared with what its writer had seen; of two, neither loses a word."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from dunwell.disputes.dispute import Dispute, DisputeState
+from dunwell.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
+from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.explanation.life_store import load_user_names
+from dunwell.kit.texts import find_unprintable
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
+
+LONGEST_ANSWER = 2_000
+_LOAD = """
+SELECT outcome, ends_claim, message, revision, saved_at, actor_id
+FROM answer_drafts
+WHERE merchant_id = $1 AND dispute_id = $2
+"""
+# By primary key.
+_SAVE = """
+INSERT INTO answer_drafts
+    (merchant_id, dispute_id, outcome, ends_claim, message, revision, saved_at, actor_kind,
+     actor_id)
+VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8)
+ON CONFLICT (merchant_id, dispute_id) DO UPDATE
+SET outcome = EXCLUDED.outcome, ends_claim = EXCLUDED.ends_claim, message = EXCLUDED.message,
+    revision = answer_drafts.revision + 1, saved_at = EXCLUDED.saved_at,
+    actor_kind = EXCLUDED.actor_kind, actor_id = EXCLUDED.actor_id
+RETURNING revision
+"""
+_DELETE = "DELETE FROM answer_drafts WHERE merchant_id = $1 AND dispute_id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """outcome: "": not decided."""
+
+    outcome: Literal["", "ACCEPTED", "REJECTED"]
+    ends_claim: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """revision: 0: there is none."""
+
+    answer: Answer
+    revision: int
+    saved_at: datetime | None
+    writer: str
+
+
+NOTHING = Draft(Answer("", ends_claim=True, message=""), 0, None, "")
+
+
+class DraftOvertaken(InvalidState):
+    """Somebody else has written since."""
+
+    def __init__(self, standing: Draft) -> None:
+        super().__init__("Somebody else has written on this answer.", state="CHANGED")
+        self.standing = standing
+
+
+class AnsweredAlready(InvalidState):
+    """Nothing is left to answer."""
+
+    def __init__(self, dispute: Dispute) -> None:
+        super().__init__("The dispute was answered already.", state=str(dispute.state))
+        self.dispute = dispute
+
+
+async def load_draft(work: Work, dispute_id: UUID) -> Draft:
+    work.need(Right.READ_CLAIMS)
+    row = await work.tx.fetchrow(_LOAD, work.merchant_id, dispute_id)
+    if row is None:
+        return NOTHING
+    names = await load_user_names(work.tx, {row["actor_id"]} if row["actor_id"] else ())
+    answer = Answer(row["outcome"], row["ends_claim"], row["message"])
+    writer = names.get(row["actor_id"] or "", row["actor_id"] or "")
+    return Draft(answer, row["revision"], row["saved_at"], writer)
+
+
+async def save_draft(
+    work: Work, claim_id: int, dispute_id: UUID, answer: Answer, *, known: int
+) -> int:
+    """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
+    AnsweredAlready and DraftOvertaken."""
+    work.need(Right.ANSWER)
+    _check(answer.message)
+    await _lock_open(work, claim_id, dispute_id)
+    standing = await load_draft(work, dispute_id)
+    if standing.answer == answer and standing.revision:
+        return standing.revision
+    if standing.revision != known:
+        raise DraftOvertaken(standing)
+    revision: int = await work.tx.fetchval(
+        _SAVE, work.merchant_id, dispute_id, answer.outcome, answer.ends_claim, answer.message,
+        work.real_now, work.actor.kind, work.actor.actor_id,
+    )  # fmt: skip
+    return revision
+
+
+async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
+    """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
+    not decided), AnsweredAlready and DraftOvertaken."""
+    work.need(Right.ANSWER)
+    await _lock_open(work, claim_id, dispute_id)
+    standing = await load_draft(work, dispute_id)
+    if standing.revision != known:
+        raise DraftOvertaken(standing)
+    resolution = decide_resolution(standing.answer)
+    dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
+    await work.tx.execute(_DELETE, work.merchant_id, dispute_id)
+    await save_audit(work, "answer.send", f"claim:{claim_id}", disputeId=str(dispute_id))
+    return dispute
+
+
+def decide_resolution(answer: Answer) -> Resolution:
+    """Raises ValidationError while it is not decided."""
+    outcomes: dict[str, Outcome] = {
+        "ACCEPTED": DisputeState.ACCEPTED,
+        "REJECTED": DisputeState.REJECTED,
+    }
+    if answer.outcome not in outcomes:
+        raise ValidationError([Fault("/outcome", "Accept or reject it.", "REQUIRED")])
+    outcome = outcomes[answer.outcome]
+    ends_claim = answer.ends_claim if outcome is DisputeState.ACCEPTED else None
+    return Resolution(outcome, ends_claim, answer.message or None)
+
+
+async def _lock_open(work: Work, claim_id: int, dispute_id: UUID) -> None:
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.state is not DisputeState.OPEN:
+        raise AnsweredAlready(dispute)
+
+
+def _check(message: str) -> None:
+    faults = list(find_unprintable(message, ("message",)))
+    if len(message) > LONGEST_ANSWER:
+        text = f"Use at most {LONGEST_ANSWER} characters."
+        faults.append(Fault("/message", text, "TOO_LONG"))
+    if faults:
+        raise ValidationError(faults)

@@ -1,0 +1,75 @@
+"""What the pages about disputes show."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import ClassVar
+
+from dunwell.claims.read_claim import ClaimView
+from dunwell.disputes.dispute import Dispute
+from dunwell.disputes.evidence import EvidenceFile
+from dunwell.disputes.find_waiting import WaitingDispute
+from dunwell.disputes.store_lists import ListedDispute
+from dunwell.portal.disputes.answer_texts import AnswerText
+from dunwell.portal.disputes.drafts import Answer, Draft
+from dunwell.portal.disputes.preview import Preview
+from dunwell.portal.render.pages import Page
+
+
+class DisputesPage(Page, frozen=True):
+    """state: OPEN: those that wait, the oldest first; else those that have ended, the newest
+    first."""
+
+    template: ClassVar[str] = "disputes.html"
+    area: ClassVar[str] = "disputes"
+
+    state: str
+    waiting: Sequence[WaitingDispute]
+    ended: Sequence[ListedDispute]
+    # How many wait, up to `most`.
+    count: int
+    most: int
+    after: str
+    next_cursor: str | None
+
+
+class DisputePage(Page, frozen=True):
+    template: ClassVar[str] = "dispute.html"
+    area: ClassVar[str] = "disputes"
+
+    claim: ClaimView
+    name: str
+    dispute: Dispute
+    case_number: str
+    answer_on: date
+    files: Sequence[EvidenceFile]
+    others: Sequence[Dispute]
+    draft: Draft
+    # What stands in the form: the draft's, or what was typed.
+    typed: Answer
+    texts: Sequence[AnswerText]
+    faults: Sequence[tuple[str, str]]
+    # Somebody else has written since: both texts are shown.
+    is_overtaken: bool
+    # Somebody has answered; what was typed is shown.
+    is_answered: bool
+
+
+class PreviewPage(Page, frozen=True):
+    template: ClassVar[str] = "dispute_preview.html"
+    area: ClassVar[str] = "disputes"
+
+    claim: ClaimView
+    name: str
+    dispute: Dispute
+    draft: Draft
+    preview: Preview
+
+
+class TextsPage(Page, frozen=True):
+    template: ClassVar[str] = "answer_texts.html"
+    area: ClassVar[str] = "disputes"
+
+    texts: Sequence[AnswerText]
+    name: str
+    text: str
+    faults: Sequence[tuple[str, str]]

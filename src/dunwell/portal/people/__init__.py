@@ -1,0 +1,1 @@
+"""Signing in, one's own account, and other people's."""

@@ -1,0 +1,176 @@
+"""One's own account: who one is here, sessions, password, recovery codes."""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.errors import NotFound, ValidationError
+from dunwell.people.change_password import change_password
+from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.own_account import (
+    Asking,
+    change_profile,
+    check_own_password,
+    end_own_session,
+    read_account,
+)
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.sign_in import TooOften, Wrong
+from dunwell.people.signed_in import SignedIn
+from dunwell.people.store import list_named_merchants
+from dunwell.portal.people.door import (
+    count_minutes,
+    draw_randomness,
+    find_visitor,
+    has_passkeys,
+    let_in,
+    read_session_secret,
+    receive,
+)
+from dunwell.portal.people.views import AccountPage, CodesPage, Faults, PasswordPage
+from dunwell.portal.render.addresses import build_address
+from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+
+
+@signed_in
+async def show_account(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_account(site, visit, person, {})
+
+
+@takes_form
+async def save_profile(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    try:
+        async with receive(site).work(person.actor) as work:
+            await change_profile(work, person, fields.text("name"), fields["language"])
+    except ValidationError as refusal:
+        faults = {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
+        return await _show_account(site, visit, person, faults, 400)
+    return site.redirect(visit, None, "account", done="saved")
+
+
+@takes_form
+async def end_one(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    session_id = read_id(fields["session"])
+    async with receive(site).work(person.actor) as work:
+        await end_own_session(work, person, session_id)
+    return site.redirect(visit, None, "account", done="session_ended")
+
+
+@signed_in
+async def show_password(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_password(site, visit, person, {})
+
+
+@takes_form
+async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    new = fields["password_new"]
+    if new != fields["password_again"]:
+        return await _show_password(site, visit, person, {"password_again": "DIFFERENT"})
+    outcome = await change_password(
+        receive(site), ask(visit, person, fields), new, draw_randomness()
+    )
+    if isinstance(outcome, OpenedSession):
+        return let_in(site, outcome, build_address("account", done="password_changed"))
+    if isinstance(outcome, Wrong | TooOften):
+        faults, minutes = tell_password(outcome)
+        return await _show_password(site, visit, person, faults, minutes)
+    return await _show_password(site, visit, person, {"password_new": outcome})
+
+
+@signed_in
+async def show_codes(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_codes(site, visit, person, {})
+
+
+@takes_form
+async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    refusal = await check_own_password(receive(site), ask(visit, person, fields))
+    if refusal is not None:
+        faults, minutes = tell_password(refusal)
+        return await _show_codes(site, visit, person, faults, minutes)
+    async with receive(site).work(person.actor) as work:
+        await make_codes(work, person.user_id, read_session_secret(site, visit))
+    return site.redirect(visit, None, "account_codes")
+
+
+@takes_form
+async def put_away(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    async with receive(site).work(person.actor) as work:
+        await put_codes_away(work, read_session_secret(site, visit))
+    return site.redirect(visit, None, "portal")
+
+
+def ask(visit: Visit, person: SignedIn, fields: Fields) -> Asking:
+    return Asking(person, fields["password"], find_visitor(visit))
+
+
+def tell_password(refusal: Wrong | TooOften) -> tuple[Faults, int]:
+    """What is wrong with the password that was said once more, and for how many minutes."""
+    if isinstance(refusal, TooOften):
+        return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
+    return {"password": "WRONG"}, 0
+
+
+def read_id(given: str) -> UUID:
+    """Raises NotFound."""
+    try:
+        return UUID(given)
+    except ValueError:
+        raise NotFound("There is no such thing.") from None
+
+
+async def _show_account(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, status: int = 200
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        account = await read_account(work, person)
+        merchants = {
+            each.merchant_id: each.name
+            for each in await list_named_merchants(work.tx)
+            if person.reaches(each.merchant_id)
+        }
+    page = AccountPage(
+        account=account,
+        merchants=merchants,
+        has_passkeys=has_passkeys(site),
+        is_new_place=visit.ask("done") == "new_place",
+        faults=faults,
+    )
+    return site.answer(site.frame(visit), page, status)
+
+
+async def _has_password(work: PeopleWork, person: SignedIn) -> bool:
+    return (await read_account(work, person)).user.has_password
+
+
+async def _show_password(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        has_password = await _has_password(work, person)
+    page = PasswordPage(has_password, person.email, faults, minutes)
+    return site.answer(site.frame(visit), page, 400 if faults else 200)
+
+
+async def _show_codes(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        codes = await find_made_codes(work, person.user_id, read_session_secret(site, visit))
+        account = await read_account(work, person)
+    page = CodesPage(
+        codes, account.codes_left, account.user.has_password, person.email, faults, minutes
+    )
+    return site.answer(site.frame(visit), page, 400 if faults else 200)
+
+
+PAGES: RoutedPages = {
+    "account": {"GET": show_account, "POST": save_profile},
+    "account_sessions": {"POST": end_one},
+    "account_password": {"GET": show_password, "POST": take_password},
+    "account_codes": {"GET": show_codes, "POST": make_anew},
+    "account_codes_away": {"POST": put_away},
+}

@@ -1,0 +1,123 @@
+"""Joining by a one-time link. Opening it changes nothing; one form takes all of it."""
+
+import secrets
+
+from starlette.responses import Response
+
+from dunwell.errors import NotFound
+from dunwell.people.accept_invitation import (
+    Invited,
+    Joining,
+    LinkFault,
+    ask_for_passkey,
+    find_invitation,
+    join_with_app,
+    join_with_passkey,
+)
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.passkeys import CHALLENGE_BYTES
+from dunwell.people.password_rules import PasswordFault
+from dunwell.portal.people.door import (
+    draw_randomness,
+    find_visitor,
+    has_passkeys,
+    let_in,
+    receive,
+    show_app,
+)
+from dunwell.portal.people.views import Faults, InvitationGonePage, InvitationPage
+from dunwell.portal.render.addresses import build_address
+from dunwell.portal.web.guards import RoutedPages
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Visit
+
+
+async def show_invitation(site: Site, visit: Visit) -> Response:
+    invited = await find_invitation(receive(site), visit.path_params["link"])
+    if invited is None:
+        return _tell_gone(site, visit)
+    return _show(site, visit, invited, {})
+
+
+async def join(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    password, again = form.get("password", ""), form.get("password_again", "")
+    joining = Joining(
+        link=visit.path_params["link"],
+        visitor=find_visitor(visit),
+        randomness=draw_randomness(),
+        password=password,
+        code=form.get("code", "")[:100],
+    )
+    if password != again:
+        return await _tell(site, visit, {"password_again": "DIFFERENT"})
+    return await _go_on(site, visit, await join_with_app(receive(site), joining))
+
+
+async def ask_browser(site: Site, visit: Visit) -> Response:
+    """What the page's script asks a passkey to be made for. Raises NotFound."""
+    await visit.read_form()
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_for_passkey(receive(site), visit.path_params["link"], challenge)
+    if options is None:
+        raise NotFound("This link is good no more.")
+    return Response(options, media_type="application/json")
+
+
+async def join_by_passkey(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    joining = Joining(
+        link=visit.path_params["link"],
+        visitor=find_visitor(visit),
+        randomness=draw_randomness(),
+        passkey=form.get("answer", "").encode(),
+    )
+    return await _go_on(site, visit, await join_with_passkey(receive(site), joining))
+
+
+async def _go_on(
+    site: Site, visit: Visit, outcome: OpenedSession | LinkFault | PasswordFault
+) -> Response:
+    if isinstance(outcome, OpenedSession):
+        return let_in(site, outcome, build_address("account_codes"))
+    if isinstance(outcome, PasswordFault):
+        return await _tell(site, visit, {"password": outcome})
+    field = {LinkFault.CODE: "code", LinkFault.PASSKEY: ""}.get(outcome)
+    if field is None:
+        return _tell_gone(site, visit)
+    return await _tell(site, visit, {field: outcome})
+
+
+async def _tell(site: Site, visit: Visit, faults: Faults) -> Response:
+    invited = await find_invitation(receive(site), visit.path_params["link"])
+    if invited is None:
+        return _tell_gone(site, visit)
+    return _show(site, visit, invited, faults, 400)
+
+
+def _show(
+    site: Site, visit: Visit, invited: Invited, faults: Faults, status: int = 200
+) -> Response:
+    app = show_app(invited.app_secret, invited.user.email)
+    page = InvitationPage(
+        link=visit.path_params["link"],
+        name=invited.user.name,
+        email=invited.user.email,
+        secret=app.secret,
+        code_image=app.code_image,
+        address=app.address,
+        faults=faults,
+        has_passkeys=has_passkeys(site),
+    )
+    return site.answer(site.frame(visit), page, status)
+
+
+def _tell_gone(site: Site, visit: Visit) -> Response:
+    return site.answer(site.frame(visit), InvitationGonePage(), 410)
+
+
+PAGES: RoutedPages = {
+    "invitation": {"GET": show_invitation, "POST": join},
+    "invitation_ask": {"POST": ask_browser},
+    "invitation_passkey": {"POST": join_by_passkey},
+}

@@ -1,0 +1,183 @@
+"""Signing in and out: a password, then a code; or a passkey alone."""
+
+import secrets
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.people.audit import save_people_audit
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.people.passkeys import CHALLENGE_BYTES
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.session_rules import hash_secret
+from dunwell.people.sessions import end_session
+from dunwell.people.sign_in import (
+    Entry,
+    GivenCode,
+    Gone,
+    TooOften,
+    Wrong,
+    check_password,
+    give_code,
+    give_recovery_code,
+)
+from dunwell.people.signed_in import SignedIn
+from dunwell.people.store_sessions import save_end_by_hash
+from dunwell.portal.people.door import (
+    choose_next,
+    count_minutes,
+    draw_randomness,
+    find_visitor,
+    has_passkeys,
+    let_in,
+    read_entry,
+    read_session_secret,
+    receive,
+    render_entry_cookie,
+)
+from dunwell.portal.people.views import SecondPage, SignInPage
+from dunwell.portal.web.answer import answer_redirect
+from dunwell.portal.web.guards import RoutedPages, takes_form
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+
+_STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429}
+
+
+async def show_sign_in(site: Site, visit: Visit) -> Response:
+    """Whoever is signed in goes on."""
+    to = choose_next(visit.ask("next"))
+    if await site.find_person(visit) is not None:
+        return answer_redirect(to)
+    fault = "GONE" if visit.ask("fault") == "GONE" else ""
+    page = SignInPage(next=to, fault=fault, has_passkeys=has_passkeys(site))
+    return site.answer(site.frame(visit), page)
+
+
+async def take_password(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
+    outcome = await check_password(
+        receive(site), email, form.get("password", ""), find_visitor(visit), draw_randomness()
+    )
+    if isinstance(outcome, Entry):
+        answer = site.redirect(visit, None, "second", next=to)
+        cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
+        return answer
+    return _refuse(site, visit, outcome, SignInPage(email, to, has_passkeys=has_passkeys(site)))
+
+
+async def show_second(site: Site, visit: Visit) -> Response:
+    return _show_second(site, visit, is_recovery=False)
+
+
+async def show_recovery(site: Site, visit: Visit) -> Response:
+    return _show_second(site, visit, is_recovery=True)
+
+
+async def take_code(site: Site, visit: Visit) -> Response:
+    given, to = await _read_code(site, visit)
+    outcome = await give_code(receive(site), given)
+    return await _go_on(site, visit, outcome, to, is_recovery=False)
+
+
+async def take_recovery_code(site: Site, visit: Visit) -> Response:
+    given, to = await _read_code(site, visit)
+    outcome = await give_recovery_code(receive(site), given)
+    return await _go_on(site, visit, outcome, to, is_recovery=True)
+
+
+async def ask_browser(site: Site, visit: Visit) -> Response:
+    """What the page's script asks a passkey."""
+    await visit.read_form()
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_passkey(receive(site), find_visitor(visit), challenge)
+    return Response(options, media_type="application/json")
+
+
+async def take_passkey(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    to = choose_next(form.get("next", ""))
+    outcome = await sign_in_with_passkey(
+        receive(site), form.get("answer", "").encode(), find_visitor(visit), draw_randomness()
+    )
+    if isinstance(outcome, OpenedSession):
+        await _end_before(site, visit)
+        return let_in(site, outcome, to)
+    page = SignInPage(next=to, has_passkeys=has_passkeys(site))
+    return _refuse(site, visit, outcome, page, wrong="PASSKEY")
+
+
+@takes_form
+async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    async with site.resources.database.transaction() as tx:
+        work = PeopleWork.open(site.resources, tx, person.actor)
+        await end_session(tx, person, person.session_id, work.now)
+        await save_people_audit(work, "session.end", person.user_id)
+    answer = site.redirect(visit, None, "sign_in")
+    site.set_session(answer, "")
+    return answer
+
+
+def _show_second(site: Site, visit: Visit, *, is_recovery: bool) -> Response:
+    to = choose_next(visit.ask("next"))
+    if not read_entry(site, visit):
+        return site.redirect(visit, None, "sign_in", next=to)
+    return site.answer(site.frame(visit), SecondPage(to, is_recovery))
+
+
+async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
+    form = await visit.read_form()
+    given = GivenCode(
+        entry_secret=read_entry(site, visit),
+        code=form.get("code", "")[:100],
+        visitor=find_visitor(visit),
+        randomness=draw_randomness(),
+    )
+    return given, choose_next(form.get("next", ""))
+
+
+async def _go_on(
+    site: Site, visit: Visit, outcome: OpenedSession | Wrong | TooOften | Gone, to: str, *,
+    is_recovery: bool,
+) -> Response:  # fmt: skip
+    if isinstance(outcome, OpenedSession):
+        await _end_before(site, visit)
+        return let_in(site, outcome, to)
+    if isinstance(outcome, Gone):
+        return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
+    return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
+
+
+async def _end_before(site: Site, visit: Visit) -> None:
+    """A session that this browser was in goes: nobody else's goes on under it."""
+    before = hash_secret(read_session_secret(site, visit))
+    if before is not None:
+        async with site.resources.database.transaction() as tx:
+            await save_end_by_hash(tx, before, site.now())
+
+
+def _refuse(
+    site: Site, visit: Visit, outcome: Wrong | TooOften, page: SignInPage | SecondPage, *,
+    wrong: str = "WRONG",
+) -> Response:  # fmt: skip
+    fault, minutes = wrong, 0
+    if isinstance(outcome, TooOften):
+        fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
+    shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
+    answer = site.answer(site.frame(visit), shown, _STATUS[fault])
+    if isinstance(outcome, TooOften):
+        answer.headers["Retry-After"] = str(outcome.retry_after)
+    return answer
+
+
+PAGES: RoutedPages = {
+    "sign_in": {"GET": show_sign_in, "POST": take_password},
+    "second": {"GET": show_second, "POST": take_code},
+    "recovery": {"GET": show_recovery, "POST": take_recovery_code},
+    "passkey_ask": {"POST": ask_browser},
+    "passkey": {"POST": take_passkey},
+    "sign_out": {"POST": sign_out},
+}

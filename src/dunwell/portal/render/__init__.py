@@ -1,0 +1,1 @@
+"""How the portal's pages are made of what they show: templates, words, charts."""

@@ -1,0 +1,97 @@
+"""The addresses of the portal's pages by name, and the one function that builds them.
+
+What belongs to a merchant lies below /portal/m/<merchantId>, so that an address that is shared or
+kept always says whose it is. Pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, urlencode
+
+ROOT = "/portal"
+_MERCHANT = f"{ROOT}/m/{{merchant_id}}"
+_CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
+_DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
+_PARAMETER = re.compile(r"\{(\w+)\}")
+# What pages, routes and redirects call a page -> its path.
+PATHS: Mapping[str, str] = {
+    "portal": ROOT,
+    "merchants": f"{ROOT}/merchants",
+    "keys": f"{ROOT}/keys",
+    "asset": f"{ROOT}/asset/{{name}}",
+    "sign_in": f"{ROOT}/sign-in",
+    "second": f"{ROOT}/sign-in/code",
+    "recovery": f"{ROOT}/sign-in/recovery-code",
+    "passkey": f"{ROOT}/sign-in/passkey",
+    "passkey_ask": f"{ROOT}/sign-in/passkey/ask",
+    "sign_out": f"{ROOT}/sign-out",
+    "invitation": f"{ROOT}/invitation/{{link}}",
+    "invitation_passkey": f"{ROOT}/invitation/{{link}}/passkey",
+    "invitation_ask": f"{ROOT}/invitation/{{link}}/passkey/ask",
+    "account": f"{ROOT}/account",
+    "account_sessions": f"{ROOT}/account/sessions",
+    "account_password": f"{ROOT}/account/password",
+    "account_app": f"{ROOT}/account/app",
+    "account_passkey": f"{ROOT}/account/passkey",
+    "account_passkey_ask": f"{ROOT}/account/passkey/ask",
+    "account_factor": f"{ROOT}/account/factor",
+    "account_codes": f"{ROOT}/account/recovery-codes",
+    "account_codes_away": f"{ROOT}/account/recovery-codes/kept",
+    "people": f"{ROOT}/people",
+    "people_invite": f"{ROOT}/people/invite",
+    "people_audit": f"{ROOT}/people/audit",
+    "people_user": f"{ROOT}/people/{{user_id}}",
+    "people_end": f"{ROOT}/people/{{user_id}}/end",
+    "people_reset": f"{ROOT}/people/{{user_id}}/reset",
+    "start": _MERCHANT,
+    "claims": f"{_MERCHANT}/claims",
+    "views": f"{_MERCHANT}/views",
+    "view_end": f"{_MERCHANT}/views/{{view_id}}/end",
+    "claim": _CLAIM,
+    "claim_why": f"{_CLAIM}/why",
+    "claim_account": f"{_CLAIM}/account",
+    "claim_debtor": f"{_CLAIM}/debtor",
+    "claim_message": f"{_CLAIM}/messages/{{message_id}}",
+    "claim_document": f"{_CLAIM}/documents/{{attachment_id}}",
+    "disputes": f"{_MERCHANT}/disputes",
+    "dispute": _DISPUTE,
+    "dispute_preview": f"{_DISPUTE}/preview",
+    "dispute_file": f"{_DISPUTE}/files/{{file_id}}",
+    "answer_texts": f"{_MERCHANT}/answer-texts",
+    "answer_text_end": f"{_MERCHANT}/answer-texts/{{template_id}}/end",
+    "claim_act": f"{_CLAIM}/{{act}}",
+}
+_PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}
+
+
+def build_address(page: str, /, **values: object) -> str:
+    """values: what stands in the path, and then the query, in this order; of the query None and ""
+    are left out, and what is a list stands there once for each."""
+    path = PATHS[page]
+    parameters = _PARAMETERS[path]
+    filled = {name: quote(str(values[name]), safe="") for name in parameters}
+    query = urlencode(list(_list_query(values, parameters)))
+    return path.format_map(filled) + (f"?{query}" if query else "")
+
+
+def names_merchant(page: str) -> bool:
+    return "merchant_id" in _PARAMETERS[PATHS[page]]
+
+
+def is_ours(address: str) -> bool:
+    """Whether somebody can be sent there after signing in: a page of the portal, and no other
+    host's."""
+    is_below = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
+    return is_below and address.isascii() and address.isprintable() and "\\" not in address
+
+
+def _list_query(
+    values: Mapping[str, object], parameters: frozenset[str]
+) -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if name in parameters or value is None or value == "":
+            continue
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            yield from ((name, each) for each in value)
+        else:
+            yield name, value

@@ -1,0 +1,103 @@
+"""Writes bars as SVG: each bar a link, with its title; a description for who cannot see it. The
+page shows a table of the same figures below. Presentation attributes and classes alone. Pure.
+
+    bars: one below the other, with their words and figures
+    columns: one beside the other, for days
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+_WIDTH = 640
+_LABEL = 170
+_FIGURE = 90
+_ROW = 26
+_BAR = 16
+_HEIGHT = 120
+_FOOT = 22
+_LEAST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """figure: as it is read; none but words. link: an address of ours."""
+
+    label: str
+    value: int
+    figure: str
+    link: str
+
+
+def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
+    """name: of the chart within its page."""
+    most = max((bar.value for bar in bars), default=0) or 1
+    room = _WIDTH - _LABEL - _FIGURE
+    rows = [
+        _draw_bar(bar, place * _ROW, max(_LEAST if bar.value else 0, bar.value * room // most))
+        for place, bar in enumerate(bars)
+    ]
+    return _frame(rows, _ROW * len(bars), title, description, name)
+
+
+def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
+    """Every second label is written when they are many."""
+    most = max((bar.value for bar in bars), default=0) or 1
+    step = _WIDTH / max(1, len(bars))
+    every = 1 if len(bars) <= 7 else 2
+    rows = [
+        _draw_column(
+            bar,
+            place * step,
+            step,
+            max(_LEAST if bar.value else 0, bar.value * _HEIGHT // most),
+            is_labelled=(len(bars) - 1 - place) % every == 0,
+        )
+        for place, bar in enumerate(bars)
+    ]
+    return _frame(rows, _HEIGHT + _FOOT, title, description, name)
+
+
+def _frame(
+    parts: Sequence[Markup], height: int, title: str, description: str, name: str
+) -> Markup:
+    return Markup(
+        '<svg class="chart" role="group" viewBox="0 0 {width} {height}" width="{width}"'
+        ' height="{height}" aria-labelledby="{name}-title {name}-desc">'
+        '<title id="{name}-title">{title}</title><desc id="{name}-desc">{description}</desc>'
+        "{parts}</svg>"
+    ).format(
+        width=_WIDTH, height=height, name=name, title=title, description=description,
+        parts=Markup("").join(parts),
+    )  # fmt: skip
+
+
+def _draw_bar(bar: Bar, top: int, length: int) -> Markup:
+    return Markup(
+        '<a href="{link}" aria-label="{label}: {figure}">'
+        '<rect class="ground" x="{label_width}" y="{bar_top}" width="{room}" height="{bar}"></rect>'
+        '<rect x="{label_width}" y="{bar_top}" width="{length}" height="{bar}"></rect>'
+        '<text x="0" y="{base}">{label}</text>'
+        '<text x="{end}" y="{base}" text-anchor="end">{figure}</text></a>'
+    ).format(
+        link=bar.link, label=bar.label, figure=bar.figure, label_width=_LABEL,
+        room=_WIDTH - _LABEL - _FIGURE, bar=_BAR, bar_top=top + 4, base=top + 17, length=length,
+        end=_WIDTH,
+    )  # fmt: skip
+
+
+def _draw_column(
+    bar: Bar, left: float, step: float, height: int, *, is_labelled: bool
+) -> Markup:
+    label = Markup('<text x="{x:.1f}" y="{y}" text-anchor="middle">{label}</text>').format(
+        x=left + step / 2, y=_HEIGHT + 16, label=bar.label
+    )
+    return Markup(
+        '<a href="{link}" aria-label="{label}: {figure}"><title>{label}: {figure}</title>'
+        '<rect class="ground" x="{x:.1f}" y="0" width="{width:.1f}" height="{whole}"></rect>'
+        '<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{height}"></rect>{text}</a>'
+    ).format(
+        link=bar.link, label=bar.label, figure=bar.figure, x=left + 2, width=step - 4,
+        whole=_HEIGHT, top=_HEIGHT - height, height=height, text=label if is_labelled else "",
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Renders the portal's pages: a page is a struct that says what it shows, and a template."""
+
+from collections.abc import Mapping
+from datetime import date
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import msgspec
+
+from dunwell.landing.render.wording import Language
+from dunwell.merchants.merchant import Merchant
+from dunwell.portal.render.addresses import build_address, names_merchant
+from dunwell.portal.render.environment import load_environment
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """What one page shows, by the names that its template calls it."""
+
+    template: ClassVar[str]
+    # The entry of the navigation that it belongs to; "": none.
+    area: ClassVar[str] = ""
+
+
+class Person(msgspec.Struct, frozen=True, gc=False):
+    """Who is signed in, as every page shows it."""
+
+    name: str
+    # Whether there is more than one merchant to choose from.
+    has_choice: bool = False
+    # Whether it may see what belongs to no merchant: people, installation.
+    is_operator: bool = False
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """What every page is told: for whom, at which merchant, in which language."""
+
+    language: str
+    # The languages to choose among.
+    offered: tuple[str, ...]
+    person: Person | None = None
+    merchant: Merchant | None = None
+    # What every form bears.
+    form_token: str = ""
+    # The names of the rights that the person has here.
+    rights: frozenset[str] = frozenset()
+    # Where the merchant is.
+    today: date | None = None
+    # What else the page's own address says, which the choice of a language carries on.
+    carried: str = ""
+    # What has just been done, by name (`_done.html`); "": nothing.
+    done: str = ""
+    # Where the page lives.
+    path: str = ""
+
+    @property
+    def timezone(self) -> str:
+        return self.merchant.configuration.timezone if self.merchant else "UTC"
+
+    def address(self, page: str, /, **values: object) -> str:
+        """Of a page, at the merchant of this one unless another is named (`build_address`)."""
+        if names_merchant(page) and self.merchant is not None:
+            values.setdefault("merchant_id", self.merchant.merchant_id)
+        return build_address(page, **values)
+
+    def may(self, right: str) -> bool:
+        """Whether the use case would let the person; a page hides what it would not."""
+        return right in self.rights
+
+
+class Pages:
+    """The portal's pages of one installation."""
+
+    def __init__(
+        self, languages: Mapping[str, Language], domain: str, style: str, icon: str,
+        scripts: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """domain: ours, as an address bar shows it. style, icon: their addresses. scripts: the
+        scripts', by name."""
+        self.languages = languages
+        self.codes = tuple(languages)
+        self._environments = {code: load_environment(each) for code, each in languages.items()}
+        self._shared = {
+            "domain": domain, "style": style, "icon": icon, "scripts": SimpleNamespace(**scripts),
+        }  # fmt: skip
+
+    def render(self, frame: Frame, page: Page) -> bytes:
+        values: dict[str, Any] = {
+            **self._shared,
+            "offered": [self.languages[code] for code in frame.offered],
+            "to": frame.address, "may": frame.may, "carried": frame.carried,
+            "person": frame.person, "merchant": frame.merchant, "timezone": frame.timezone,
+            "form_token": frame.form_token, "today": frame.today, "area": page.area,
+            "done": frame.done, "path": frame.path,
+            **{name: getattr(page, name) for name in page.__struct_fields__},
+        }  # fmt: skip
+        template = self._environments[frame.language].get_template(page.template)
+        return template.render(values).encode()

@@ -1,0 +1,45 @@
+"""The start page of a merchant."""
+
+from collections import Counter
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
+from dunwell.portal.start.views import StartPage, count_channels, fill_days, list_waiting
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Visit
+
+
+@at_merchant
+async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
+    frame = site.frame(visit, desk)
+    assert frame.today is not None
+    async with site.work(desk) as work:
+        overview = await read_overview(work)
+        now = work.now
+    by_currency = Counter[str]()
+    for each in overview.paid:
+        by_currency[each.currency] += each.cents
+    currency = next(iter(by_currency.most_common(1)), (desk.merchant.configuration.currency, 0))[0]
+    page = StartPage(
+        lines=list_waiting(overview, MOST),
+        overdue=min(overview.overdue.count, MOST),
+        states=list(overview.states.items()),
+        most=MOST,
+        held=overview.held,
+        tomorrow=overview.tomorrow,
+        tomorrow_on=frame.today + timedelta(days=1),
+        days=fill_days(overview.paid, currency, frame.today),
+        currency=currency,
+        is_cut=overview.is_cut,
+        newest=NEWEST,
+        channels=count_channels(overview.contacts),
+        now=now,
+    )
+    return site.answer(frame, page)
+
+
+PAGES: RoutedPages = {"start": {"GET": show_start}}

@@ -1,0 +1,74 @@
+"""What the start page shows."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import ClassVar
+
+import msgspec
+
+from dunwell.explanation.read_overview import MONEY_DAYS, Overview, PaidDay, Waiting
+from dunwell.portal.render.pages import Page
+
+
+class WaitingLine(msgspec.Struct, frozen=True, gc=False):
+    """kind: as the template words it."""
+
+    kind: str
+    count: int
+    is_more: bool
+    since: datetime
+
+
+class StartPage(Page, frozen=True):
+    template: ClassVar[str] = "start.html"
+    area: ClassVar[str] = "start"
+
+    lines: Sequence[WaitingLine]
+    overdue: int
+    states: Sequence[tuple[str, int]]
+    most: int
+    held: int
+    tomorrow: int
+    tomorrow_on: date
+    # The days, each with what was paid on it; of the currency that most was paid in.
+    days: Sequence[PaidDay]
+    currency: str
+    is_cut: bool
+    newest: int
+    # Channel, planned, accepted, failed, unknown.
+    channels: Sequence[tuple[str, int, int, int, int]]
+    now: datetime
+
+
+def list_waiting(overview: Overview, most: int) -> list[WaitingLine]:
+    """The oldest first."""
+    kinds: dict[str, Waiting] = {
+        "disputes": overview.disputes,
+        "plans": overview.plans,
+        "unknown": overview.unknown,
+        "endpoints": overview.endpoints,
+        "bounces": overview.bounces,
+    }
+    lines = [
+        WaitingLine(kind, min(each.count, most), each.count > most, each.since)
+        for kind, each in kinds.items()
+        if each.count and each.since is not None
+    ]
+    return sorted(lines, key=lambda each: each.since)
+
+
+def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
+    """Every day, also those on which nothing was paid."""
+    found = {each.day: each for each in paid if each.currency == currency}
+    days = [today - timedelta(days=back) for back in range(MONEY_DAYS - 1, -1, -1)]
+    return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
+
+
+def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
+    return [
+        (
+            channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),
+            states.get("UNKNOWN", 0),
+        )
+        for channel, states in sorted(contacts.items())
+    ]  # fmt: skip

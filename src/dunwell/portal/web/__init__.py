@@ -1,0 +1,1 @@
+"""Requests, answers and what every page of the portal shares."""

@@ -1,0 +1,32 @@
+"""Where somebody who is signed in works: at a merchant, or at what belongs to none."""
+
+from dataclasses import dataclass
+
+from dunwell.merchants.actor import Actor
+from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
+from dunwell.people.signed_in import SignedIn
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One person at one merchant."""
+
+    person: SignedIn
+    merchant: Merchant
+
+    @property
+    def merchant_id(self) -> int:
+        return self.merchant.merchant_id
+
+    @property
+    def actor(self) -> Actor:
+        return self.person.actor_at(self.merchant_id)
+
+    def may(self, right: Right) -> bool:
+        return right in self.person.rights_at(self.merchant_id)
+
+    @property
+    def is_outsider(self) -> bool:
+        """A merchant's own staff, whose looks at claims are kept in the audit log."""
+        return self.person.everywhere is None

@@ -1,0 +1,69 @@
+"""Handlers of the portal's pages: each gets who is signed in, and the merchant its address names,
+or is not run.
+
+    handler                       runs for
+    (site, visit)                 anybody
+    signed_in(show)               who is signed in
+    at_merchant(show)             who reaches the merchant in the address; for others it is absent
+    takes_form, takes_form_at...  the same for a form with the session's own token
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import TypeAlias
+
+from starlette.responses import Response
+
+from dunwell.people.signed_in import SignedIn
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+
+Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+# By name, the methods of pages and what they do.
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
+Show: TypeAlias = Callable[[Site, Visit, SignedIn], Awaitable[Response]]
+Take: TypeAlias = Callable[[Site, Visit, SignedIn, Fields], Awaitable[Response]]
+ShowAt: TypeAlias = Callable[[Site, Visit, Desk], Awaitable[Response]]
+TakeAt: TypeAlias = Callable[[Site, Visit, Desk, Fields], Awaitable[Response]]
+
+
+def signed_in(show: Show) -> Run:
+    @wraps(show)
+    async def run(site: Site, visit: Visit) -> Response:
+        person = await site.find_person(visit)
+        if person is None:
+            return site.ask_to_sign_in(visit)
+        return await show(site, visit, person)
+
+    return run
+
+
+def takes_form(take: Take) -> Run:
+    @wraps(take)
+    async def run(site: Site, visit: Visit) -> Response:
+        fields = await visit.read_fields()
+        person = await site.find_person(visit)
+        if person is None or not person.is_form_token(fields["token"]):
+            return site.answer_stale(visit, fields, is_signed_in=person is not None)
+        return await take(site, visit, person, fields)
+
+    return run
+
+
+def at_merchant(show: ShowAt) -> Run:
+    @signed_in
+    @wraps(show)
+    async def run(site: Site, visit: Visit, person: SignedIn) -> Response:
+        return await show(site, visit, await site.open_desk(visit, person))
+
+    return run
+
+
+def takes_form_at_merchant(take: TakeAt) -> Run:
+    @takes_form
+    @wraps(take)
+    async def run(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+        return await take(site, visit, await site.open_desk(visit, person), fields)
+
+    return run

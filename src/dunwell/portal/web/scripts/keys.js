@@ -1,0 +1,39 @@
+// "/" goes to the search, "g" and then a letter to a part of the portal ([data-key]), "?" shows the
+// list of keys. Nothing happens while somebody types, and the list has a box that turns keys off.
+const OFF = "dunwell-keys-off";
+const list = document.querySelector("dialog[data-keys]");
+const off = list?.querySelector("input");
+let isGoing = false;
+
+const isTyping = (target) => target.closest("input:not([type=checkbox]), textarea, select, dialog");
+
+if (off) {
+  off.checked = localStorage.getItem(OFF) === "yes";
+  off.addEventListener("change", () => localStorage.setItem(OFF, off.checked ? "yes" : "no"));
+  list.querySelector("label").hidden = false;
+}
+
+document.addEventListener("keydown", (event) => {
+  const isOther = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target);
+  if (isOther || off?.checked) return;
+  const wasGoing = isGoing;
+  isGoing = event.key === "g" && !wasGoing;
+  if (wasGoing) {
+    document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`)?.click();
+  } else if (event.key === "/") {
+    const search = document.querySelector("[data-search]");
+    search?.focus();
+    search?.select();
+  } else if (event.key === "?" && list) {
+    list.showModal();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+document.querySelector("a[data-show-keys]")?.addEventListener("click", (event) => {
+  if (!list) return;
+  event.preventDefault();
+  list.showModal();
+});

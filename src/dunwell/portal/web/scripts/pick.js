@@ -1,0 +1,20 @@
+// Says how many rows of a list are ticked, and ticks all of a page by the box in its head.
+const all = document.querySelector("[data-pick-all]");
+
+if (all) {
+  const boxes = [...document.querySelectorAll("input[name=claim]")];
+  const said = document.querySelector("[data-picked]");
+  const tell = () => {
+    const count = boxes.filter((each) => each.checked).length;
+    all.checked = count === boxes.length;
+    all.indeterminate = count > 0 && count < boxes.length;
+    said.textContent = count ? said.dataset.picked.replace("0", count) : "";
+  };
+  all.closest("label").hidden = false;
+  all.addEventListener("change", () => {
+    for (const each of boxes) each.checked = all.checked;
+    tell();
+  });
+  for (const each of boxes) each.addEventListener("change", tell);
+  tell();
+}

@@ -1,0 +1,159 @@
+"""What all routes of the portal share: who is there, at which merchant, in which language."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from starlette.responses import Response
+
+from dunwell.errors import NotFound
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.kit.resources import Resources
+from dunwell.landing.render.wording import choose_language
+from dunwell.landing.web.site import Site as DebtorSite
+from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.store import load_merchant
+from dunwell.people.passwords import Passwords
+from dunwell.people.sessions import find_session
+from dunwell.people.signed_in import SignedIn
+from dunwell.portal.render.addresses import build_address
+from dunwell.portal.render.pages import Frame, Page, Pages, Person
+from dunwell.portal.web.answer import answer_page, answer_redirect
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.session_cookie import read_secret, render_cookie
+from dunwell.portal.web.views import StalePage
+from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
+
+_MOST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Opened once, when the application is built."""
+
+    resources: Resources
+    pages: Pages
+    # The debtor's pages, to be shown as the debtor sees them.
+    debtors: DebtorSite
+    passwords: Passwords
+
+    @property
+    def storage(self) -> SealedFiles:
+        return self.debtors.storage
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Real time, which sessions go by."""
+        return self.resources.clock.now()
+
+    async def find_person(self, visit: Visit) -> SignedIn | None:
+        """Who the request's cookie says is signed in; looked up once."""
+        if not hasattr(visit.state, "person"):
+            visit.state.person = None
+            secret = read_secret(visit.cookies, is_secure=self.is_secure)
+            if secret:
+                async with self.resources.database.connection() as connection:
+                    visit.state.person = await find_session(connection, secret, now=self.now())
+        person: SignedIn | None = visit.state.person
+        return person
+
+    async def open_desk(self, visit: Visit, person: SignedIn) -> Desk:
+        """At the merchant that the address names. Raises NotFound, also for one that the person
+        does not reach."""
+        given = visit.path_params["merchant_id"]
+        merchant = await self.find_merchant(int(given)) if _is_id(given) else None
+        if merchant is None or not person.reaches(merchant.merchant_id):
+            raise NotFound("There is no such merchant.")
+        visit.state.desk = Desk(person, merchant)
+        return Desk(person, merchant)
+
+    async def find_merchant(self, merchant_id: int) -> Merchant | None:
+        async with self.resources.database.connection() as connection:
+            return await load_merchant(connection, merchant_id)
+
+    @asynccontextmanager
+    async def work(self, desk: Desk) -> AsyncIterator[Work]:
+        """A transaction at the desk's merchant, by its person."""
+        async with self.resources.database.transaction() as tx:
+            yield Work.open(self.resources, tx, desk.merchant, desk.actor)
+
+    def frame(self, visit: Visit, desk: Desk | None = None) -> Frame:
+        """desk: none for a page at no merchant; who is signed in is known from the visit."""
+        person: SignedIn | None = desk.person if desk else getattr(visit.state, "person", None)
+        merchant = desk.merchant if desk else None
+        rights = person.rights_everywhere if person else frozenset()
+        if person and merchant:
+            rights = person.rights_at(merchant.merchant_id)
+        today = None
+        if merchant:
+            zone = ZoneInfo(merchant.configuration.timezone)
+            today = merchant.now(self.resources.clock).astimezone(zone).date()
+        return Frame(
+            language=self._choose_language(visit, person),
+            offered=self.pages.codes,
+            person=_describe_person(person),
+            merchant=merchant,
+            form_token=person.csrf if person else "",
+            rights=frozenset(str(each) for each in rights),
+            today=today,
+            carried=visit.carried,
+            done=visit.ask("done") if visit.method in ("GET", "HEAD") else "",
+            path=visit.scope["path"],
+        )
+
+    def answer(self, frame: Frame, page: Page, status: int = 200) -> Response:
+        return answer_page(self.pages.render(frame, page), status)
+
+    def answer_at(self, visit: Visit, desk: Desk, page: Page, status: int = 200) -> Response:
+        """Of a page at the desk's merchant."""
+        return self.answer(self.frame(visit, desk), page, status)
+
+    def redirect(self, visit: Visit, desk: Desk | None, page: str, /, **values: object) -> Response:
+        """To a page of ours (`build_address`), at the desk's merchant."""
+        return answer_redirect(self.frame(visit, desk).address(page, **values))
+
+    def ask_to_sign_in(self, visit: Visit) -> Response:
+        """And come back."""
+        return answer_redirect(build_address("sign_in", next=visit.own_address))
+
+    def answer_stale(self, visit: Visit, fields: Fields, *, is_signed_in: bool) -> Response:
+        """A form of another session, or of one that is over: nothing is done, and what was typed is
+        shown, so that none of it is lost."""
+        typed = [value for _, value in fields.list_typed()]
+        page = StalePage(is_signed_in, visit.scope["path"], typed)
+        return self.answer(self.frame(visit), page, 403)
+
+    def set_session(self, answer: Response, secret: str) -> None:
+        """The cookie of a session that was opened just now; "" removes it."""
+        answer.headers.append("Set-Cookie", render_cookie(secret, is_secure=self.is_secure))
+
+    def keep_language(self, visit: Visit, answer: Response) -> None:
+        """A choice of language holds for the pages that follow."""
+        chosen = visit.chosen_language
+        if chosen in self.pages.codes:
+            cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"
+            secure = "; Secure" if self.is_secure else ""
+            answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
+
+    def _choose_language(self, visit: Visit, person: SignedIn | None) -> str:
+        known = self.pages.codes
+        chosen = next((each for each in (visit.chosen_language, visit.chosen) if each in known), "")
+        own = person.language if person else None
+        return choose_language(known, chosen or None, own, visit.accepted_languages, "")
+
+
+def _describe_person(person: SignedIn | None) -> Person | None:
+    if person is None:
+        return None
+    is_operator = person.everywhere is not None
+    return Person(person.name, is_operator or len(person.memberships) > 1, is_operator)
+
+
+def _is_id(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) < 11 and 0 < int(given) <= _MOST_ID

@@ -1,0 +1,50 @@
+"""What the portal shows where something went wrong, and its list of keys."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+
+from dunwell.portal.render.pages import Page
+
+
+class ProblemPage(Page, frozen=True):
+    template: ClassVar[str] = "problem.html"
+
+    # As of `Problem`.
+    kind: str
+    # What a use case said, where it says it to whoever asked.
+    message: str = ""
+    # Of a fault of ours.
+    request_id: str = ""
+
+
+class StalePage(Page, frozen=True):
+    """A form of a session that is over, with all that was typed into it."""
+
+    template: ClassVar[str] = "stale.html"
+
+    is_signed_in: bool
+    back: str
+    typed: Sequence[str]
+
+
+class MerchantChoice(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    key: str
+    name: str
+    is_sandbox: bool
+
+
+class MerchantsPage(Page, frozen=True):
+    template: ClassVar[str] = "merchants.html"
+
+    query: str
+    merchants: Sequence[MerchantChoice]
+    has_more: bool
+    # The id that the next page begins behind.
+    after: int
+
+
+class KeysPage(Page, frozen=True):
+    template: ClassVar[str] = "keys.html"

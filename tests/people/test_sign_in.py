@@ -1,0 +1,249 @@
+"""Password and second factor: once each, ten tries, nothing told of who is there."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.people.open_session import OpenedBy, OpenedSession
+from dunwell.people.reception import Reception
+from dunwell.people.session_rules import hash_secret
+from dunwell.people.sign_in import (
+    ENTRY_LASTS,
+    Entry,
+    Gone,
+    TooOften,
+    Wrong,
+    check_password,
+    give_code,
+    give_recovery_code,
+)
+from dunwell.people.tries import MOST_WRONG, WINDOW
+from tests.support.people import (
+    AWAY,
+    HOME,
+    PASSWORD,
+    CountingHasher,
+    a_new_user,
+    enter,
+    given,
+    join,
+    randomness,
+    read_codes,
+    sign_in,
+)
+
+_ACTS = "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id"
+
+
+async def test_password_and_code_open_a_session(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    opened = await sign_in(reception, erika)
+    assert (opened.user_id, opened.by, opened.is_new_place) == (
+        erika.user_id, OpenedBy.TOTP, False,
+    )  # fmt: skip
+    assert opened.secret != erika.session.secret
+
+
+async def test_a_new_network_is_told_once(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    assert (await sign_in(reception, erika, visitor=AWAY)).is_new_place
+    assert not (await sign_in(reception, erika, visitor=AWAY)).is_new_place
+
+
+async def test_e_mail_addresses_are_compared_without_case(reception: Reception) -> None:
+    await join(reception, a_new_user("Erika@Example.org"))
+    entry = await check_password(reception, " eRIKA@example.ORG", PASSWORD, HOME, randomness())
+    assert isinstance(entry, Entry)
+
+
+async def test_a_code_is_good_once(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    clock.advance(timedelta(seconds=30))
+    code = erika.code(clock.now())
+    first = await give_code(reception, given(await enter(reception, erika), code))
+    second = await give_code(reception, given(await enter(reception, erika), code))
+    assert isinstance(first, OpenedSession)
+    assert second == Wrong()
+
+
+async def test_a_code_before_the_last_one_taken_is_not_good(
+    reception: Reception, clock: MovableClock
+) -> None:
+    erika = await join(reception, a_new_user())
+    clock.advance(timedelta(seconds=60))
+    earlier = erika.code(clock.now() - timedelta(seconds=30))
+    entries = [await enter(reception, erika) for _ in range(2)]
+    now = await give_code(reception, given(entries[0], erika.code(clock.now())))
+    assert isinstance(now, OpenedSession)
+    assert await give_code(reception, given(entries[1], earlier)) == Wrong()
+
+
+async def test_of_two_codes_at_once_one_is_good(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    clock.advance(timedelta(seconds=30))
+    code = erika.code(clock.now())
+    entries = [await enter(reception, erika) for _ in range(4)]
+    visitors = (HOME, AWAY, HOME, AWAY)
+    outcomes = await asyncio.gather(*(
+        give_code(reception, given(entry, code, visitor))
+        for entry, visitor in zip(entries, visitors, strict=True)
+    ))  # fmt: skip
+    assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
+    assert outcomes.count(Wrong()) == 3
+
+
+async def test_the_code_of_joining_is_used_up(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    again = given(await enter(reception, erika), erika.code(clock.now()))
+    assert await give_code(reception, again) == Wrong()
+
+
+async def test_a_recovery_code_is_good_once(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    code = (await read_codes(reception, erika))[3]
+    typed = code.lower().replace("-", " ")
+    first = await give_recovery_code(reception, given(await enter(reception, erika), typed))
+    second = await give_recovery_code(reception, given(await enter(reception, erika), code))
+    assert isinstance(first, OpenedSession)
+    assert first.by is OpenedBy.RECOVERY
+    assert second == Wrong()
+
+
+async def test_of_two_recovery_codes_at_once_one_is_good(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    code = (await read_codes(reception, erika))[0]
+    entries = [await enter(reception, erika) for _ in range(2)]
+    outcomes = await asyncio.gather(*(
+        give_recovery_code(reception, given(entry, code, visitor))
+        for entry, visitor in zip(entries, (HOME, AWAY), strict=True)
+    ))  # fmt: skip
+    assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
+
+
+async def test_another_users_recovery_code_is_not_good(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    code = (await read_codes(reception, paul))[0]
+    mine = given(await enter(reception, erika), code)
+    assert await give_recovery_code(reception, mine) == Wrong()
+
+
+async def test_an_entry_is_used_up_by_its_session(
+    reception: Reception, clock: MovableClock
+) -> None:
+    erika = await join(reception, a_new_user())
+    entry = await enter(reception, erika)
+    clock.advance(timedelta(seconds=30))
+    await give_code(reception, given(entry, erika.code(clock.now())))
+    clock.advance(timedelta(seconds=30))
+    assert await give_code(reception, given(entry, erika.code(clock.now()))) == Gone()
+
+
+@pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, Gone)])
+async def test_an_entry_waits_ten_minutes(
+    reception: Reception, clock: MovableClock, late: int, expected: type
+) -> None:
+    erika = await join(reception, a_new_user())
+    entry = await enter(reception, erika)
+    clock.advance(ENTRY_LASTS + timedelta(seconds=late))
+    outcome = await give_code(reception, given(entry, erika.code(clock.now())))
+    assert isinstance(outcome, expected)
+
+
+@pytest.mark.parametrize("email", ["erika@example.org", "nobody@example.org"])
+async def test_ten_wrong_passwords_lock_whoever_is_meant(
+    reception: Reception, hasher: CountingHasher, clock: MovableClock, email: str
+) -> None:
+    """As many hashes, the same answers, whether there is such a user or not."""
+    await join(reception, a_new_user())
+    hasher.verified = 0
+    for place in range(MOST_WRONG):
+        visitor = type(HOME)(f"203.0.113.{place}")
+        wrong = await check_password(reception, email, "wrong", visitor, randomness())
+        assert (wrong, hasher.verified) == (Wrong(), place + 1)
+    right = await check_password(reception, email, PASSWORD, AWAY, randomness())
+    assert (right, hasher.verified) == (TooOften(int(WINDOW.total_seconds())), MOST_WRONG)
+    clock.advance(WINDOW)
+    after = await check_password(reception, email, PASSWORD, AWAY, randomness())
+    assert isinstance(after, Entry if email == "erika@example.org" else Wrong)
+    assert hasher.verified == MOST_WRONG + 1
+
+
+async def test_wrong_ones_at_once_are_no_more_than_ten(
+    reception: Reception, hasher: CountingHasher
+) -> None:
+    await join(reception, a_new_user())
+    hasher.verified = 0
+    outcomes = await asyncio.gather(*(
+        check_password(reception, "erika@example.org", "no", type(HOME)(f"10.0.{n}.1"), b"x" * 32)
+        for n in range(25)
+    ))  # fmt: skip
+    assert (hasher.verified, outcomes.count(Wrong())) == (MOST_WRONG, MOST_WRONG)
+
+
+async def test_a_visitor_is_locked_whomever_they_try(reception: Reception) -> None:
+    await join(reception, a_new_user())
+    for place in range(MOST_WRONG):
+        await check_password(reception, f"n{place}@example.org", "no", AWAY, randomness())
+    mine = await check_password(reception, "erika@example.org", PASSWORD, AWAY, randomness())
+    other = await check_password(reception, "erika@example.org", PASSWORD, HOME, randomness())
+    assert isinstance(mine, TooOften)
+    assert isinstance(other, Entry)
+
+
+async def test_wrong_codes_lock_too(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    entry = await enter(reception, erika)
+    clock.advance(timedelta(seconds=30))
+    for _ in range(MOST_WRONG):
+        assert await give_code(reception, given(entry, "12345x")) == Wrong()
+    right = given(entry, erika.code(clock.now()), AWAY)
+    assert isinstance(await give_code(reception, right), TooOften)
+
+
+async def test_right_ones_are_not_counted(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    for _ in range(MOST_WRONG + 2):
+        await sign_in(reception, erika)
+
+
+@pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])
+async def test_no_entry_no_session(reception: Reception, entry: str) -> None:
+    assert await give_code(reception, given(entry, "123456")) == Gone()
+
+
+async def test_what_is_stored_opens_nothing(reception: Reception, database: Database) -> None:
+    erika = await join(reception, a_new_user())
+    opened = await sign_in(reception, erika)
+    async with database.connection() as connection:
+        hashes = await connection.fetch("SELECT session_hash FROM portal_sessions")
+        stored = await connection.fetchrow("SELECT u::text, f::text FROM users u, factors f")
+    assert hash_secret(opened.secret) in {row[0] for row in hashes}
+    assert stored is not None
+    assert PASSWORD not in stored[0]
+    assert "$argon2id$" in stored[0]
+    assert erika.app_secret not in stored[1]
+
+
+async def test_refusals_and_sessions_are_in_the_audit_log(
+    reception: Reception, database: Database
+) -> None:
+    erika = await join(reception, a_new_user())
+    await check_password(reception, erika.email, "no", HOME, randomness())
+    await check_password(reception, "nobody@example.org", "no", HOME, randomness())
+    await sign_in(reception, erika)
+    async with database.connection() as connection:
+        acts = [tuple(row) for row in await connection.fetch(_ACTS)]
+    user = f"user:{erika.user_id}"
+    assert acts == [
+        ("OPERATOR", "user.invite", user),
+        ("USER", "user.join", user),
+        ("USER", "session.begin", user),
+        ("USER", "recovery_codes.make", user),
+        ("VISITOR", "session.refuse", user),
+        ("VISITOR", "session.refuse", "user:unknown"),
+        ("USER", "session.begin", user),
+    ]

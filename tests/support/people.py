@@ -1,0 +1,152 @@
+"""People for tests: cheap passwords, somebody who has joined, a browser that signs in."""
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+import pyotp
+from argon2 import PasswordHasher
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.rights import Role
+from dunwell.people.accept_invitation import Joining, find_invitation, join_with_app
+from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
+from dunwell.people.make_codes import find_made_codes
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.passwords import Passwords
+from dunwell.people.reception import Reception
+from dunwell.people.session_rules import SECRET_BYTES
+from dunwell.people.sign_in import Entry, GivenCode, check_password, give_code
+from dunwell.people.user import NewUser, Place
+from dunwell.people.visitor import Visitor
+
+PASSWORD = "gravel lantern oboe 71"
+HOME = Visitor("203.0.113.7", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")
+AWAY = Visitor("198.51.100.9", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36")
+OPERATOR = operator_actor("test")
+_drawn = iter(range(1, 2**31))
+
+
+@dataclass
+class CountingHasher:
+    """argon2id at the least cost, and how often it was asked."""
+
+    hashed: int = 0
+    verified: int = 0
+    hasher: PasswordHasher = field(
+        default_factory=lambda: PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    )
+
+    @property
+    def memory_cost(self) -> int:
+        return self.hasher.memory_cost
+
+    @property
+    def time_cost(self) -> int:
+        return self.hasher.time_cost
+
+    @property
+    def parallelism(self) -> int:
+        return self.hasher.parallelism
+
+    def hash(self, password: str) -> str:
+        self.hashed += 1
+        return self.hasher.hash(password)
+
+    def verify(self, stored: str, password: str) -> bool:
+        self.verified += 1
+        return self.hasher.verify(stored, password)
+
+    def check_needs_rehash(self, stored: str) -> bool:
+        return self.hasher.check_needs_rehash(stored)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who has joined."""
+
+    user_id: UUID
+    email: str
+    app_secret: str
+    session: OpenedSession
+
+    def code(self, now: datetime) -> str:
+        return pyotp.TOTP(self.app_secret).at(now)
+
+
+def randomness(length: int = SECRET_BYTES) -> bytes:
+    """Never the same."""
+    return hashlib.shake_256(next(_drawn).to_bytes(8)).digest(length)
+
+
+def a_reception(resources: Resources, hasher: CountingHasher | None = None) -> Reception:
+    return Reception(resources, Passwords(hasher or CountingHasher()))
+
+
+def a_new_user(email: str = "erika@example.org", **more: object) -> NewUser:
+    values = {"name": "Erika", "language": "en", "place": Place(Role.ADMIN), **more}
+    return NewUser(email=email, **values)  # type: ignore[arg-type]
+
+
+async def invite(reception: Reception, new: NewUser) -> Invitation:
+    async with reception.work(OPERATOR) as work:
+        return await invite_user(work, new, randomness(RANDOM_BYTES))
+
+
+async def join(
+    reception: Reception, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
+) -> Person:
+    """Invited, and joined with a password and an app."""
+    link = (await invite(reception, new)).secret
+    invited = await find_invitation(reception, link)
+    assert invited is not None
+    code = pyotp.TOTP(invited.app_secret).at(reception.now())
+    joining = Joining(link, visitor, randomness(), password=password, code=code)
+    opened = await join_with_app(reception, joining)
+    assert isinstance(opened, OpenedSession), opened
+    return Person(invited.user.user_id, new.email, invited.app_secret, opened)
+
+
+async def enter(
+    reception: Reception, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+) -> str:
+    """The secret of an entry that waits for the second factor."""
+    entry = await check_password(reception, person.email, password, visitor, randomness())
+    assert isinstance(entry, Entry), entry
+    return entry.secret
+
+
+def given(entry: str, code: str, visitor: Visitor = HOME) -> GivenCode:
+    return GivenCode(entry, code, visitor, randomness())
+
+
+async def sign_in(
+    reception: Reception, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+) -> OpenedSession:
+    """With the next code of the app: the clock goes on by one."""
+    clock = reception.resources.clock
+    assert isinstance(clock, MovableClock)
+    clock.advance(timedelta(seconds=30))
+    entry = await enter(reception, person, password=password, visitor=visitor)
+    code = person.code(reception.now())
+    opened = await give_code(reception, given(entry, code, visitor))
+    assert isinstance(opened, OpenedSession), opened
+    return opened
+
+
+async def read_codes(reception: Reception, person: Person) -> list[str]:
+    """Those that were made in the session that joined."""
+    async with reception.work(OPERATOR) as work:
+        found = await find_made_codes(work, person.user_id, person.session.secret)
+        return list(found)
+
+
+async def count_rows(database: Database, table: Literal["users", "portal_sessions"]) -> int:
+    async with database.connection() as connection:
+        count: int = await connection.fetchval(f"SELECT count(*) FROM {table}")
+        return count

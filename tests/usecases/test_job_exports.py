@@ -1,0 +1,183 @@
+"""Exports: a list as CSV, in parts, whole whatever dies, kept for a week."""
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.config import Settings
+from dunwell.errors import NotFound, ValidationError
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import ContentMissing
+from dunwell.jobs import run_exports as running
+from dunwell.jobs.job import Export, ExportedList, Job, JobState
+from dunwell.jobs.read_export import open_export
+from dunwell.jobs.read_jobs import JobView, read_job
+from dunwell.jobs.run_exports import run_exports
+from dunwell.jobs.start_job import start_export
+from dunwell.jobs.sweep_jobs import sweep_jobs
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import operator_actor
+from dunwell.sending.lease import LEASE
+from tests.support.disputes import dispute
+from tests.support.house import ERP, House, a_house
+from tests.support.modalities import OFFERING, Arrangement
+
+STARTER = operator_actor("a test")
+WEEK = timedelta(days=7)
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, configuration=OFFERING)
+
+
+@pytest.fixture
+def storage(resources: Resources, settings: Settings) -> SealedFiles:
+    return SealedFiles.open(resources)
+
+
+async def start(house: House, exported: ExportedList, **wanted: Any) -> Job:
+    async with house.work(STARTER) as work:
+        return await start_export(work, Export(exported, wanted))
+
+
+async def look(house: House, job: Job) -> JobView:
+    async with house.work(STARTER) as work:
+        return await read_job(work, job.job_id)
+
+
+async def read(house: House, storage: SealedFiles, job: Job) -> tuple[bytes, list[list[str]]]:
+    async with house.work(STARTER) as work:
+        parts = await open_export(work, storage, job.job_id)
+    content = b"".join([part async for part in parts])
+    assert content.startswith("\ufeff".encode())
+    return content, list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+async def test_a_list_is_written_in_parts_and_read_as_one(
+    house: House, storage: SealedFiles
+) -> None:
+    references = [f"A-{n}" for n in range(7)]
+    await house.create(*references)
+    job = await start(house, ExportedList.CLAIMS)
+    assert await run_exports(house.resources, storage, part_rows=200) == 7
+    content, [head, *rows] = await read(house, storage, job)
+    assert head[:3] == ["claimId", "referenceNumber", "customerNumber"]
+    assert [row[1] for row in rows] == references[::-1]
+    assert (rows[0][8], rows[0][9], rows[0][3]) == ("EUR", "102.40", "CREATED")
+    view = await look(house, job)
+    assert (view.job.state, view.job.progress.done) == (JobState.DONE, 7)
+    assert view.file_bytes == len(content)
+
+
+async def test_only_what_is_wanted_is_written(house: House, storage: SealedFiles) -> None:
+    [paid, _] = await house.create("A-1", "A-2")
+    await house.pay(paid, 10240)
+    job = await start(house, ExportedList.CLAIMS, statuses=["COLLECTED"])
+    await run_exports(house.resources, storage)
+    _, rows = await read(house, storage, job)
+    assert [row[1] for row in rows[1:]] == ["A-1"]
+    with pytest.raises(ValidationError):
+        await start(house, ExportedList.PAYMENTS, is_reversed="perhaps")
+
+
+@pytest.mark.parametrize("exported", ExportedList)
+async def test_each_list_can_be_written(
+    house: House, storage: SealedFiles, exported: ExportedList
+) -> None:
+    [claim_id] = await house.create()
+    await dispute(house, claim_id, actor=ERP)
+    await Arrangement(house, claim_id).ask()
+    await house.pay(claim_id, 100)
+    job = await start(house, exported)
+    await run_exports(house.resources, storage)
+    _, rows = await read(house, storage, job)
+    assert {len(row) for row in rows} == {len(rows[0])}
+    is_filled = {"claims", "disputes", "payment-modalities", "payments"}
+    assert len(rows) == (2 if exported in is_filled else 1)
+
+
+async def test_no_cell_is_a_formula(house: House, storage: SealedFiles) -> None:
+    evil = ["=1+1", "+49", "-2", "@SUM(A1)"]
+    for number, text in enumerate(evil):
+        await house.create(f"A-{number}", debtorLastName=text, email=f"{number}@example.org")
+    job = await start(house, ExportedList.CLAIMS)
+    await run_exports(house.resources, storage)
+    _, [_, *rows] = await read(house, storage, job)
+    assert [row[6] for row in rows] == [f"'{each}" for each in reversed(evil)]
+
+
+async def test_whoever_goes_on_for_a_dead_worker_begins_at_the_last_whole_part(
+    house: House, storage: SealedFiles, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    references = [f"A-{n}" for n in range(6)]
+    await house.create(*references)
+    job = await start(house, ExportedList.CLAIMS)
+    monkeypatch.setattr(running, "_PAGE", 2)
+    real, saved = storage.save, 0
+
+    async def die_after_two(key: str, content: bytes) -> None:
+        nonlocal saved
+        saved += 1
+        await real(key, content)
+        if saved == 2:
+            raise _Killed
+
+    monkeypatch.setattr(storage, "save", die_after_two)
+    with pytest.raises(_Killed):
+        await run_exports(house.resources, storage, part_rows=2)
+    lost = await keys(house, job.job_id)
+    clock.advance(LEASE)
+    assert await run_exports(house.resources, storage, part_rows=2) == 4
+    _, [_, *rows] = await read(house, storage, job)
+    assert [row[1] for row in rows] == references[::-1]
+    # The part that nobody knew whole is gone from the storage too.
+    with pytest.raises(ContentMissing):
+        await storage.load(lost[-1])
+
+
+async def test_a_week_later_job_and_file_are_gone(
+    house: House, storage: SealedFiles, clock: MovableClock
+) -> None:
+    await house.create()
+    job = await start(house, ExportedList.CLAIMS)
+    await run_exports(house.resources, storage)
+    [key] = await keys(house, job.job_id)
+    clock.advance(WEEK - timedelta(seconds=1))
+    assert await sweep_jobs(house.resources, storage) == 0
+    clock.advance(timedelta(seconds=1))
+    assert await sweep_jobs(house.resources, storage) == 1
+    with pytest.raises(ContentMissing):
+        await storage.load(key)
+    with pytest.raises(NotFound):
+        await look(house, job)
+
+
+async def test_another_merchants_file_is_absent(
+    house: House, storage: SealedFiles, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    job = await start(house, ExportedList.CLAIMS)
+    with pytest.raises(NotFound):
+        await read(house, storage, job)
+    await run_exports(house.resources, storage)
+    with pytest.raises(NotFound):
+        await read(hansen, storage, job)
+
+
+async def keys(house: House, job_id: UUID) -> Sequence[str]:
+    rows = await house.rows(
+        "SELECT file_key FROM job_files WHERE merchant_id = $1 AND job_id = $2 ORDER BY part",
+        job_id,
+    )
+    return [row["file_key"] for row in rows]
+
+
+class _Killed(Exception):  # noqa: N818 - as a signal would
+    """The process is gone."""

@@ -1,0 +1,342 @@
+"""Jobs: a frozen selection, done once whatever dies, cancelled between claims, tried again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.states import Status
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.escalation.end_claim import withdraw_claim
+from dunwell.jobs import run_jobs as running
+from dunwell.jobs.cancel_job import cancel_job
+from dunwell.jobs.job import (
+    Action,
+    Archive,
+    Assign,
+    Job,
+    JobState,
+    Pause,
+    Progress,
+    Reason,
+    Resume,
+    RowOutcome,
+)
+from dunwell.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows, read_job
+from dunwell.jobs.run_jobs import run_jobs
+from dunwell.jobs.start_job import DryRun, preview_job, retry_failed, start_job
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Face, Origin, operator_actor, user_actor
+from dunwell.merchants.rights import Right
+from dunwell.sending.lease import LEASE
+from tests.support.definitions import a_definition
+from tests.support.house import ERP, House, a_house
+
+STARTER = operator_actor("a test")
+HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' ORDER BY claim_id"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def start(house: House, action: Action, claim_ids: Sequence[int]) -> Job:
+    async with house.work(STARTER) as work:
+        return await start_job(work, action, claim_ids)
+
+
+async def dry_run(house: House, action: Action, claim_ids: Sequence[int]) -> DryRun:
+    async with house.work(STARTER) as work:
+        return await preview_job(work, action, claim_ids)
+
+
+async def look(house: House, job_id: UUID) -> JobView:
+    async with house.work(STARTER) as work:
+        return await read_job(work, job_id)
+
+
+async def run(house: House, batch: int = 2) -> None:
+    while await run_jobs(house.resources, batch=batch):
+        pass
+
+
+async def mixed(house: House) -> list[int]:
+    """One in process, one disputed, one that has ended, and a foreign or no claim."""
+    [running_, disputed, ended] = await house.create("A-1", "A-2", "A-3")
+    async with house.work(STARTER) as work:
+        await open_hold(work, disputed, HoldKind.DISPUTE)
+        await withdraw_claim(work, ended)
+    return [running_, disputed, ended, 999_999]
+
+
+@pytest.mark.parametrize(
+    ("action", "done", "skipped"),
+    [
+        (Pause(), 1, {Reason.DISPUTED: 1, Reason.ENDED: 1, Reason.ABSENT: 1}),
+        (Archive(), 1, {Reason.DISPUTED: 1, Reason.ENDED: 1, Reason.ABSENT: 1}),
+        (Resume(), 0, {Reason.UNCHANGED: 3, Reason.ABSENT: 1}),
+    ],
+    ids=["pause", "archive", "resume"],
+)
+async def test_the_dry_run_says_what_the_job_then_does(
+    house: House, action: Action, done: int, skipped: dict[Reason, int]
+) -> None:
+    claim_ids = await mixed(house)
+    foreseen = await dry_run(house, action, claim_ids)
+    assert foreseen == DryRun(Progress(4, done, 4 - done), skipped)
+    assert await house.rows(HOLDS) == []
+
+    job = await start(house, action, claim_ids)
+    await run(house)
+    view = await look(house, job.job_id)
+    assert view.job.progress == foreseen.progress
+    assert view.job.state is JobState.DONE
+    assert view.reasons == {(RowOutcome.SKIPPED, each): n for each, n in skipped.items()}
+
+
+async def test_claims_are_assigned_and_those_of_another_currency_left(house: House) -> None:
+    other = await house.publish(a_definition(), "Other")
+    [own] = await house.create("A-1")
+    [dollars] = await house.create("A-2", currency="USD", email="d@example.org")
+    [there] = await house.create("A-3", email="e@example.org")
+    await house.rows(
+        "UPDATE claims SET workflow_id = (SELECT workflow_id FROM workflows"
+        " WHERE merchant_id = $1 AND name = 'Standard')"
+        " WHERE merchant_id = $1 AND claim_id = $2 RETURNING claim_id", own
+    )  # fmt: skip
+    action, claims = Assign(other.workflow_id), [own, dollars, there]
+    skipped = {Reason.OTHER_CURRENCY: 1, Reason.UNCHANGED: 1}
+    assert (await dry_run(house, action, claims)).skipped == skipped
+    job = await start(house, action, claims)
+    await run(house)
+    assert (await look(house, job.job_id)).job.progress == Progress(3, 1, 2)
+    with pytest.raises(NotFound):
+        await start(house, Assign(UUID(int=1)), claims)
+
+
+async def test_what_is_seen_again_has_an_outcome_for_each_row(house: House) -> None:
+    claim_ids = await mixed(house)
+    job = await start(house, Pause(reason="In talks"), claim_ids)
+    await run(house)
+    async with house.work(STARTER) as work:
+        rows = await list_job_rows(work, job.job_id, limit=10)
+        skipped = await list_job_rows(
+            work, job.job_id, outcome=RowOutcome.SKIPPED, after=2, limit=1
+        )
+        [found] = (await find_jobs(work, limit=10)).jobs
+        nothing = await find_jobs(work, limit=10, wanted=JobFilter(is_live=True))
+    assert [(each.claim_id, each.outcome, each.reason) for each in rows] == [
+        (claim_ids[0], RowOutcome.DONE, None),
+        (claim_ids[1], RowOutcome.SKIPPED, Reason.DISPUTED),
+        (claim_ids[2], RowOutcome.SKIPPED, Reason.ENDED),
+        (claim_ids[3], RowOutcome.SKIPPED, Reason.ABSENT),
+    ]
+    assert [each.claim_id for each in skipped] == [claim_ids[2]]
+    assert found == (await look(house, job.job_id)).job
+    assert nothing.jobs == []
+
+
+async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
+    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
+    job = await start(house, Pause(), claim_ids)
+    monkeypatch.setattr(running, "load_waiting", _dies_after(2))
+    with pytest.raises(_Killed):
+        await run_jobs(house.resources, batch=2)
+    monkeypatch.undo()
+    assert (await look(house, job.job_id)).job.progress == Progress(6, 4)
+    # Its lease still runs.
+    assert await run_jobs(house.resources) == 0
+    clock.advance(LEASE)
+    await run(house)
+    assert (await look(house, job.job_id)).job.progress == Progress(6, 6)
+    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids
+
+
+async def test_a_worker_that_dies_inside_a_batch_leaves_nothing_of_it(
+    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
+    job = await start(house, Pause(), claim_ids)
+    monkeypatch.setattr(running, "save_outcomes", _dies_after(1))
+    with pytest.raises(_Killed):
+        await run_jobs(house.resources, batch=2)
+    monkeypatch.undo()
+    assert len(await house.rows(HOLDS)) == 2
+    clock.advance(LEASE)
+    await run(house)
+    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids
+    assert (await look(house, job.job_id)).job.progress == Progress(4, 4)
+
+
+async def test_cancelling_half_way_leaves_whole_claims_only(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
+    job = await start(house, Pause(), claim_ids)
+    batches = 0
+    original = running.lock_leased
+
+    async def lock(tx: Connection, taken: running.Taken) -> Job | None:
+        nonlocal batches
+        batches += 1
+        if batches == 3:
+            async with house.work(STARTER) as work:
+                await cancel_job(work, job.job_id)
+        return await original(tx, taken)
+
+    monkeypatch.setattr(running, "lock_leased", lock)
+    await run_jobs(house.resources, batch=2)
+    monkeypatch.undo()
+    await run(house)
+    view = await look(house, job.job_id)
+    assert (view.job.state, view.job.progress) == (JobState.CANCELLED, Progress(6, 4))
+    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids[:4]
+    async with house.work(STARTER) as work:
+        assert (await cancel_job(work, job.job_id)).state is JobState.CANCELLED
+
+
+async def test_what_has_ended_is_not_cancelled(house: House) -> None:
+    job = await start(house, Pause(), await house.create())
+    await run(house)
+    async with house.work(STARTER) as work:
+        with pytest.raises(InvalidState):
+            await cancel_job(work, job.job_id)
+    assert (await look(house, job.job_id)).job.state is JobState.DONE
+
+
+async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_again(
+    house: House,
+) -> None:
+    claim_ids = await house.create("A-1", "A-2")
+    actor = user_actor("u-1", frozenset({Right.CHANGE_CLAIMS}), Origin(Face.PORTAL))
+    async with house.work(actor) as work:
+        job = await start_job(work, Pause(), claim_ids)
+
+    async def nothing_left(_tx: Connection, _user: str, _merchant: int) -> frozenset[Right]:
+        return frozenset()
+
+    while await run_jobs(house.resources, nothing_left):
+        pass
+    view = await look(house, job.job_id)
+    assert view.job.progress == Progress(2, failed=2)
+    assert view.reasons == {(RowOutcome.FAILED, Reason.RIGHT_LOST): 2}
+    assert await house.rows(HOLDS) == []
+
+    async with house.work(STARTER) as work:
+        again = await retry_failed(work, job.job_id)
+    assert (again.retry_of, again.progress) == (job.job_id, Progress(2))
+    await run(house)
+    assert (await look(house, again.job_id)).job.progress == Progress(2, 2)
+    async with house.work(STARTER) as work:
+        with pytest.raises(InvalidState):
+            await retry_failed(work, again.job_id)
+
+
+async def test_a_credential_that_is_no_more_does_nothing(house: House) -> None:
+    claim_ids = await house.create("A-1", "A-2")
+    async with house.work(ERP) as work:
+        job = await start_job(work, Archive(), claim_ids)
+    await run(house)
+    view = await look(house, job.job_id)
+    assert view.reasons == {(RowOutcome.FAILED, Reason.RIGHT_LOST): 2}
+    assert (await house.read(claim_ids[0])).status is Status.CREATED
+
+
+async def test_a_row_that_cannot_be_passed_is_left_out(
+    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
+    job = await start(house, Pause(), claim_ids)
+    real = running.act_on_claims
+
+    async def stumbles(work: object, action: Action, ids: Sequence[int]) -> object:
+        if claim_ids[2] in ids:
+            raise _Killed
+        return await real(work, action, ids)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(running, "act_on_claims", stumbles)
+    for _ in range(20):
+        try:
+            await run_jobs(house.resources, batch=2)
+        except _Killed:
+            clock.advance(LEASE)
+    view = await look(house, job.job_id)
+    assert (view.job.state, view.job.progress) == (JobState.DONE, Progress(4, 3, 0, 1))
+    assert view.reasons == {(RowOutcome.FAILED, Reason.ERROR): 1}
+
+
+async def test_a_selection_is_of_some_claims_each_once(house: House, clock: MovableClock) -> None:
+    [claim_id] = await house.create()
+    assert (await start(house, Pause(), [claim_id, claim_id])).progress == Progress(1)
+    for claim_ids in ([], range(1, 50_002)):
+        with pytest.raises(ValidationError):
+            await start(house, Pause(), claim_ids)
+    with pytest.raises(ValidationError):
+        await start(house, Pause(until=clock.now()), [claim_id])
+
+
+async def test_a_sandbox_merchants_job_acts_at_its_clock(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition(), sandbox=True)
+    [claim_id] = await house.create()
+    clock.advance(timedelta(days=30))
+    job = await start(house, Archive(), [claim_id])
+    await run(house)
+    assert (await house.read(claim_id)).status is Status.ARCHIVED
+    [row] = await house.rows(
+        "SELECT c.updated_at, m.sandbox_now AS now FROM claims c JOIN merchants m"
+        " USING (merchant_id) WHERE c.merchant_id = $1"
+    )
+    assert row["updated_at"] == row["now"]
+    assert (await look(house, job.job_id)).job.ended_at == clock.now()
+
+
+async def test_another_merchants_job_and_claims_are_absent(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    claim_ids = await house.create("A-1", "A-2")
+    job = await start(house, Pause(), claim_ids)
+    for ask in (read_job, cancel_job, retry_failed):
+        async with hansen.work(STARTER) as work:
+            with pytest.raises(NotFound):
+                await ask(work, job.job_id)
+    async with hansen.work(STARTER) as work:
+        with pytest.raises(NotFound):
+            await list_job_rows(work, job.job_id, limit=1)
+        assert (await find_jobs(work, limit=10)).jobs == []
+    theirs = await start(hansen, Archive(), claim_ids)
+    await run(hansen)
+    assert (await look(hansen, theirs.job_id)).reasons == {(RowOutcome.SKIPPED, Reason.ABSENT): 2}
+    assert (await look(house, job.job_id)).job == replace(
+        (await look(house, job.job_id)).job, progress=Progress(2, 2)
+    )
+
+
+class _Killed(Exception):  # noqa: N818 - as a signal would
+    """The process is gone."""
+
+
+def _dies_after(calls: int) -> object:
+    """A statement that is the last thing a worker does, in its turn."""
+    name = "load_waiting" if calls == 2 else "save_outcomes"
+    real, count = getattr(running, name), 0
+
+    async def die(*given: object) -> object:
+        nonlocal count
+        count += 1
+        if count > calls:
+            raise _Killed
+        return await real(*given)
+
+    return die
