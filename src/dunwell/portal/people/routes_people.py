@@ -161,9 +161,7 @@ async def _show_user(
     return site.answer(site.frame(visit), page, status)
 
 
-def _show_link(
-    site: Site, visit: Visit, name: str, email: str, made: Invitation
-) -> Response:
+def _show_link(site: Site, visit: Visit, name: str, email: str, made: Invitation) -> Response:
     """The address stands in this answer alone."""
     address = build_address("invitation", link=made.secret)
     origin = site.resources.settings.public_url
