@@ -49,7 +49,6 @@ from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modaliti
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
-from dunwell.people.sweep_people import sweep_people
 from dunwell.portal.application import build_portal_routes
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
@@ -156,7 +155,6 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
                 idle_seconds=HOUSEKEEPING_SECONDS,
             ),
             Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
-            Loop("people", lambda: sweep_people(resources), idle_seconds=HOUSEKEEPING_SECONDS),
             Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
         ]
 

@@ -1,6 +1,7 @@
 """Each operation under each scope of a credential: what was not given is refused at the door."""
 
 import uuid
+from typing import Any
 
 import httpx
 import pytest
@@ -56,7 +57,7 @@ async def call(api: Api, operation: Operation, claim_id: int) -> httpx.Response:
             value = str(ids.get(parameter.name, uuid.UUID(int=7)))
             path = path.replace(f"{{{parameter.name}}}", value)
     assert "{" not in path
-    given = {} if operation.body is None else {"json": {}}
+    given: dict[str, Any] = {} if operation.body is None else {"json": {}}
     prefix = f"/merchants/{api.nordwind.merchant_id}"
     return await api.nordwind.send(operation.method, prefix + path, **given)
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from dunwell.kit.db import Database
 from dunwell.kit.resources import Resources
 from dunwell.people.reception import Reception
+from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import CountingHasher, a_reception
 
 
@@ -15,3 +17,9 @@ def hasher() -> CountingHasher:
 @pytest.fixture
 def reception(resources: Resources, hasher: CountingHasher) -> Reception:
     return a_reception(resources, hasher)
+
+
+@pytest.fixture
+async def merchant_id(database: Database) -> int:
+    async with database.transaction() as tx:
+        return (await a_merchant(tx, now=AT_NOON)).merchant_id

@@ -151,7 +151,8 @@ async def test_pages_hold_every_row_once_the_newest_first(
     for number in range(7):
         clock.advance(timedelta(seconds=1))
         await house.create(f"A-{number}")
-    found, cursor = [], None
+    found: list[AuditEntry] = []
+    cursor = None
     async with house.work() as work:
         while True:
             page = await find_audit(work, limit=3, cursor=cursor)

@@ -20,7 +20,7 @@ _WORDS = {
     "credential": Word(
         "dunwell.cli.credential:command", "Create, rotate and revoke API credentials."
     ),
-    "user": Word("dunwell.cli.user:command", "Let people into the portal, and end them."),
+    "user": Word("dunwell.cli.people.user:command", "Let people into the portal, and end them."),
     "webhook": Word("dunwell.cli.webhook:command", "Look at, test and replay to webhooks."),
     "explain": Word("dunwell.cli.explain:command", "Say why a claim stands where it stands."),
     "suppression": Word(
@@ -31,9 +31,11 @@ _WORDS = {
     ),
     "outbox": Word("dunwell.cli.outbox:command", "Read messages written into the outbox."),
     "verify-ledger": Word(
-        "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
+        "dunwell.cli.ledgers.verify_ledger:command", "Verify that the ledger is as it was written."
     ),
-    "audit": Word("dunwell.cli.audit:command", "Show who did what, and what changed by it."),
+    "audit": Word(
+        "dunwell.cli.ledgers.audit:command", "Show who did what, and what changed by it."
+    ),
     "key": Word(
         "dunwell.cli.key:command", "Draw a new version of the secret key, retire old ones."
     ),

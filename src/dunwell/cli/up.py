@@ -226,6 +226,6 @@ def _tell_first_link(settings: Settings) -> None:
         return
     link = None
     with suppress(Refusal):  # the database went away again: the next `dunwell up` tells it
-        link = load("dunwell.cli.user:find_first_link")(settings)
+        link = load("dunwell.cli.people.user:find_first_link")(settings)
     if link is not None:
         click.echo(f"portal {link} (good once; you choose the password there)")

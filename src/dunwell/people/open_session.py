@@ -21,7 +21,7 @@ class OpenedBy(StrEnum):
     RECOVERY = "RECOVERY"
     PASSKEY = "PASSKEY"
     INVITATION = "INVITATION"
-    PASSWORD = "PASSWORD"
+    PASSWORD = "PASSWORD"  # noqa: S105 - the word
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,7 @@ async def check_own_password(reception: Reception, asking: Asking) -> Wrong | To
     return None
 
 
-async def change_profile(
-    work: PeopleWork, signed_in: SignedIn, name: str, language: str
-) -> None:
+async def change_profile(work: PeopleWork, signed_in: SignedIn, name: str, language: str) -> None:
     """Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"

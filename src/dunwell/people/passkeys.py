@@ -118,9 +118,7 @@ def check_registration(party: RelyingParty, answer: Answer, challenge: bytes) ->
         )
     except Exception as error:
         raise PasskeyRefused from error
-    return Registered(
-        verified.credential_id, verified.credential_public_key, verified.sign_count
-    )
+    return Registered(verified.credential_id, verified.credential_public_key, verified.sign_count)
 
 
 def check_request(

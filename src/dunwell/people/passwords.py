@@ -22,15 +22,20 @@ _NOBODYS = base64.b64encode(bytes(32)).rstrip(b"=").decode()
 
 
 class Hasher(Protocol):
-    memory_cost: int
-    time_cost: int
-    parallelism: int
+    @property
+    def memory_cost(self) -> int: ...
 
-    def hash(self, password: str) -> str: ...
+    @property
+    def time_cost(self) -> int: ...
 
-    def verify(self, hash: str, password: str) -> bool: ...  # noqa: A002 - the library's word
+    @property
+    def parallelism(self) -> int: ...
 
-    def check_needs_rehash(self, hash: str) -> bool: ...  # noqa: A002
+    def hash(self, password: str, /) -> str: ...
+
+    def verify(self, stored: str, password: str, /) -> bool: ...
+
+    def check_needs_rehash(self, stored: str, /) -> bool: ...
 
 
 class Passwords:

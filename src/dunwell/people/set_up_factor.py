@@ -70,9 +70,7 @@ async def add_passkey(
 ) -> bool:
     """False: it is no right answer to what was asked, or there are as many as there may be."""
     await lock_user(work.tx, person.user_id)
-    passkeys = [
-        each for each in await load_factors(work.tx, person.user_id) if each.credential_id
-    ]
+    passkeys = [each for each in await load_factors(work.tx, person.user_id) if each.credential_id]
     if len(passkeys) >= MOST_PASSKEYS:
         return False
     name = name.strip()[:LONGEST_NAME]

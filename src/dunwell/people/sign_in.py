@@ -85,7 +85,9 @@ async def check_password(
         return await _open_entry(work, known.user_id, randomness)
 
 
-async def give_code(reception: Reception, given: GivenCode) -> OpenedSession | Wrong | TooOften | Gone:
+async def give_code(
+    reception: Reception, given: GivenCode
+) -> OpenedSession | Wrong | TooOften | Gone:
     """Of the authenticator app."""
 
     async def take(work: PeopleWork, user_id: UUID) -> bool:
@@ -94,9 +96,7 @@ async def give_code(reception: Reception, given: GivenCode) -> OpenedSession | W
             return False
         secret = open_secret(work.keys, user_id, app.secret_sealed)
         step = find_step(secret, given.code, work.now)
-        return step is not None and await take_step(
-            work.tx, user_id, app.factor_id, step, work.now
-        )
+        return step is not None and await take_step(work.tx, user_id, app.factor_id, step, work.now)
 
     return await _give(reception, given, OpenedBy.TOTP, take)
 

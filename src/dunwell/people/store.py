@@ -27,8 +27,10 @@ _FIND = compose("{read}WHERE u.email_key = $1", read=_READ)
 # People are few: hundreds, not millions.
 _LIST = compose("{read}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
                 read=_READ)  # fmt: skip
-_FIND_PASSWORD = "SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE email_key = $1"
-_LOAD_PASSWORD = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
+_FIND_HASH = """
+SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE email_key = $1
+"""
+_LOAD_HASH = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
 _INSERT = """
 INSERT INTO users (user_id, email, email_key, name, language, everywhere, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -46,11 +48,11 @@ WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
 """
 _SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AND ended_at IS NULL"
-_SAVE_PASSWORD = """
+_SAVE_HASH = """
 UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3)
 WHERE user_id = $1 AND ended_at IS NULL
 """
-_REMOVE_PASSWORD = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
+_REMOVE_HASH = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
 _END = """
@@ -69,7 +71,9 @@ ORDER BY user_id
 FOR UPDATE
 """
 _HAS_JOINED = "SELECT EXISTS (SELECT FROM users WHERE joined_at IS NOT NULL)"
-_LIST_MERCHANTS = "SELECT merchant_id, key, name FROM merchants ORDER BY lower(name), merchant_id LIMIT $1"
+_LIST_MERCHANTS = (
+    "SELECT merchant_id, key, name FROM merchants ORDER BY lower(name), merchant_id LIMIT $1"
+)
 _MOST_USERS = 1000
 
 
@@ -112,12 +116,12 @@ async def list_users(tx: Connection) -> Sequence[User]:
 
 
 async def find_password(tx: Connection, email: str) -> KnownPassword | None:
-    row = await tx.fetchrow(_FIND_PASSWORD, fold_email(email))
+    row = await tx.fetchrow(_FIND_HASH, fold_email(email))
     return None if row is None else KnownPassword(**row)
 
 
 async def load_password(tx: Connection, user_id: UUID) -> str | None:
-    found: str | None = await tx.fetchval(_LOAD_PASSWORD, user_id)
+    found: str | None = await tx.fetchval(_LOAD_HASH, user_id)
     return found
 
 
@@ -145,14 +149,12 @@ async def save_profile(tx: Connection, user_id: UUID, name: str, language: str) 
     await tx.execute(_SAVE_PROFILE, user_id, name, language)
 
 
-async def save_password(
-    tx: Connection, user_id: UUID, password_hash: str, now: datetime
-) -> None:
-    await tx.execute(_SAVE_PASSWORD, user_id, password_hash, now)
+async def save_password(tx: Connection, user_id: UUID, password_hash: str, now: datetime) -> None:
+    await tx.execute(_SAVE_HASH, user_id, password_hash, now)
 
 
 async def remove_password(tx: Connection, user_id: UUID) -> None:
-    await tx.execute(_REMOVE_PASSWORD, user_id)
+    await tx.execute(_REMOVE_HASH, user_id)
 
 
 async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:
@@ -182,9 +184,7 @@ async def list_named_merchants(tx: Connection) -> Sequence[NamedMerchant]:
     return [NamedMerchant(**row) for row in await tx.fetch(_LIST_MERCHANTS, _MOST_USERS)]
 
 
-async def _save_memberships(
-    tx: Connection, user_id: UUID, memberships: Mapping[int, Role]
-) -> None:
+async def _save_memberships(tx: Connection, user_id: UUID, memberships: Mapping[int, Role]) -> None:
     roles = [str(role) for role in memberships.values()]
     await tx.execute(_INSERT_MEMBERSHIPS, user_id, list(memberships), roles)
 

@@ -35,10 +35,11 @@ _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
      place_digest, place, browser, is_new_place)
-VALUES ($1, $2, $3, $4, $4, $5, $6, $7[1], $8, $9,
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
-        AND NOT EXISTS (SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7)))
+        AND NOT EXISTS (
+            SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7::bytea[])))
 RETURNING is_new_place
 """
 # Rides on portal_sessions_user.
@@ -62,7 +63,9 @@ SET ended_at = $2
 WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
 """
 # By primary key.
-_END_BY_HASH = "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
+_END_BY_HASH = (
+    "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
+)
 _SHOW_CODES = """
 UPDATE portal_sessions SET codes_id = $2, codes_until = $3 WHERE session_hash = $1
 """
@@ -98,9 +101,7 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
     is_new_place: bool
 
 
-async def take_session(
-    tx: Connection, session_hash: bytes, now: datetime
-) -> dict[str, Any] | None:
+async def take_session(tx: Connection, session_hash: bytes, now: datetime) -> dict[str, Any] | None:
     """What `SignedIn` takes, beside its token; that it is used is written now and then."""
     row = await tx.fetchrow(_TAKE, session_hash, now, now - IDLE, now - NOTED_EVERY)
     if row is None:

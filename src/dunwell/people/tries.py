@@ -2,8 +2,8 @@
 are and by where they come from.
 
 A try is counted before it is looked at and given back when it was right, so that many at once are
-no more than ten. Whether a user exists makes no difference: an e-mail address is counted, by a keyed
-digest, whosever it is.
+no more than ten. Whether a user exists makes no difference: an e-mail address is counted, by a
+keyed digest, whosever it is.
 """
 
 import math

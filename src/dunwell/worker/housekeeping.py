@@ -11,6 +11,7 @@ from dunwell.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_u
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.merchants.sweep import sweep_outdated
+from dunwell.people.sweep_people import sweep_people
 
 HOUSEKEEPING_SECONDS = 60.0
 
@@ -25,7 +26,8 @@ class Housekeeping:
     async def run_once(self) -> int:
         """One limited sweep of each kind; how many rows it was, 0 when nothing was left."""
         spans = await self._save_spans()
-        return spans + await self._sweep_rows() + await self._sweep_uploads()
+        swept = await self._sweep_rows() + await sweep_people(self._resources)
+        return spans + swept + await self._sweep_uploads()
 
     async def _save_spans(self) -> int:
         async with self._resources.database.transaction() as tx:

@@ -25,6 +25,8 @@ from dunwell.portal.web.visit import Fields, Visit
 # The field of a merchant's role: "at_7".
 _AT = "at_"
 _LONGEST = 300
+_MOST_ID = 2**31 - 1
+_ROLES = {str(role): role for role in Role}
 
 
 @signed_in
@@ -69,7 +71,7 @@ async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
     revision = int(fields["revision"]) if fields["revision"].isdecimal() else 0
     try:
         async with receive(site).work(person.actor) as work:
-            await change_place(work, user_id, place, min(revision, 2**31 - 1))
+            await change_place(work, user_id, place, min(revision, _MOST_ID))
     except ValidationError as refusal:
         return await _show_user(site, visit, person, place, _tell(refusal), 400)
     except InvalidState as refusal:
@@ -102,13 +104,12 @@ async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> 
 
 def _read_place(fields: Fields) -> Place:
     """What is none of the roles is left out, and then missed."""
-    chosen = fields["role"]
     memberships: dict[int, Role] = {}
     for name in fields.list_names():
-        number, role = name.removeprefix(_AT), fields[name]
-        if name.startswith(_AT) and number.isascii() and number.isdecimal() and role in Role:
-            memberships[min(int(number[:10]), 2**31 - 1)] = Role(role)
-    return Place(Role(chosen) if chosen in Role else None, memberships)
+        number, role = name.removeprefix(_AT), _ROLES.get(fields[name])
+        if name.startswith(_AT) and number.isascii() and number.isdecimal() and role:
+            memberships[min(int(number[:10]), _MOST_ID)] = role
+    return Place(_ROLES.get(fields["role"]), memberships)
 
 
 def _tell(refusal: ValidationError) -> Faults:

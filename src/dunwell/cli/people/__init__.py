@@ -1,0 +1,1 @@
+"""Words about people: who signs in to the portal."""

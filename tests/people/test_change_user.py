@@ -1,0 +1,156 @@
+"""What admins change of others, and that one of them is always left."""
+
+import asyncio
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import InsufficientScope, InvalidState, NotFound, ValidationError
+from dunwell.kit.db import Database
+from dunwell.merchants.rights import Right, Role
+from dunwell.people.change_user import change_place, end_user
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import Wrong, check_password
+from dunwell.people.store import list_users, load_user
+from dunwell.people.user import Place, User, list_effective_rights
+from tests.people.test_sessions import find, require
+from tests.support.people import (
+    HOME,
+    OPERATOR,
+    PASSWORD,
+    a_new_user,
+    invite,
+    join,
+    randomness,
+)
+
+
+async def load(reception: Reception, user_id: UUID) -> User:
+    async with reception.work(OPERATOR) as work:
+        user = await load_user(work.tx, user_id)
+    assert user is not None
+    return user
+
+
+async def change(reception: Reception, user_id: UUID, place: Place, revision: int = 1) -> None:
+    async with reception.work(OPERATOR) as work:
+        await change_place(work, user_id, place, revision)
+
+
+async def end(reception: Reception, user_id: UUID) -> None:
+    async with reception.work(OPERATOR) as work:
+        await end_user(work, user_id)
+
+
+async def test_a_change_counts_from_the_next_request_on(
+    reception: Reception, merchant_id: int
+) -> None:
+    await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    place = Place(None, {merchant_id: Role.MERCHANT_USER})
+    await change(reception, paul.user_id, place)
+    person = await require(reception, paul.session)
+    assert (person.everywhere, person.memberships) == (None, place.memberships)
+    assert Right.ANSWER in person.rights_at(merchant_id)
+    assert person.rights_at(merchant_id + 1) == frozenset()
+    assert not person.reaches(merchant_id + 1)
+    assert person.rights_everywhere == frozenset()
+
+
+async def test_the_second_of_two_changes_is_refused(reception: Reception) -> None:
+    await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    await change(reception, paul.user_id, Place(Role.AUDITOR))
+    with pytest.raises(InvalidState) as refusal:
+        await change(reception, paul.user_id, Place(Role.OPERATOR))
+    assert refusal.value.details == {"state": "CHANGED"}
+    assert (await load(reception, paul.user_id)).place == Place(Role.AUDITOR)
+
+
+async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(reception: Reception) -> None:
+    await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    await end(reception, paul.user_id)
+    assert await find(reception, paul.session.secret) is None
+    outcome = await check_password(reception, paul.email, PASSWORD, HOME, randomness())
+    assert outcome == Wrong()
+    again = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    assert again.user_id != paul.user_id
+    async with reception.work(OPERATOR) as work:
+        users = await list_users(work.tx)
+    assert [(user.name, user.ended_at is None) for user in users] == [
+        ("Erika", True), ("Paul", True), ("Paul", False),
+    ]  # fmt: skip
+
+
+async def test_nobody_is_ended_twice_nor_changed_after(reception: Reception) -> None:
+    await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    await end(reception, paul.user_id)
+    for act in (end(reception, paul.user_id), change(reception, paul.user_id, Place(Role.ADMIN))):
+        with pytest.raises(InvalidState):
+            await act
+    with pytest.raises(NotFound):
+        await end(reception, UUID(int=7))
+
+
+@pytest.mark.parametrize("place", [None, Place(Role.OPERATOR), Place(Role.AUDITOR)])
+async def test_the_last_admin_stays(reception: Reception, place: Place | None) -> None:
+    erika = await join(reception, a_new_user())
+    await join(reception, a_new_user("op@example.org", name="Op", place=Place(Role.OPERATOR)))
+    await invite(reception, a_new_user("paul@example.org", name="Paul"))  # who has not joined
+    user_id = erika.user_id
+    act = change(reception, user_id, place) if place else end(reception, user_id)
+    with pytest.raises(InvalidState) as refusal:
+        await act
+    assert refusal.value.details == {"state": "LAST_ADMIN"}
+    assert await find(reception, erika.session.secret) is not None
+
+
+async def test_of_two_admins_who_end_each_other_one_stays(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    outcomes = await asyncio.gather(
+        end(reception, erika.user_id), end(reception, paul.user_id), return_exceptions=True
+    )
+    assert sorted(str(type(each).__name__) for each in outcomes) == ["InvalidState", "NoneType"]
+
+
+async def test_an_admin_may_add_to_what_they_are(reception: Reception, merchant_id: int) -> None:
+    erika = await join(reception, a_new_user())
+    place = Place(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
+    await change(reception, erika.user_id, place)
+    assert (await load(reception, erika.user_id)).place == place
+
+
+async def test_only_who_may_changes_people(reception: Reception, database: Database) -> None:
+    erika = await join(reception, a_new_user())
+    operator = a_new_user("op@example.org", name="Op", place=Place(Role.OPERATOR))
+    person = await require(reception, (await join(reception, operator)).session)
+    async with reception.work(person.actor) as work:
+        with pytest.raises(InsufficientScope):
+            await end_user(work, erika.user_id)
+        with pytest.raises(InsufficientScope):
+            await change_place(work, person.user_id, Place(Role.ADMIN), 1)
+    assert (await load(reception, person.user_id)).place == Place(Role.OPERATOR)
+
+
+async def test_there_must_be_the_merchant(reception: Reception, merchant_id: int) -> None:
+    await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    wrong = Place(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})
+    with pytest.raises(ValidationError):
+        await change(reception, paul.user_id, wrong)
+
+
+def test_rights_are_told_with_every_reason() -> None:
+    place = Place(Role.AUDITOR, {7: Role.MERCHANT_USER})
+    reasons = [(each.right, each.merchant_id, each.role) for each in list_effective_rights(place)]
+    assert reasons == [
+        (Right.READ_CLAIMS, None, Role.AUDITOR),
+        (Right.READ_CLAIMS, 7, Role.MERCHANT_USER),
+        (Right.CHANGE_CLAIMS, 7, Role.MERCHANT_USER),
+        (Right.RECORD_MONEY, 7, Role.MERCHANT_USER),
+        (Right.ANSWER, 7, Role.MERCHANT_USER),
+        (Right.AUDIT, None, Role.AUDITOR),
+    ]

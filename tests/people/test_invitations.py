@@ -1,0 +1,207 @@
+"""One-time links: who may make them, that they are good once, and what joining takes."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pyotp
+import pytest
+
+from dunwell.errors import InsufficientScope, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.merchants.rights import Role
+from dunwell.people.accept_invitation import (
+    Joining,
+    LinkFault,
+    find_invitation,
+    join_with_app,
+)
+from dunwell.people.invite_user import (
+    LINK_LASTS,
+    RANDOM_BYTES,
+    invite_first_admin,
+    invite_user,
+    reset_user,
+)
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.password_rules import PasswordFault
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.people.user import Place
+from tests.people.test_sessions import find, require
+from tests.support.people import (
+    HOME,
+    OPERATOR,
+    PASSWORD,
+    a_new_user,
+    count_rows,
+    enter,
+    given,
+    invite,
+    join,
+    randomness,
+    read_codes,
+    sign_in,
+)
+
+SECOND = timedelta(seconds=1)
+
+
+async def a_joining(reception: Reception, link: str) -> Joining:
+    invited = await find_invitation(reception, link)
+    assert invited is not None
+    code = pyotp.TOTP(invited.app_secret).at(reception.now())
+    return Joining(link, HOME, randomness(), password=PASSWORD, code=code)
+
+
+async def test_a_link_is_good_once(reception: Reception) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    joining = await a_joining(reception, link)
+    assert isinstance(await join_with_app(reception, joining), OpenedSession)
+    again = replace(joining, randomness=randomness())
+    assert await join_with_app(reception, again) is LinkFault.LINK
+    assert await find_invitation(reception, link) is None
+
+
+async def test_of_two_who_join_at_once_one_does(reception: Reception) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    joining = await a_joining(reception, link)
+    outcomes = await asyncio.gather(*(
+        join_with_app(reception, replace(joining, randomness=randomness())) for _ in range(4)
+    ))  # fmt: skip
+    assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
+    assert outcomes.count(LinkFault.LINK) == 3
+
+
+async def test_looking_at_a_link_uses_nothing_up(reception: Reception) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    secrets = {(await a_joining(reception, link)).code for _ in range(3)}
+    assert len(secrets) == 1
+
+
+@pytest.mark.parametrize(("after", "is_good"), [(LINK_LASTS - SECOND, True), (LINK_LASTS, False)])
+async def test_a_link_lasts_72_hours(
+    reception: Reception, clock: MovableClock, after: timedelta, is_good: bool
+) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    clock.advance(after)
+    assert (await find_invitation(reception, link) is not None) is is_good
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"code": "000000"}, LinkFault.CODE),
+        ({"code": ""}, LinkFault.CODE),
+        ({"password": "elevenchars"}, PasswordFault.TOO_SHORT),
+        ({"password": "123456789012"}, PasswordFault.COMMON),
+        ({"password": "Dunwell is nice 42"}, PasswordFault.PERSONAL),
+        ({"password": "x" * 1001}, PasswordFault.TOO_LONG),
+        ({"link": "x" * 43}, LinkFault.LINK),
+        ({"link": ""}, LinkFault.LINK),
+    ],
+)
+async def test_what_is_not_right_keeps_the_link_as_it_was(
+    reception: Reception, database: Database, change: dict[str, str], fault: str
+) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    joining = await a_joining(reception, link)
+    assert await join_with_app(reception, replace(joining, **change)) is fault  # type: ignore[arg-type]
+    assert await count_rows(database, "portal_sessions") == 0
+    assert isinstance(await join_with_app(reception, joining), OpenedSession)
+
+
+async def test_without_the_second_factor_nobody_comes_in(reception: Reception) -> None:
+    """Who was invited and did not join has no password to sign in with."""
+    await invite(reception, a_new_user())
+    outcome = await check_password(reception, "erika@example.org", "", HOME, randomness())
+    assert outcome == Wrong()
+
+
+async def test_joining_brings_ten_recovery_codes(reception: Reception) -> None:
+    codes = await read_codes(reception, await join(reception, a_new_user()))
+    assert len(set(codes)) == 10
+    assert all(len(code) == 19 for code in codes)
+
+
+async def test_only_admins_invite(reception: Reception, database: Database) -> None:
+    operator = await join(reception, a_new_user(place=Place(Role.OPERATOR)))
+    person = await require(reception, operator.session)
+    with pytest.raises(InsufficientScope):
+        async with reception.work(person.actor) as work:
+            await invite_user(work, a_new_user("new@example.org"), randomness(RANDOM_BYTES))
+    assert await count_rows(database, "users") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"email": "nonsense"}, "EMAIL"),
+        ({"email": "ERIKA@example.org"}, "EMAIL_TAKEN"),
+        ({"name": ""}, "NAME"),
+        ({"name": "a\x00b"}, "NAME"),
+        ({"name": "x" * 201}, "NAME"),
+        ({"place": Place()}, "ROLE"),
+        ({"place": Place(Role.MERCHANT_USER)}, "ROLE"),
+        ({"place": Place(None, {1: Role.ADMIN})}, "ROLE"),
+        ({"place": Place(None, {2**31 - 1: Role.AUDITOR})}, "MERCHANT"),
+    ],
+)
+async def test_what_cannot_be_a_user_is_told(
+    reception: Reception, database: Database, change: dict[str, object], code: str
+) -> None:
+    await join(reception, a_new_user())
+    new = a_new_user(**{"email": "new@example.org", **change})  # type: ignore[arg-type]
+    with pytest.raises(ValidationError) as refusal:
+        await invite(reception, new)
+    assert code in [fault.code for fault in refusal.value.faults]
+    assert await count_rows(database, "users") == 1
+
+
+async def test_a_reset_ends_all_that_was_there(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    waiting = await enter(reception, erika)
+    async with reception.work(OPERATOR) as work:
+        link = (await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))).secret
+    clock.advance(timedelta(seconds=30))
+    assert await find(reception, erika.session.secret) is None
+    assert await give_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
+    outcome = await check_password(reception, erika.email, PASSWORD, HOME, randomness())
+    assert outcome == Wrong()
+    joining = await a_joining(reception, link)
+    assert isinstance(await join_with_app(reception, joining), OpenedSession)
+
+
+async def test_a_newer_link_ends_the_one_before(reception: Reception) -> None:
+    made = await invite(reception, a_new_user())
+    async with reception.work(OPERATOR) as work:
+        newer = await reset_user(work, made.user_id, randomness(RANDOM_BYTES))
+    assert await find_invitation(reception, made.secret) is None
+    assert await find_invitation(reception, newer.secret) is not None
+
+
+async def test_development_invites_its_first_admin_until_somebody_joins(
+    reception: Reception,
+) -> None:
+    async def first() -> str | None:
+        async with reception.work(OPERATOR) as work:
+            made = await invite_first_admin(work, randomness(RANDOM_BYTES))
+            return None if made is None else made.secret
+
+    before, link = await first(), await first()
+    assert before is not None
+    assert link is not None
+    assert await find_invitation(reception, before) is None
+    assert isinstance(
+        await join_with_app(reception, await a_joining(reception, link)), OpenedSession
+    )
+    assert await first() is None
+
+
+async def test_a_password_is_told_apart_by_every_letter(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    for wrong in (PASSWORD[:-1], PASSWORD + " ", PASSWORD.upper()):
+        outcome = await check_password(reception, erika.email, wrong, HOME, randomness())
+        assert outcome == Wrong()
+    await sign_in(reception, erika)

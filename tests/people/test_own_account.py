@@ -1,0 +1,208 @@
+"""What everybody changes of their own: name, apps, passkeys, recovery codes; and never the last
+way in."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pyotp
+import pytest
+from argon2 import PasswordHasher
+
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.keys.reseal import Resealer
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.own_account import (
+    Asking,
+    change_profile,
+    check_own_password,
+    read_account,
+    remove_own_factor,
+)
+from dunwell.people.passwords import Passwords
+from dunwell.people.reception import Reception
+from dunwell.people.recovery_codes import SHOWN_FOR
+from dunwell.people.reseal_factors import SealedFactors
+from dunwell.people.set_up_factor import (
+    add_passkey,
+    confirm_app,
+    find_started_app,
+    start_app,
+    start_passkey,
+)
+from dunwell.people.sign_in import Wrong, give_code, give_recovery_code
+from dunwell.people.totp import SECRET_BYTES
+from tests.people.test_sessions import require
+from tests.support.keys import SECOND as SECOND_KEY
+from tests.support.passkeys import SoftwarePasskey
+from tests.support.people import (
+    HOME,
+    PASSWORD,
+    CountingHasher,
+    Person,
+    a_new_user,
+    enter,
+    given,
+    join,
+    randomness,
+    read_codes,
+    sign_in,
+)
+
+
+@pytest.fixture
+async def erika(reception: Reception) -> Person:
+    return await join(reception, a_new_user())
+
+
+async def test_another_app_takes_the_place_of_the_one_before(
+    reception: Reception, clock: MovableClock, erika: Person
+) -> None:
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await start_app(work, erika.user_id, randomness(SECRET_BYTES))
+        started = await find_started_app(work, erika.user_id)
+    assert started is not None
+    await sign_in(reception, erika)  # the app before is good until then
+    async with reception.work(person.actor) as work:
+        assert not await confirm_app(work, erika.user_id, "000000")
+        assert await confirm_app(work, erika.user_id, pyotp.TOTP(started).at(clock.now()))
+        assert not await confirm_app(work, erika.user_id, pyotp.TOTP(started).at(clock.now()))
+    clock.advance(timedelta(seconds=30))
+    old = given(await enter(reception, erika), erika.code(clock.now()))
+    assert await give_code(reception, old) == Wrong()
+    await sign_in(reception, replace(erika, app_secret=started))
+
+
+async def test_an_app_that_waits_for_its_first_code_opens_nothing(
+    reception: Reception, clock: MovableClock, erika: Person
+) -> None:
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await start_app(work, erika.user_id, randomness(SECRET_BYTES))
+        started = await find_started_app(work, erika.user_id)
+    assert started is not None
+    clock.advance(timedelta(seconds=30))
+    code = given(await enter(reception, erika), pyotp.TOTP(started).at(clock.now()))
+    assert await give_code(reception, code) == Wrong()
+
+
+async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> None:
+    person = await require(reception, erika.session)
+    settings = replace(reception.resources.settings, public_url="http://localhost:8000")
+    at_name = replace(reception, resources=replace(reception.resources, settings=settings))
+    async with reception.work(person.actor) as work:
+        [app] = (await read_account(work, person)).factors
+        with pytest.raises(InvalidState):
+            await remove_own_factor(work, person, app.factor_id)
+        options = await start_passkey(at_name, work, person, randomness())
+        passkey = SoftwarePasskey("http://localhost:8000", "localhost")
+        assert await add_passkey(at_name, work, person, passkey.create(options), " laptop ")
+        await remove_own_factor(work, person, app.factor_id)
+        [left] = (await read_account(work, person)).factors
+        assert (left.kind, left.name) == ("PASSKEY", "laptop")
+        with pytest.raises(InvalidState):
+            await remove_own_factor(work, person, left.factor_id)
+
+
+async def test_nobody_removes_somebody_elses_factor(reception: Reception, erika: Person) -> None:
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    his, hers = await require(reception, paul.session), await require(reception, erika.session)
+    async with reception.work(his.actor) as work:
+        [app] = (await read_account(work, hers)).factors
+        with pytest.raises(NotFound):
+            await remove_own_factor(work, his, app.factor_id)
+
+
+async def test_new_recovery_codes_end_those_before(reception: Reception, erika: Person) -> None:
+    before = await read_codes(reception, erika)
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await make_codes(work, erika.user_id, erika.session.secret)
+    after = await read_codes(reception, erika)
+    assert not set(before) & set(after)
+    old = given(await enter(reception, erika), before[0])
+    assert await give_recovery_code(reception, old) == Wrong()
+    new = given(await enter(reception, erika), after[0])
+    assert isinstance(await give_recovery_code(reception, new), OpenedSession)
+
+
+async def test_codes_are_shown_where_they_were_made_and_not_for_long(
+    reception: Reception, clock: MovableClock, erika: Person
+) -> None:
+    other = await sign_in(reception, erika)
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        assert await find_made_codes(work, erika.user_id, other.secret) == []
+        assert len(await find_made_codes(work, erika.user_id, erika.session.secret)) == 10
+    clock.move_to(clock.now() - timedelta(seconds=30) + SHOWN_FOR)
+    assert await read_codes(reception, erika) == []
+
+
+async def test_codes_that_were_put_away_are_shown_no_more(
+    reception: Reception, erika: Person
+) -> None:
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await put_codes_away(work, erika.session.secret)
+    assert await read_codes(reception, erika) == []
+
+
+async def test_the_password_is_asked_once_more(reception: Reception, erika: Person) -> None:
+    person = await require(reception, erika.session)
+    assert await check_own_password(reception, Asking(person, PASSWORD, HOME)) is None
+    assert await check_own_password(reception, Asking(person, "", HOME)) == Wrong()
+
+
+@pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])
+async def test_a_faulty_profile_changes_nothing(
+    reception: Reception, erika: Person, name: str, language: str
+) -> None:
+    person = await require(reception, erika.session)
+    with pytest.raises(ValidationError):
+        async with reception.work(person.actor) as work:
+            await change_profile(work, person, name, language)
+    assert await require(reception, erika.session) == person
+
+
+async def test_name_and_language_are_ones_own(reception: Reception, erika: Person) -> None:
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await change_profile(work, person, "Erika M.", "de")
+    after = await require(reception, erika.session)
+    assert (after.name, after.language) == ("Erika M.", "de")
+
+
+async def test_apps_are_sealed_anew_with_a_newer_key(
+    reception: Reception, erika: Person, database: Database
+) -> None:
+    keys = reception.resources.keys
+    both = KeyRing({2: SECOND_KEY, 1: dict(keys._secret_key)[1]})
+    newer = replace(reception.resources, keys=both)
+    await Resealer(newer, [SealedFactors()], rest_seconds=0).run_once()
+    async with database.connection() as connection:
+        assert await SealedFactors().count(connection) == {2: 1}
+    await sign_in(Reception(newer, reception.passwords), erika)
+
+
+async def test_passwords_are_hashed_anew_when_the_costs_change(
+    reception: Reception, erika: Person, database: Database
+) -> None:
+    async def read() -> str:
+        async with database.connection() as connection:
+            found: str = await connection.fetchval("SELECT password_hash FROM users")
+            return found
+
+    before = await read()
+    costly = Reception(reception.resources, Passwords(_costly()))
+    await sign_in(costly, erika)
+    assert "m=8," in before
+    assert "m=16," in await read()
+    await sign_in(costly, erika)
+
+
+def _costly() -> CountingHasher:
+    return CountingHasher(hasher=PasswordHasher(time_cost=1, memory_cost=16, parallelism=1))

@@ -1,0 +1,253 @@
+"""Passkeys: made and used at our origin alone, each challenge once, refusals that are no faults."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dunwell.errors import NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.people.accept_invitation import (
+    Joining,
+    LinkFault,
+    ask_for_passkey,
+    find_invitation,
+    join_with_passkey,
+)
+from dunwell.people.open_session import OpenedBy, OpenedSession
+from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ask_passkey, sign_in_with_passkey
+from dunwell.people.passkeys import find_relying_party
+from dunwell.people.reception import Reception
+from dunwell.people.set_up_factor import add_passkey, start_passkey
+from dunwell.people.sign_in import TooOften, Wrong, check_password
+from dunwell.people.tries import MOST_WRONG
+from tests.people.test_sessions import require
+from tests.support.passkeys import SoftwarePasskey, encode
+from tests.support.people import (
+    AWAY,
+    HOME,
+    CountingHasher,
+    a_new_user,
+    a_reception,
+    invite,
+    join,
+    randomness,
+)
+
+ORIGIN = "https://pay.example.org"
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def reception(resources: Resources, hasher: CountingHasher) -> Reception:
+    """At an address that passkeys are for."""
+    settings = replace(resources.settings, public_url=ORIGIN)
+    return a_reception(replace(resources, settings=settings), hasher)
+
+
+def a_passkey(**bent: object) -> SoftwarePasskey:
+    return SoftwarePasskey(**{"origin": ORIGIN, "rp_id": "pay.example.org", **bent})  # type: ignore[arg-type]
+
+
+async def ask(reception: Reception) -> str:
+    return await ask_passkey(reception, HOME, randomness())
+
+
+async def enter(reception: Reception, answer: bytes) -> OpenedSession | Wrong | TooOften:
+    return await sign_in_with_passkey(reception, answer, HOME, randomness())
+
+
+async def join_by(reception: Reception, passkey: SoftwarePasskey) -> OpenedSession | LinkFault:
+    link = (await invite(reception, a_new_user())).secret
+    options = await ask_for_passkey(reception, link, randomness())
+    assert options is not None
+    joining = Joining(link, HOME, randomness(), passkey=passkey.create(options))
+    return await join_with_passkey(reception, joining)
+
+
+async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
+    passkey = a_passkey()
+    joined = await join_by(reception, passkey)
+    opened = await enter(reception, passkey.get(await ask(reception)))
+    assert isinstance(joined, OpenedSession)
+    assert isinstance(opened, OpenedSession)
+    assert (opened.user_id, opened.by) == (joined.user_id, OpenedBy.PASSKEY)
+    assert opened.secret != joined.secret
+    wrong = await check_password(reception, "erika@example.org", "", HOME, randomness())
+    assert wrong == Wrong()
+
+
+async def test_what_is_asked_names_us_and_wants_the_user_verified(reception: Reception) -> None:
+    asked = json.loads(await ask(reception))
+    assert (asked["rpId"], asked["userVerification"]) == ("pay.example.org", "required")
+    link = (await invite(reception, a_new_user())).secret
+    made = json.loads(await ask_for_passkey(reception, link, randomness()) or "")
+    assert made["rp"]["id"] == "pay.example.org"
+    assert made["authenticatorSelection"]["userVerification"] == "required"
+    assert made["authenticatorSelection"]["residentKey"] == "required"
+
+
+@pytest.mark.parametrize(
+    "bent",
+    [
+        {"origin": "https://pay.example.com"},
+        {"origin": "http://pay.example.org"},
+        {"origin": "https://pay.example.org:8443"},
+        {"origin": "https://evil.pay.example.org"},
+        {"rp_id": "example.org"},
+        {"verifies_user": False},
+    ],
+)
+async def test_from_elsewhere_none_is_made_nor_used(
+    reception: Reception, bent: dict[str, object]
+) -> None:
+    assert await join_by(reception, a_passkey(**bent)) is LinkFault.PASSKEY
+    good = a_passkey()
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    person = await require(reception, paul.session)
+    async with reception.work(person.actor) as work:
+        options = await start_passkey(reception, work, person, randomness())
+        assert await add_passkey(reception, work, person, good.create(options), "key")
+    for name, value in bent.items():
+        setattr(good, name, value)
+    assert await enter(reception, good.get(await ask(reception))) == Wrong()
+
+
+async def test_a_replayed_answer_opens_nothing(reception: Reception) -> None:
+    passkey = a_passkey(counts=False)
+    await join_by(reception, passkey)
+    answer = passkey.get(await ask(reception))
+    assert isinstance(await enter(reception, answer), OpenedSession)
+    assert await enter(reception, answer) == Wrong()
+
+
+async def test_of_two_same_answers_at_once_one_opens(reception: Reception) -> None:
+    passkey = a_passkey(counts=False)
+    await join_by(reception, passkey)
+    answer = passkey.get(await ask(reception))
+    outcomes = await asyncio.gather(*(
+        sign_in_with_passkey(reception, answer, visitor, randomness()) for visitor in (HOME, AWAY)
+    ))  # fmt: skip
+    assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
+
+
+async def test_a_challenge_of_nobody_opens_nothing(reception: Reception) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    made_up = json.dumps({"challenge": encode(bytes(32))})
+    assert await enter(reception, passkey.get(made_up)) == Wrong()
+
+
+async def test_a_wrong_answer_uses_the_challenge_up(reception: Reception) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    options = await ask(reception)
+    stranger = a_passkey(credential_id=passkey.credential_id)
+    assert await enter(reception, stranger.get(options)) == Wrong()
+    assert await enter(reception, passkey.get(options)) == Wrong()
+
+
+@pytest.mark.parametrize(("after", "is_good"), [(-SECOND, True), (timedelta(), False)])
+async def test_a_challenge_lasts_five_minutes(
+    reception: Reception, clock: MovableClock, after: timedelta, is_good: bool
+) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    options = await ask(reception)
+    clock.advance(CHALLENGE_LASTS + after)
+    outcome = await enter(reception, passkey.get(options))
+    assert isinstance(outcome, OpenedSession) is is_good
+
+
+async def test_a_copied_key_that_counts_behind_is_refused(reception: Reception) -> None:
+    passkey = a_passkey(count=5)
+    await join_by(reception, passkey)
+    assert isinstance(await enter(reception, passkey.get(await ask(reception))), OpenedSession)
+    passkey.count = 5  # its next answer says 6, as the last one did
+    assert await enter(reception, passkey.get(await ask(reception))) == Wrong()
+
+
+async def test_a_challenge_for_making_is_none_for_signing_in(reception: Reception) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
+    options = await ask_for_passkey(reception, link, randomness())
+    assert options is not None
+    assert await enter(reception, passkey.get(options)) == Wrong()
+
+
+async def test_a_challenge_made_for_one_is_not_anothers(reception: Reception) -> None:
+    theirs = (await invite(reception, a_new_user())).secret
+    link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
+    options = await ask_for_passkey(reception, theirs, randomness())
+    assert options is not None
+    joining = Joining(link, HOME, randomness(), passkey=a_passkey().create(options))
+    assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
+    assert await find_invitation(reception, link) is not None
+
+
+async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    joinings = []
+    for _ in range(2):
+        options = await ask_for_passkey(reception, link, randomness())
+        assert options is not None
+        joinings.append(Joining(link, HOME, randomness(), passkey=a_passkey().create(options)))
+    outcomes = await asyncio.gather(*(join_with_passkey(reception, each) for each in joinings))
+    assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
+    async with reception.resources.database.connection() as connection:
+        made = await connection.fetchval("SELECT count(*) FROM factors WHERE kind = 'PASSKEY'")
+    assert made == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"", b"{}", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"rawId": 7, "response": {}}',
+        b'{"rawId": "AA", "response": {"clientDataJSON": "e30"}}',
+        b'{"rawId": "AA", "response": {"clientDataJSON": "eyJjaGFsbGVuZ2UiOiAiQUEifQ"}}',
+    ],
+)  # fmt: skip
+async def test_rubbish_is_refused_and_no_fault(reception: Reception, sent: bytes) -> None:
+    assert await enter(reception, sent) == Wrong()
+    link = (await invite(reception, a_new_user())).secret
+    joining = Joining(link, HOME, randomness(), passkey=sent)
+    assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
+
+
+async def test_an_answer_with_rubbish_inside_is_refused(reception: Reception) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    for name in ("authenticatorData", "signature"):
+        answer = json.loads(passkey.get(await ask(reception)))
+        answer["response"][name] = "AAAA"
+        assert await enter(reception, json.dumps(answer).encode()) == Wrong()
+
+
+async def test_wrong_passkeys_are_counted_by_visitor(reception: Reception) -> None:
+    passkey = a_passkey()
+    await join_by(reception, passkey)
+    for _ in range(MOST_WRONG):
+        assert await enter(reception, a_passkey().get(await ask(reception))) == Wrong()
+    assert isinstance(await enter(reception, passkey.get(await ask(reception))), TooOften)
+
+
+@pytest.mark.parametrize(
+    ("url", "rp_id"),
+    [
+        ("http://localhost:8000", "localhost"), (ORIGIN, "pay.example.org"),
+        ("http://127.0.0.1:8000", None), ("http://[::1]:8000", None),
+    ],
+)  # fmt: skip
+def test_our_name_is_our_address_alone(url: str, rp_id: str | None) -> None:
+    party = find_relying_party(url)
+    assert (party and party.rp_id) == rp_id
+    assert party is None or party.origin == url
+
+
+async def test_at_a_number_there_are_none(resources: Resources, hasher: CountingHasher) -> None:
+    with pytest.raises(NotFound):
+        await ask(a_reception(resources, hasher))

@@ -1,0 +1,186 @@
+"""How a session is found, and when it ends: by time, by hand, by a new password."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.errors import NotFound
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
+from dunwell.people.change_password import change_password
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.own_account import Asking, end_own_session
+from dunwell.people.password_rules import PasswordFault
+from dunwell.people.reception import Reception
+from dunwell.people.session_rules import IDLE, LASTS, NOTED_EVERY, REMEMBERED
+from dunwell.people.sessions import find_session, list_sessions
+from dunwell.people.sign_in import Gone, TooOften, Wrong, give_code
+from dunwell.people.signed_in import SignedIn
+from dunwell.people.sweep_people import sweep_people
+from dunwell.people.tries import MOST_WRONG
+from dunwell.people.user import Place
+from tests.support.people import (
+    AWAY,
+    HOME,
+    PASSWORD,
+    a_new_user,
+    enter,
+    given,
+    join,
+    randomness,
+    sign_in,
+)
+
+SECOND = timedelta(seconds=1)
+NEW = "kettle pebbles orchid 32"
+
+
+async def find(reception: Reception, secret: str) -> SignedIn | None:
+    async with reception.resources.database.connection() as connection:
+        return await find_session(connection, secret, now=reception.now())
+
+
+async def require(reception: Reception, opened: OpenedSession) -> SignedIn:
+    found = await find(reception, opened.secret)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("after", "lasts"), [(IDLE - SECOND, True), (IDLE, False)])
+async def test_it_ends_when_idle(
+    reception: Reception, clock: MovableClock, after: timedelta, lasts: bool
+) -> None:
+    erika = await join(reception, a_new_user())
+    clock.advance(after)
+    assert (await find(reception, erika.session.secret) is not None) is lasts
+
+
+async def test_it_goes_on_by_use_and_ends_after_eight_hours(
+    reception: Reception, clock: MovableClock
+) -> None:
+    opened_at = clock.now()
+    erika = await join(reception, a_new_user())
+    while clock.now() + IDLE < opened_at + LASTS:
+        clock.advance(IDLE - timedelta(minutes=2))
+        assert await find(reception, erika.session.secret) is not None
+    clock.move_to(opened_at + LASTS - SECOND)
+    assert await find(reception, erika.session.secret) is not None
+    clock.advance(SECOND)
+    assert await find(reception, erika.session.secret) is None
+
+
+async def test_a_use_is_written_once_a_minute(
+    reception: Reception, clock: MovableClock, database: Database
+) -> None:
+    erika = await join(reception, a_new_user())
+    seen = []
+    for step in (NOTED_EVERY - SECOND, SECOND, SECOND):
+        clock.advance(step)
+        await find(reception, erika.session.secret)
+        async with database.connection() as connection:
+            seen.append(await connection.fetchval("SELECT last_used_at FROM portal_sessions"))
+    joined_at = clock.now() - NOTED_EVERY - SECOND
+    assert seen == [joined_at, joined_at + NOTED_EVERY, joined_at + NOTED_EVERY]
+
+
+@pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
+async def test_nothing_else_is_a_session(reception: Reception, secret: str) -> None:
+    await join(reception, a_new_user())
+    assert await find(reception, secret) is None
+
+
+async def test_who_it_is_says_what_they_may(reception: Reception) -> None:
+    place = Place(Role.AUDITOR)
+    erika = await join(reception, a_new_user(place=place, language="de"))
+    person = await require(reception, erika.session)
+    assert (person.email, person.name, person.language) == ("erika@example.org", "Erika", "de")
+    assert (person.everywhere, person.memberships) == (Role.AUDITOR, {})
+    assert person.reaches(7)
+    assert person.rights_at(7) == ROLE_RIGHTS[Role.AUDITOR]
+    assert person.actor_at(7).rights == ROLE_RIGHTS[Role.AUDITOR]
+    assert Right.PEOPLE not in person.actor.rights
+    assert person.actor.actor_id == str(erika.user_id)
+    assert person.is_form_token(person.csrf)
+    assert not person.is_form_token("")
+
+
+async def test_form_tokens_are_a_sessions_own(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    first = await require(reception, erika.session)
+    second = await require(reception, await sign_in(reception, erika))
+    assert first.csrf != second.csrf
+    assert erika.session.secret not in first.csrf
+
+
+async def test_they_are_listed_and_ended(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    away = await sign_in(reception, erika, visitor=AWAY)
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        shown = await list_sessions(work.tx, person, work.now)
+        assert [(each.row.browser, each.row.place, each.is_this) for each in shown] == [
+            ("Chrome, Windows", "198.51.100.0/24", False),
+            ("Firefox, Linux", "203.0.113.0/24", True),
+        ]
+        assert shown[0].row.is_new_place
+        await end_own_session(work, person, away.session_id)
+    assert await find(reception, away.secret) is None
+    assert await find(reception, erika.session.secret) is not None
+
+
+async def test_nobody_ends_somebody_elses(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    person = await require(reception, erika.session)
+    with pytest.raises(NotFound):
+        async with reception.work(person.actor) as work:
+            await end_own_session(work, person, paul.session.session_id)
+    assert await find(reception, paul.session.secret) is not None
+
+
+async def test_a_new_password_ends_all_sessions(reception: Reception, clock: MovableClock) -> None:
+    erika = await join(reception, a_new_user())
+    other = await sign_in(reception, erika, visitor=AWAY)
+    waiting = await enter(reception, erika)
+    person = await require(reception, erika.session)
+    asking = Asking(person, PASSWORD, HOME)
+    opened = await change_password(reception, asking, NEW, randomness())
+    assert isinstance(opened, OpenedSession)
+    assert await find(reception, erika.session.secret) is None
+    assert await find(reception, other.secret) is None
+    assert await find(reception, opened.secret) is not None
+    clock.advance(timedelta(seconds=30))
+    assert await give_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
+    await sign_in(reception, erika, password=NEW)
+
+
+async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    person = await require(reception, erika.session)
+    right = Asking(person, PASSWORD, HOME)
+    assert await change_password(reception, Asking(person, "no", HOME), NEW, b"") == Wrong()
+    assert await change_password(reception, right, "short", b"") is PasswordFault.TOO_SHORT
+    assert await change_password(reception, right, "password1234", b"") is PasswordFault.COMMON
+    mine = "my own erika song"
+    assert await change_password(reception, right, mine, b"") is PasswordFault.PERSONAL
+    assert await find(reception, erika.session.secret) is not None
+
+
+async def test_who_found_an_open_session_does_not_guess_the_password(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    person = await require(reception, erika.session)
+    for _ in range(MOST_WRONG):
+        wrong = Asking(person, "no", HOME)
+        assert await change_password(reception, wrong, NEW, b"") == Wrong()
+    right = Asking(person, PASSWORD, HOME)
+    assert isinstance(await change_password(reception, right, NEW, b""), TooOften)
+
+
+@pytest.mark.parametrize(("late", "removed"), [(timedelta(), 0), (SECOND, 1)])
+async def test_sessions_are_removed_after_90_days(
+    reception: Reception, clock: MovableClock, late: timedelta, removed: int
+) -> None:
+    await join(reception, a_new_user())
+    clock.advance(LASTS + REMEMBERED + late)
+    assert await sweep_people(reception.resources) == removed
