@@ -34,7 +34,7 @@ async def test_sixty_openings_of_one_link_are_ten(
     assert (await doorstep.visitor().post(link)).status_code == 303
 
 
-.mark.parametrize(("seconds", "openings"), [(9.999999, 1), (10, 2)])
+@pytest.mark.parametrize(("seconds", "openings"), [(9.999999, 1), (10, 2)])
 async def test_clicks_within_ten_seconds_are_one_opening(
     doorstep: Doorstep, clock: MovableClock, seconds: float, openings: int
 ) -> None:

@@ -187,11 +187,11 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_check_schedule.py"
         "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires",
     ),
-    "recovery/keep_archive.py BASE_EVERY": (
-        "tests/usecases/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
+    "recovery/bases.py BASE_EVERY": (
+        "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
     ),
-    "recovery/keep_archive.py KEPT_FOR": (
-        "tests/usecases/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
+    "recovery/bases.py KEPT_FOR": (
+        "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
 }
 
@@ -246,6 +246,7 @@ NO_RULE: Mapping[str, str] = {
     "landing/claim/next_steps.py _INSTANT": _UNIT,
     "landing/entering/asked_links.py ASKED_SECONDS": _PAUSE,
     "landing/objecting/tell_overdue.py OVERDUE_SECONDS": _PAUSE,
+    "landing/paying/routes_transfer.py _answer_form": _UNIT,
     "landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
     "merchants/quotas.py seconds_to_next_minute": _UNIT,
     "messages/guards.py _ONE_DAY": _UNIT,
