@@ -91,7 +91,11 @@ async def test_it_is_given_up_after_a_day(
     async with a_receiver(answers(500)) as receiver:
         await pay(resources, receiver, Notices.AT_ONCE)
         sent = []
-        for passed in (timedelta(days=1, microseconds=-1), timedelta(seconds=30), timedelta(days=1)):
+        for passed in (
+            timedelta(days=1, microseconds=-1),
+            timedelta(seconds=30),
+            timedelta(days=1),
+        ):
             clock.advance(passed)
             sent.append(await send_all(sender))
         assert sent == [1, 1, 0]

@@ -290,5 +290,3 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
         "events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "escalation/due_claim_store.py _POSTPONE", "merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip
-
-

@@ -1,5 +1,5 @@
-"""A rehearsed evening: backup under load, load, disaster, restore elsewhere, load again; compared row
-by row, by the runbook's own commands. What merchants hold (cursors, ids, webhooks) goes on.
+"""A rehearsed evening: backup under load, disaster, restore elsewhere, load again; compared row by
+row, by the runbook's own commands. What merchants hold (cursors, ids, webhooks) goes on.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A server that stands still keeps nobody waiting for long; one that works for long is waited for."""
+"""A server that stands still keeps nobody waiting for long; one that works long is waited for."""
 
 import asyncio
 import time
@@ -71,10 +71,13 @@ async def test_what_waits_for_its_answer_is_told_and_all_goes_on_afterwards(
 async def test_what_may_have_been_committed_is_told_as_unknown(
     database: Database, frozen: Callable[[], None]
 ) -> None:
-    with pytest.raises(DatabaseAway) as told:
+    async def change() -> None:
         async with database.transaction() as tx:
             await tx.execute("SELECT pg_current_xact_id()")
             frozen()
+
+    with pytest.raises(DatabaseAway) as told:
+        await change()
     assert told.value.was_asked
 
 

@@ -77,10 +77,9 @@ def _list_said(statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
             yield value
         return
     for each in ast.walk(value) if value is not None else ():
-        is_text = isinstance(each, ast.Constant) and isinstance(each.value, str)
-        if isinstance(each, ast.Call) and _is_fixed(each):
-            yield each
-        elif isinstance(each, ast.Constant) and is_text and _INTERVAL.search(str(each.value)):
+        is_fixed = isinstance(each, ast.Call) and _is_fixed(each)
+        is_sql = isinstance(each, ast.Constant) and _INTERVAL.search(str(each.value))
+        if isinstance(each, ast.expr) and (is_fixed or is_sql):
             yield each
 
 

@@ -14,35 +14,47 @@ _TABLES = {
     "LENGTHS": "test_it_is_as_long_as_promised",
 }
 _FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
-_AGES = "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
+_AGES = (
+    "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
+)
 
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
     ),
     "adapters/payments/sandbox/checkout.py LIVES_FOR": (
-        "tests/adapters/test_sandbox_provider.py"
-        "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not",
+        (
+            "tests/adapters/test_sandbox_provider.py"
+            "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
+        ),
     ),
     "adapters/payments/sandbox/notices.py _AGAIN_AFTER": (
-        "tests/adapters/test_sandbox_notices.py"
-        "::test_one_that_is_not_taken_is_sent_again_each_half_minute",
+        (
+            "tests/adapters/test_sandbox_notices.py"
+            "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
+        ),
     ),
     "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
     "escalation/announcing.py _LEAST_NOTICE": (
-        "tests/domain/test_announcing.py"
-        "::test_the_day_to_pay_by_is_the_day_before_the_next_fee_or_contact",
+        (
+            "tests/domain/test_announcing.py"
+            "::test_the_day_to_pay_by_is_the_day_before_the_next_fee_or_contact"
+        ),
     ),
     "escalation/due_claim_store.py _POSTPONE": (
         "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
     ),
     "escalation/prepare_contacts.py ATTACHMENT_PATIENCE": (
-        "tests/engine/test_dispatch_attachments.py"
-        "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback",
-        "tests/engine/test_dispatch_attachments.py"
-        "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on",
+        (
+            "tests/engine/test_dispatch_attachments.py"
+            "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
+        ),
+        (
+            "tests/engine/test_dispatch_attachments.py"
+            "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
+        ),
     ),
     "escalation/settlement.py _FIRST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
@@ -57,8 +69,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_events_pacing.py::test_a_set_is_what_is_taken_in_two_seconds",
     ),
     "events/retry.py GAPS": (
-        "tests/domain/test_retry_schedule.py"
-        "::test_a_delivery_is_tried_ten_times_over_about_three_days",
+        (
+            "tests/domain/test_retry_schedule.py"
+            "::test_a_delivery_is_tried_ten_times_over_about_three_days"
+        ),
     ),
     "events/retry.py _LONGEST_WISH": (
         "tests/domain/test_retry_schedule.py::test_a_wish_to_wait_is_kept_on_429_and_503",
@@ -75,8 +89,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
     "landing/entering/asked_links.py ONE_WITHIN": (
-        "tests/api/test_landing_new_link.py"
-        "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link",
+        (
+            "tests/api/test_landing_new_link.py"
+            "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
+        ),
     ),
     "landing/entering/openings.py TOGETHER": (
         "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
@@ -85,8 +101,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
     "landing/entering/tries.py LONGEST_WAIT_SECONDS": (
-        "tests/domain/test_landing_tries.py"
-        "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds",
+        (
+            "tests/domain/test_landing_tries.py"
+            "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
+        ),
     ),
     "landing/entering/try_sent_code.py _REPEATED_WITHIN": (
         "tests/api/test_landing_verify_twice.py::test_a_code_is_a_second_click_for_ten_seconds",
@@ -95,8 +113,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
     "landing/session/drafts.py KEPT": (
-        "tests/api/test_landing_evidence.py"
-        "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them",
+        (
+            "tests/api/test_landing_evidence.py"
+            "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
+        ),
     ),
     "landing/session/extend_session.py REPEATED_WITHIN": (
         "tests/api/test_landing_staying.py::test_after_some_minutes_the_old_cookie_gets_nothing",
@@ -109,15 +129,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
     ),
     "landing/objecting/receive_files.py _UNTAKEN": (
-        "tests/api/test_api_storage_away.py"
-        "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour",
+        (
+            "tests/api/test_api_storage_away.py"
+            "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
+        ),
     ),
     "keys/standing.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
     "merchants/credentials.py OLD_SECRET_LIVES": (
-        "tests/usecases/test_credentials.py"
-        "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day",
+        (
+            "tests/usecases/test_credentials.py"
+            "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
+        ),
     ),
     "merchants/kept_answers.py KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
@@ -140,8 +164,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
     ),
     "modalities/offers.py _TOMORROW": (
-        "tests/domain/test_modality_bounds.py"
-        "::test_a_plan_that_would_end_too_late_is_offered_from_tomorrow",
+        (
+            "tests/domain/test_modality_bounds.py"
+            "::test_a_plan_that_would_end_too_late_is_offered_from_tomorrow"
+        ),
     ),
     "modalities/offers.py _USUAL_FIRST_DATE": (
         "tests/domain/test_modality_bounds.py::test_offers_have_exact_dates_and_sums",
@@ -150,16 +176,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
     ),
     "modalities/progress.py GRACE": (
-        "tests/domain/test_modality_progress.py"
-        "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate",
+        (
+            "tests/domain/test_modality_progress.py"
+            "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
+        ),
     ),
     "modalities/reminding.py _BEFORE": (
-        "tests/domain/test_plan_notices.py"
-        "::test_a_rate_is_told_three_days_before_and_on_the_day_after",
+        (
+            "tests/domain/test_plan_notices.py"
+            "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
+        ),
     ),
     "modalities/rest_after_break.py QUIET_AFTER_BREAK": (
-        "tests/engine/test_plans_speak.py"
-        "::test_a_broken_plan_is_told_a_day_before_anything_else",
+        "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
         "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
     ),
     "notices/notice.py REPEATED_WITHIN": (
@@ -176,16 +205,22 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
     "payments/book_answer.py _HOLD": (
-        "tests/usecases/test_settle_payment.py"
-        "::test_money_under_way_holds_the_claim_for_five_days_at_most",
+        (
+            "tests/usecases/test_settle_payment.py"
+            "::test_money_under_way_holds_the_claim_for_five_days_at_most"
+        ),
     ),
     "payments/request_states.py EXPIRES_AFTER": (
-        "tests/domain/test_payment_requests.py"
-        "::test_an_open_request_expires_after_a_day_and_not_a_moment_before",
+        (
+            "tests/domain/test_payment_requests.py"
+            "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
+        ),
     ),
     "payments/request_states.py GAPS": (
-        "tests/domain/test_check_schedule.py"
-        "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires",
+        (
+            "tests/domain/test_check_schedule.py"
+            "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
+        ),
     ),
     "recovery/bases.py BASE_EVERY": (
         "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
@@ -208,7 +243,7 @@ NO_RULE: Mapping[str, str] = {
     "api/readiness.py _KEPT_SECONDS": _PAUSE,
     "claims/part_cursor.py _MICROSECOND": _UNIT,
     "cli/database.py _PATIENCE_SECONDS": _PATIENCE,
-    "cli/doctor.py _ask_database": "how far back the doctor looks for proxies it has not been told of",
+    "cli/doctor.py _ask_database": "how far back the doctor looks for proxies",
     "cli/ready.py _POLL_SECONDS": _PAUSE,
     "cli/up.py _DATABASE_PATIENCE_SECONDS": _PATIENCE,
     "cli/up.py _PROGRAM_PATIENCE_SECONDS": _PATIENCE,
@@ -297,8 +332,8 @@ def find_tests(name: str) -> list[str]:
 @cache
 def _list_cases(file: str, table: str) -> frozenset[str]:
     for statement in ast.parse((ROOT / file).read_text("utf-8")).body:
-        is_set = isinstance(statement, ast.Assign | ast.AnnAssign)
-        if is_set and name_of(statement) == table and isinstance(statement.value, ast.Dict):
-            keys = statement.value.keys
-            return frozenset(str(key.value) for key in keys if isinstance(key, ast.Constant))
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or name_of(statement) != table:
+            continue
+        keys = statement.value.keys if isinstance(statement.value, ast.Dict) else ()
+        return frozenset(str(key.value) for key in keys if isinstance(key, ast.Constant))
     return frozenset()

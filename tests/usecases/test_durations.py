@@ -41,9 +41,7 @@ async def _lease_delivery(resources: Resources) -> Delivery:
     added = await outbox.add_endpoint("https://erp.example/hooks")
     await outbox.raise_events()
     async with resources.database.connection() as connection:
-        endpoint = await load_endpoint(
-            connection, outbox.merchant.merchant_id, added.endpoint_id
-        )
+        endpoint = await load_endpoint(connection, outbox.merchant.merchant_id, added.endpoint_id)
     assert endpoint is not None
     leased = await lease_set(resources, asyncio.Semaphore(1), endpoint, 10)
     [delivery] = leased.deliveries
