@@ -8,7 +8,7 @@ from dunwell.adapters.payments.sandbox.checkout import read_reference, render_re
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.payments.provider import Expired, NoticeRefused, Pending
+from dunwell.payments.provider import Expired, NoticeRefused, Open, Pending
 from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest
 from tests.support.sandbox_provider import a_notice, decide
 
@@ -30,7 +30,9 @@ async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
 ) -> None:
     provider = SandboxProvider(resources)
     checkout = await provider.start(ASKED)
-    clock.advance(HOURS_24)
+    clock.advance(HOURS_24 - timedelta(microseconds=1))
+    assert await provider.fetch(7, checkout.provider_reference) == Open()
+    clock.advance(timedelta(microseconds=1))
     assert await provider.fetch(7, checkout.provider_reference) == Expired()
     await decide(resources, checkout.provider_reference, "pending")
     assert await provider.fetch(7, checkout.provider_reference) == Pending()

@@ -20,7 +20,7 @@ from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
 # Short ones; the product's are told in docs/operator/outages.md.
-_LIMITS = Limits(patience_seconds=1, answer_seconds=1, mending_seconds=1)
+_LIMITS = Limits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
 _BOUND_SECONDS = 10
 
 

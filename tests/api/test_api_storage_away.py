@@ -81,6 +81,19 @@ async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
     assert await files(doorstep) == [("b.png", "image/png")]
 
 
+async def test_what_is_left_of_a_debtors_file_is_kept_for_an_hour(
+    doorstep: Doorstep, disk: SmallDisk, clock: MovableClock
+) -> None:
+    """Longer than the session lasts, which began some minutes before."""
+    await enter(doorstep)
+    path = await look(doorstep, "OTHER")
+    clock.advance(timedelta(minutes=10))
+    disk.fill()
+    await doorstep.browser.send(path, [("b.png", an_image("PNG"))], do="keep", message="See")
+    [left] = await doorstep.till.house.rows("SELECT * FROM uploads WHERE merchant_id = $1")
+    assert left["expires_at"] == clock.now() + timedelta(hours=1)
+
+
 async def _a_letter(resources: Resources, clock: MovableClock) -> House:
     house = await a_house_with_channels(resources, clock, "LETTER")
     await house.create(**REACHABLE)

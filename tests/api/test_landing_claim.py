@@ -241,6 +241,16 @@ async def test_the_last_minutes_are_announced_and_can_be_extended(
     assert replay.status_code == 403
 
 
+@pytest.mark.parametrize(("seconds", "is_told"), [(-0.000001, False), (0, True)])
+async def test_the_last_five_minutes_are_announced(
+    doorstep: Doorstep, clock: MovableClock, seconds: float, is_told: bool
+) -> None:
+    await doorstep.open()
+    clock.advance(timedelta(minutes=55, seconds=seconds))
+    page = await doorstep.browser.get("/claim")
+    assert ("Diese Seite schließt sich bald." in page.text) is is_told
+
+
 async def test_a_session_is_ended_for_every_copy_of_its_cookie(doorstep: Doorstep) -> None:
     await doorstep.open()
     cookie = doorstep.browser.cookie

@@ -27,8 +27,22 @@ async def test_sixty_openings_of_one_link_are_ten(
     assert capsys.readouterr().out.count("LINK_LOCKED") == 50
     other = await doorstep.visitor("203.0.113.5").post(link)
     assert other.status_code == 303
-    clock.advance(timedelta(hours=1))
+    # An hour after the first.
+    clock.advance(timedelta(hours=1, microseconds=-1) - 60 * _APART)
+    assert (await doorstep.visitor().post(link)).status_code == 429
+    clock.advance(timedelta(microseconds=1))
     assert (await doorstep.visitor().post(link)).status_code == 303
+
+
+@pytest.mark.parametrize(("seconds", "openings"), [(9.999999, 1), (10, 2)])
+async def test_clicks_within_ten_seconds_are_one_opening(
+    doorstep: Doorstep, clock: MovableClock, seconds: float, openings: int
+) -> None:
+    link = await doorstep.give_link()
+    await doorstep.visitor().post(link)
+    clock.advance(timedelta(seconds=seconds))
+    assert (await doorstep.visitor().post(link)).status_code == 303
+    assert len(await doorstep.accesses()) == openings
 
 
 async def test_one_link_is_opened_thirty_times_an_hour_at_most_from_anywhere(

@@ -10,13 +10,14 @@ import pytest
 
 from dunwell.files.upload import MAX_FILE_BYTES
 from dunwell.kit.clock import MovableClock
-from dunwell.landing.session.extend_session import REPEATED_WITHIN
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.objections import enter, look
 
 _EXTEND = "/claim/extend"
 _SENT = "A text that must not be lost."
+# No second click any more.
+_LATER = timedelta(minutes=5)
 
 
 async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_claim(
@@ -51,7 +52,7 @@ async def test_who_goes_back_to_the_form_later_gets_another_hour(
 ) -> None:
     fields = await _fill(doorstep)
     first = await doorstep.browser.post(_EXTEND, **fields)
-    clock.advance(REPEATED_WITHIN)
+    clock.advance(_LATER)
 
     later = await doorstep.browser.post(_EXTEND, **fields)
 
@@ -68,7 +69,7 @@ async def test_after_some_minutes_the_old_cookie_gets_nothing(
     fields = await _fill(doorstep)
     phone = doorstep.copy_browser()
     await doorstep.browser.post(_EXTEND, **fields)
-    clock.advance(REPEATED_WITHIN + timedelta(seconds=seconds))
+    clock.advance(timedelta(minutes=5, seconds=seconds))
 
     answer = await phone.post(_EXTEND, **fields)
 
@@ -175,7 +176,7 @@ async def test_a_form_of_two_sessions_ago_is_kept_and_not_sent(
 ) -> None:
     path, given = await _object(doorstep, [], do="send")
     for _ in range(2):
-        clock.advance(REPEATED_WITHIN)
+        clock.advance(_LATER)
         await doorstep.browser.get("/claim")
         await doorstep.browser.submit(_EXTEND)
 

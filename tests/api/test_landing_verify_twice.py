@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -129,6 +130,18 @@ async def test_wrong_facts_by_an_old_cookie_count_as_tries(doorstep: Doorstep) -
     answer = await phone.post(path, **fields)
 
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(9.999999, 303), (10, 403)])
+async def test_a_code_is_a_second_click_for_ten_seconds(
+    doorstep: Doorstep, clock: MovableClock, seconds: float, status: int
+) -> None:
+    path, fields = await _fill(doorstep, "CODE")
+    phone = doorstep.copy_browser()
+    await doorstep.browser.post(path, **fields)
+    clock.advance(timedelta(seconds=seconds))
+
+    assert (await phone.post(path, **fields)).status_code == status
 
 
 async def _fill(doorstep: Doorstep, way: str) -> tuple[str, dict[str, str]]:

@@ -1,5 +1,7 @@
 """What `dunwell doctor` makes of settings alone."""
 
+from datetime import UTC, datetime, timedelta
+
 import msgspec
 import pytest
 
@@ -7,6 +9,8 @@ from dunwell.cli.doctor import check_figures, check_tls
 from dunwell.cli.findings.identity import check_merchant, check_operator
 from dunwell.config import load_settings
 from dunwell.merchants.merchant import Merchant
+from dunwell.recovery.archive import Standing
+from dunwell.recovery.archive_health import ServerLog, describe_archive
 from tests.domain.test_config_settings import PRODUCTION
 from tests.support.merchants import CONFIGURATION
 from tests.support.operators import AGENCY, OWN
@@ -71,3 +75,45 @@ def test_what_a_merchant_lacks_is_named_with_its_reason(zone: str, mark: str) ->
 
 def test_a_whole_merchant_is_not_mentioned() -> None:
     assert check_merchant(Merchant(7, "n", "N", True, 1, CONFIGURATION, None)) is None
+
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_ROOM = "See that DUNWELL_ARCHIVE_DIR is there and has room; postgres.log says what fails."
+_OLD = "See the log of dunwell up for why no newer one is taken."
+
+
+@pytest.mark.parametrize(
+    ("until", "based", "is_failing", "words", "remedy"),
+    [
+        (0.5, 1, False, "by 2 base backups", None),
+        # More than five minutes behind, or the server cannot put its log there.
+        (5, 1, False, "by 2 base backups", None),
+        (5.1, 1, False, "; 48 MiB of log are on this host", _ROOM),
+        (0.5, 1, True, "; 48 MiB of log are on this host", _ROOM),
+        # A base each week; a day late is old.
+        (0.5, 8, False, "by 2 base backups", None),
+        (0.5, 8.1, False, "; its last base is of 2026-02-22", _OLD),
+        # What is lost counts before what is late.
+        (60, 30, False, "; 48 MiB of log are on this host", _ROOM),
+    ],
+)
+def test_an_archive_that_lags_or_has_an_old_base_is_told(
+    until: float, based: float, is_failing: bool, words: str, remedy: str | None
+) -> None:
+    """until: minutes ago; based: days ago."""
+    reaches, based_at = NOW - timedelta(minutes=until), NOW - timedelta(days=based)
+    log = ServerLog(NOW - timedelta(days=90), NOW, 48 << 20, is_failing)
+    told = describe_archive(Standing(2, based_at, reaches), log)
+    assert told[0].startswith(f"reaches until {reaches}")
+    assert words in told[0]
+    assert told[1] == remedy
+
+
+@pytest.mark.parametrize(("minutes", "remedy"), [(5, None), (5.1, _ROOM)])
+def test_nothing_in_an_archive_is_told_once_the_server_runs_for_a_while(
+    minutes: float, remedy: str | None
+) -> None:
+    log = ServerLog(NOW - timedelta(minutes=minutes), NOW, 16 << 20, is_failing=False)
+    told = describe_archive(Standing(0, None, None), log)
+    assert "nothing is in it yet" in told[0]
+    assert told[1] == remedy

@@ -6,9 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.landing.entering.tries import (
-    DAY,
-    LOCKED_FOR,
-    WINDOW,
     Locked,
     Slowed,
     Tries,
@@ -20,6 +17,7 @@ from dunwell.landing.entering.tries import (
 
 _NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _NONE = Tries(0, _NOW)
+WINDOW, LOCKED_FOR, DAY = timedelta(minutes=15), timedelta(minutes=30), timedelta(days=1)
 
 
 def _try_wrong(times: int, *, apart: timedelta = timedelta(minutes=1)) -> tuple[Tries, datetime]:

@@ -5,6 +5,7 @@ refused with nothing left behind, and the service never waits for the archive.
 import asyncio
 import contextlib
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dunwell.config import Settings, load_settings
@@ -25,7 +27,7 @@ from dunwell.recovery.archive_health import ask_log, look_at_archive
 from dunwell.recovery.keep_archive import Keeper
 from dunwell.recovery.point_in_time import go_back
 from tests.faults.conftest import Follow
-from tests.faults.installation import Installation, kill_all, wait_until
+from tests.faults.installation import Installation, find_free_port, kill_all, wait_until
 from tests.support.clusters import (
     Cluster,
     Servers,
@@ -38,6 +40,10 @@ from tests.support.clusters import (
 )
 
 _SECTION = "Any moment of the embedded database"
+_FIGURES = (
+    "dunwell_archive_reaches_until_timestamp_seconds",
+    "dunwell_archive_newest_base_timestamp_seconds",
+)
 _TABLES = ("claims", "debtors", "items", "events", "deliveries", "audit_log", "merchants")
 
 
@@ -200,6 +206,32 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
     assert standing.until > archived.ends_at
     told = asyncio.run(look_at_archive(here, url))
     assert told == (f"reaches until {standing.until}, by 1 base backups", None)
+
+
+def test_figures_tell_until_when_it_reaches_and_of_when_its_base_is(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """As operators read them, and by the names that the page gives them."""
+    archive = Archive(tmp_path / "archive")
+    bind = f"127.0.0.1:{find_free_port()}"
+    installation.environment |= {
+        "DUNWELL_ARCHIVE_DIR": str(archive.folder), "DUNWELL_OPERATOR_BIND": bind,
+    }  # fmt: skip
+    installation.start_ready()
+
+    def read() -> tuple[float, ...]:
+        text = httpx.get(f"http://{bind}/metrics", timeout=30).text
+        found = (re.search(rf"^{name} (\S+)$", text, re.MULTILINE) for name in _FIGURES)
+        return tuple(float(each[1]) for each in found if each)
+
+    def stand() -> tuple[float, ...]:
+        there = load_standing(archive)
+        return tuple(at.timestamp() for at in (there.until, there.based_at) if at is not None)
+
+    wait_until(lambda: len(stand()) == 2 and read() == stand(), "the figures say as it is")
+    page = (Path(__file__).parents[2] / "docs" / "operator" / "recovery.md").read_text()
+    assert all(f"`{name}`" in page for name in _FIGURES)
+    assert installation.stop() == 0
 
 
 def change_nothing(_archive: Archive, _data_dir: Path) -> None:

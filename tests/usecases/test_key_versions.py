@@ -1,7 +1,7 @@
 """What the database knows of the secret key: wrong ones are refused, old ones are retired late."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -205,6 +205,20 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
     await admit(with_versions(resources, 2))
     with pytest.raises(KeyRefused, match="is retired"):
         await admit(with_versions(resources, 1, 2))
+
+
+async def test_a_version_may_go_nine_days_after_the_next(resources: Resources) -> None:
+    rotated = with_versions(resources, 2, 1)
+    await admit(resources)
+    await admit(rotated)
+    age = "UPDATE key_versions SET recorded_at = now() - $1::interval"
+    async with resources.database.transaction() as tx:
+        await tx.execute(age, timedelta(days=9, microseconds=-1))
+        with pytest.raises(InvalidState, match="for 9 days"):
+            await retire_version(tx, rotated.keys, kinds(rotated), 1)
+        await tx.execute(age, timedelta(days=9))
+        await retire_version(tx, rotated.keys, kinds(rotated), 1)
+    assert await state_of(rotated, 1) == "RETIRED"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from dunwell.kit.resources import Resources
 from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import SuppressionReason, suppress
 from dunwell.notices.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
-from dunwell.notices.notice import TooMany, Unreachable
+from dunwell.notices.notice import Addressee, TooMany, Unreachable
 from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
-from dunwell.notices.settled import KEPT_FOR, sweep_notices
+from dunwell.notices.send_notice import find_repeated
+from dunwell.notices.settled import sweep_notices
 from tests.support.merchants import CONFIGURATION
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import ADDRESSES, Asker, an_asker
 
 _AUDIT = """
 SELECT actor_kind, subject, details FROM audit_log
@@ -166,6 +167,20 @@ async def test_a_claim_that_is_gone_gets_no_message(
         await Asker(asker.house, asker.claim_id + 1, asker.writer).ask()
 
 
+async def test_it_is_a_second_click_for_ten_seconds(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    addressee = Addressee(asker.claim_id, "EMAIL", ADDRESSES["EMAIL"], "de")
+    notice = asker.writer.write(asker.house.merchant, addressee, CodeFacts())
+    asked, found = await asker.planned(), []
+    for seconds in (9.999999, 0.000001):
+        clock.advance(timedelta(seconds=seconds))
+        async with asker.house.work() as work:
+            found.append(await find_repeated(work, notice))
+    assert found == [asked, None]
+
+
 async def test_address_and_content_go_seven_days_after_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -173,7 +188,7 @@ async def test_address_and_content_go_seven_days_after_the_answer(
     await asker.planned()
     await asker.run()
     await asker.planned()
-    clock.advance(KEPT_FOR)
+    clock.advance(timedelta(days=7))
     assert await sweep_notices(resources) == 0
     clock.advance(timedelta(seconds=1))
     assert await sweep_notices(resources) == 1

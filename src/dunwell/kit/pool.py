@@ -20,6 +20,8 @@ from dunwell.config.database_address import read_address
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 # Poolers know the name of who connects; what else a session may begin with they refuse.
 _KNOWN_TO_POOLERS = ("application_name",)
+# A commit, which the disk and a standby that must confirm are waited for with.
+_COMMIT = "SELECT pg_current_xact_id()"
 
 
 class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
@@ -70,6 +72,8 @@ class Held:
     uses: int = 0
     # When it was given back, by the loop's clock.
     idle_since: float = 0.0
+    # When it was taken; None: it is idle.
+    taken_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +82,12 @@ class Limits:
 
     # For a connection to come free, or to be made.
     patience_seconds: float = 5.0
-    # For each answer of the server.
+    # For each answer of a server that answers others.
     answer_seconds: float = 60.0
+    # After which the server is asked whether it answers at all.
+    doubt_seconds: float = 1.5
+    # For that. Both together, and the first once more, are as long as anybody waits in vain.
+    silence_seconds: float = 6.5
     # To end what a failed use left behind; after that the connection is dropped.
     mending_seconds: float = 5.0
     # Unused for so long, a connection is closed.
@@ -106,6 +114,10 @@ class ConnectionPool:
         self._open: set[Held] = set()
         self._mending: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
+        self._watching: asyncio.TimerHandle | None = None
+        self._asking: asyncio.Task[None] | None = None
+        # So often the server has done all that it was asked for.
+        self._answers = 0
         self._is_closing = False
 
     async def take(self) -> Held:
@@ -121,10 +133,15 @@ class ConnectionPool:
             await self._places.acquire()
             held = self._idle.pop()
         held.uses += 1
+        held.taken_at = asyncio.get_running_loop().time()
+        self._watch_later()
         return held
 
     def give_back(self, held: Held) -> None:
         """As it is: closed, or clean."""
+        held.taken_at = None
+        if not held.connection.is_closed():
+            self._answers += 1
         if held.connection.is_closed() or held.uses >= self._limits.uses:
             self._drop(held)
         else:
@@ -157,8 +174,9 @@ class ConnectionPool:
                 return_exceptions=True,
             )
         finally:
-            if self._sweeping is not None:
-                self._sweeping.cancel()
+            for each in (self._sweeping, self._watching, self._asking):
+                if each is not None:
+                    each.cancel()
             self._idle.clear()
             for held in list(self._open):
                 self._drop(held)
@@ -209,6 +227,41 @@ class ConnectionPool:
     def _drop(self, held: Held) -> None:
         self._open.discard(held)
         held.connection.terminate()
+
+    def _watch_later(self) -> None:
+        if self._watching is None:
+            loop = asyncio.get_running_loop()
+            self._watching = loop.call_later(self._limits.doubt_seconds, self._watch)
+
+    def _watch(self) -> None:
+        """As long as any is taken: a server that stands still is not waited for as one that works
+        for long is."""
+        self._watching = None
+        long_ago = asyncio.get_running_loop().time() - self._limits.doubt_seconds
+        since = [held.taken_at for held in self._open if held.taken_at is not None]
+        if not since:
+            return
+        if min(since) <= long_ago and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.create_task(self._ask_server())
+        self._watch_later()
+
+    async def _ask_server(self) -> None:
+        """Close the connections of one that answers nobody. What waits for them is told that at
+        once; whether the server does what it was asked for is known as little as it was before."""
+        answers = self._answers
+        try:
+            async with asyncio.timeout(self._limits.silence_seconds):
+                connection = await self._connect()
+                try:
+                    await connection.execute(_COMMIT)
+                finally:
+                    connection.terminate()
+        except TimeoutError:
+            if self._answers == answers:
+                for held in [each for each in self._open if each.taken_at is not None]:
+                    held.connection.terminate()
+        except Exception:  # noqa: BLE001 - a refusal is an answer too; a server that is gone tells all
+            return
 
     def _sweep_later(self) -> None:
         if self._sweeping is None and self._idle:

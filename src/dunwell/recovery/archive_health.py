@@ -8,7 +8,7 @@ import asyncpg
 import msgspec
 
 from dunwell.recovery.archive import Archive, Standing, load_standing
-from dunwell.recovery.keep_archive import BASE_EVERY
+from dunwell.recovery.bases import BASE_EVERY
 
 _MOST_BEHIND = timedelta(minutes=5)
 _BASE_LATE = timedelta(days=1)

@@ -1,5 +1,5 @@
-"""Keeps the archive of the embedded database: copies new files, marks until when all is in it,
-takes base backups, and removes what no moment that is promised needs any more.
+"""Keeps the archive of the embedded database: copies new files, marks until when all is in it, and
+takes base backups.
 
 The server puts its log there by itself. A mark is made so: 1. Note the time. 2. Copy the files that
 are new. 3. Commit something, so that the log has a transaction behind that time, and end the
@@ -12,36 +12,34 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import asyncpg
 import msgspec
 import structlog
+from prometheus_client import Gauge
 
 from dunwell.config import Settings
 from dunwell.errors import InvalidState
+from dunwell.kit.figures import REGISTRY
 from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.recovery.archive import (
     BASE_FILES,
     Archive,
     Base,
     Reach,
-    find_missing,
-    find_position,
     give_to_server,
-    save_reach,
+    load_standing,
     write_whole,
 )
 from dunwell.recovery.back_up import fingerprint_keys
 from dunwell.recovery.backup_set import list_kept_folders, walk_kept
+from dunwell.recovery.bases import extend_bases
 from dunwell.recovery.wal_file import ENDING, put
 
 MARK_SECONDS = 30.0
-BASE_EVERY = timedelta(days=7)
-# Any moment of this long can be gone back to.
-KEPT_FOR = timedelta(days=14)
 # Twice, at the end, within what `up` gives its programs to end.
 _PATIENCE_SECONDS = 8.0
 _LOOK_SECONDS = 0.1
@@ -56,6 +54,17 @@ FROM pg_control_system(), alembic_version
 _COMMIT = "SELECT pg_current_xact_id()"
 _SEGMENT = "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"
 _NOW = "SELECT clock_timestamp()"
+
+_REACHES_UNTIL = Gauge(
+    "dunwell_archive_reaches_until_timestamp_seconds",
+    "Until when all that was acknowledged is in the archive.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_BASED_AT = Gauge(
+    "dunwell_archive_newest_base_timestamp_seconds",
+    "When the archive's newest base backup was begun.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
 
 log = structlog.get_logger(__name__)
 
@@ -106,6 +115,7 @@ class Keeper:
         except Exception:
             # Whatever it is, the next try may work.
             log.exception("cannot be archived")
+        await asyncio.to_thread(self._tell_figures)
 
     async def _mark(self) -> None:
         connection = await asyncpg.connect(self._postgres.url, timeout=_PATIENCE_SECONDS)
@@ -122,9 +132,18 @@ class Keeper:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             while not self._archive.has(segment):  # noqa: ASYNC110 - another program's doing
                 await asyncio.sleep(_LOOK_SECONDS)
-        is_based = await asyncio.to_thread(self._save_reach, Reach(until, segment))
+        is_based = await asyncio.to_thread(extend_bases, self._archive, Reach(until, segment))
         if not is_based and self.taking is None and not self.is_stopping:
             self.taking = asyncio.create_task(self._take_base(server, until))
+
+    def _tell_figures(self) -> None:
+        """As instants: they grow old by themselves, whatever becomes of this process."""
+        with contextlib.suppress(OSError):
+            standing = load_standing(self._archive)
+            if standing.based_at is not None:
+                _BASED_AT.set(standing.based_at.timestamp())
+            if standing.until is not None:
+                _REACHES_UNTIL.set(standing.until.timestamp())
 
     def _begin(self, server: Server) -> None:
         """The folders; and timelines that began while nothing was archived are made known, so that
@@ -143,19 +162,6 @@ class Keeper:
                 with contextlib.suppress(FileNotFoundError):  # removed meanwhile, with its row
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)
-
-    def _save_reach(self, reach: Reach) -> bool:
-        """Of every base that the log goes on from; whether one of them is recent."""
-        bases, segments = self._archive.list_bases(), self._archive.list_segments()
-        is_based = False
-        for folder, base in bases:
-            if base.start_segment[:8] != reach.segment[:8]:
-                continue
-            if find_missing(segments, base.start_segment, reach.segment) is None:
-                save_reach(folder, reach)
-                is_based = is_based or base.started_at > reach.until - BASE_EVERY
-        _prune(self._archive, bases, reach.until - KEPT_FOR)
-        return is_based
 
     async def _take_base(self, server: Server, now: datetime) -> None:
         archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
@@ -226,27 +232,3 @@ def _copy(source: Path, target: Path, draft: Path) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copyfile(source, draft)
     write_whole(target, draft.read_bytes())
-
-
-def _prune(archive: Archive, bases: list[tuple[Path, Base]], kept_since: datetime) -> None:
-    """Bases before the last one that makes all moments since then, the log before the first that
-    is kept, and copies of files that were gone when that was begun."""
-    older = [each for each in bases if each[1].ended_at <= kept_since]
-    if len(older) < 2:
-        return
-    for folder, _ in older[:-1]:
-        doomed = folder.with_name(f"{folder.name}.draft")  # from now on it is no base
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
-    kept = bases[len(older) - 1 :]
-    first = min(find_position(base.start_segment) for _, base in kept)
-    for name in archive.list_segments():
-        if find_position(name) < first:
-            (archive.log / f"{name}{ENDING}").unlink()
-    folder, base = kept[0]
-    there = frozenset(msgspec.json.decode((folder / BASE_FILES).read_bytes(), type=list[str]))
-    for path in archive.files.rglob("*"):
-        name = path.relative_to(archive.files).as_posix()
-        is_older = path.is_file() and path.stat().st_mtime < base.started_at.timestamp()
-        if is_older and name not in there:
-            path.unlink()

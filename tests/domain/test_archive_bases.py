@@ -1,0 +1,109 @@
+"""Which base backups an archive takes and keeps, on both sides of their ages, and what goes with
+one that is not needed any more."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dunwell.recovery.archive import BASE_FILES, Archive, Base, Reach, load_reach
+from dunwell.recovery.bases import extend_bases
+from dunwell.recovery.wal_file import ENDING
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+DAY, JUST = timedelta(days=1), timedelta(microseconds=1)
+
+
+def a_segment(number: int, timeline: int = 1) -> str:
+    return f"{timeline:08X}{0:08X}{number:08X}"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    """With twenty segments of the log."""
+    made = Archive(tmp_path)
+    for folder in (made.log, made.bases, made.files):
+        folder.mkdir()
+    for number in range(1, 21):
+        (made.log / f"{a_segment(number)}{ENDING}").touch()
+    return made
+
+
+def take_base(
+    archive: Archive, name: str, *, age: timedelta, start: str, files: list[str] | None = None
+) -> None:
+    """One that was taken within a second."""
+    draft = archive.draft_base(name)
+    (draft / BASE_FILES).write_bytes(msgspec.json.encode(files or []))
+    at = NOW - age
+    archive.finish_base(draft, Base("1", "1", "18", start, at, at, {1: "f"}))
+
+
+def copy_file(archive: Archive, name: str, age: timedelta) -> None:
+    (archive.files / name).write_bytes(b"content")
+    at = (NOW - age).timestamp()
+    os.utime(archive.files / name, (at, at))
+
+
+def list_names(archive: Archive) -> list[str]:
+    return sorted(folder.name for folder in archive.bases.iterdir())
+
+
+@pytest.mark.parametrize(("age", "is_based"), [(7 * DAY - JUST, True), (7 * DAY, False)])
+def test_a_base_is_taken_when_the_last_is_a_week_old(
+    archive: Archive, age: timedelta, is_based: bool
+) -> None:
+    take_base(archive, "old", age=12 * DAY, start=a_segment(1))
+    take_base(archive, "new", age=age, start=a_segment(9))
+    assert extend_bases(archive, Reach(NOW, a_segment(20))) is is_based
+    assert list_names(archive) == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("age", "kept"), [(14 * DAY - JUST, ["first", "second"]), (14 * DAY, ["second"])]
+)
+def test_a_base_goes_once_the_next_is_two_weeks_old(
+    archive: Archive, age: timedelta, kept: list[str]
+) -> None:
+    """Until then it makes the moments between them."""
+    take_base(archive, "first", age=100 * DAY, start=a_segment(1))
+    take_base(archive, "second", age=age, start=a_segment(9))
+    extend_bases(archive, Reach(NOW, a_segment(20)))
+    assert list_names(archive) == kept
+    first = 9 if kept == ["second"] else 1
+    assert archive.list_segments() == {a_segment(number) for number in range(first, 21)}
+
+
+def test_the_last_base_stays_however_old_it_is(archive: Archive) -> None:
+    take_base(archive, "only", age=1000 * DAY, start=a_segment(1))
+    assert extend_bases(archive, Reach(NOW, a_segment(20))) is False
+    assert list_names(archive) == ["only"]
+    assert len(archive.list_segments()) == 20
+
+
+def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: Archive) -> None:
+    """A file that was gone when the oldest kept base was begun; one copied since then stays, as
+    some moment behind it may name it."""
+    take_base(archive, "first", age=40 * DAY, start=a_segment(1), files=["gone", "there"])
+    take_base(archive, "second", age=20 * DAY, start=a_segment(5), files=["there"])
+    take_base(archive, "third", age=5 * DAY, start=a_segment(9), files=[])
+    for name, age in {"gone": 50, "there": 50, "short-lived": 15}.items():
+        copy_file(archive, name, age * DAY)
+    extend_bases(archive, Reach(NOW, a_segment(20)))
+    assert list_names(archive) == ["second", "third"]
+    assert {path.name for path in archive.files.iterdir()} == {"there", "short-lived"}
+
+
+def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Archive) -> None:
+    """A gap, or another timeline: it is not recent, and another base is to be taken."""
+    take_base(archive, "broken", age=2 * DAY, start=a_segment(3))
+    take_base(archive, "other", age=1 * DAY, start=a_segment(9, timeline=2))
+    (archive.log / f"{a_segment(7)}{ENDING}").unlink()
+    assert extend_bases(archive, Reach(NOW, a_segment(20))) is False
+    assert [load_reach(folder) for folder, _ in archive.list_bases()] == [None, None]
+
+    take_base(archive, "whole", age=3 * DAY, start=a_segment(8))
+    assert extend_bases(archive, Reach(NOW, a_segment(20))) is True
+    assert load_reach(archive.bases / "whole") == Reach(NOW, a_segment(20))

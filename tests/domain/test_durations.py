@@ -1,0 +1,292 @@
+"""Both sides of every duration: what is so just before it is over, and what from then on.
+
+The times stand here as days and minutes and never as the code's own constants, so that none can be
+changed unnoticed. What needs a database is in `tests/usecases/test_durations.py`, what is tried
+with the rule that it belongs to in `tests/support/durations_known.py`.
+"""
+
+import ast
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.adapters.payments.sandbox.checkout import render_reference
+from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
+from dunwell.claims.conditions import ConditionFacts
+from dunwell.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.claims.states import Status
+from dunwell.cli.doctor import check_clocks
+from dunwell.disputes.dispute import Dispute, DisputeState, has_room
+from dunwell.disputes.reasons import DisputeType
+from dunwell.errors import InvalidState, Unavailable, ValidationError
+from dunwell.escalation.due_claim import DueClaim
+from dunwell.escalation.process import make_process
+from dunwell.escalation.render_leased import render_leased
+from dunwell.escalation.running_claims import RunningClaim, foresee
+from dunwell.escalation.schedule import Position, StepFacts, Tried
+from dunwell.events.retry import Health, judge_endpoint, plan_next_probe
+from dunwell.kit.crypto import KeyRing
+from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
+from dunwell.landing.session.session import Level, Session
+from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.configuration import Guards
+from dunwell.messages.guards import Candidate, KeptBack, decide_contacts
+from dunwell.modalities.bounds import check_may_ask
+from dunwell.modalities.modality import Modality, ModalityState, ModalityType
+from dunwell.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
+from dunwell.payments.provider import NoticeRefused
+from dunwell.recovery.archive import Standing
+from dunwell.recovery.archive_health import ServerLog, describe_archive
+from dunwell.rollout.effects import Asked
+from dunwell.rollout.next_contacts import NextContacts
+from tests.support.definitions import a_definition
+from tests.support.durations import JUST, ROOT, Edge, list_durations
+from tests.support.durations_known import ELSEWHERE, NO_RULE, find_tests
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(days=400)
+ID = UUID(int=7)
+ONE_DAY = timedelta(days=1)
+_KEYS = KeyRing({1: b"k" * 32})
+_EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+_PROCESS = make_process(
+    a_definition(steps=[{"id": 1, "name": "One", "send": "IMMEDIATE", **_EMAIL}]),
+    "Europe/Berlin",
+)
+
+
+def _is_taken(ask: Callable[[], object]) -> bool:
+    try:
+        ask()
+    except (InvalidState, NoticeRefused, ValidationError):
+        return False
+    return True
+
+
+def _a_debtors_hold(since: datetime) -> Hold:
+    return Hold(HoldKind.PAUSE, since, since + ONE_DAY, None, ActorKind.DEBTOR)
+
+
+def _a_debtors_dispute() -> Dispute:
+    return Dispute(
+        ID, 1, DisputeType.AMOUNT_WRONG, None, None, "ten too much", {}, ID, ActorKind.DEBTOR, NOW,
+        DisputeState.WITHDRAWN,
+    )  # fmt: skip
+
+
+def _a_modality() -> Modality:
+    return Modality(
+        ID, 1, ModalityType.PAYMENT_PLAN, ModalityState.REJECTED, "EUR", 10240, (), 0, NOW,
+        ActorKind.DEBTOR, ended_at=NOW,
+    )  # fmt: skip
+
+
+def _is_refused_notice(age: timedelta) -> bool:
+    body = render_notice(render_reference(1, ID))
+    headers = sign_notice(_KEYS, "n-1", body, NOW)
+    return not _is_taken(lambda: read_notice(_KEYS, headers, body, NOW + age))
+
+
+def _can_be_extended(lasts: timedelta) -> bool:
+    session = Session(
+        1, b"", ID, 1, None, None, Level.LINK, expires_at=NOW + lasts, ended_at=None,
+        opened_at=NOW, first_opened_at=NOW,
+    )  # fmt: skip
+    return session.can_be_extended
+
+
+def _is_contact_foreseen(until: timedelta) -> bool:
+    facts = StepFacts(
+        ConditionFacts(outstanding_cents=1, total_cents=1, today=NOW.date()),
+        has_reached=False, usable_channels=frozenset({"EMAIL"}),
+    )  # fmt: skip
+    contacts = NextContacts(_PROCESS, NOW, lambda at, _: at)
+    return contacts.find(Position(1, NOW + until), facts) is not None
+
+
+def _is_claim_foreseen(until: timedelta) -> bool:
+    claim = DueClaim(
+        claim_id=1, reference_number="A", currency="EUR", status=Status.IN_PROCESS,
+        process_key=(ID, 1), run=1, position=Position(1, NOW + until), event_sequence=0,
+        next_item_position=1, outstanding_cents=1, total_cents=1, first_primary_on=None,
+        item_types=frozenset(), custom_fields={}, has_reached=False, tried=Tried(frozenset(), 0),
+        customer_number=None, date_of_birth=None, language=None, email="a@example.org",
+        mobile_number=None, address={}, usable_channels=frozenset({"EMAIL"}),
+    )  # fmt: skip
+    running = RunningClaim(claim, "a", is_held=False, held_until=None, open_contact=None)
+    return any(foresee(_PROCESS, running, NOW, lambda at, _: at))
+
+
+def _is_day_kept(age: timedelta) -> bool:
+    candidate, today = Candidate(ID, (b"anna",)), NOW.date()
+    verdict = decide_contacts([candidate], {b"anna": [today - age]}, Guards(), today)
+    return today - age in verdict.raised[0].days
+
+
+def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:
+    standing = Standing(1, NOW - based, NOW - until)
+    log = ServerLog(LONG_AGO, NOW, 1 << 20, is_failing=False)
+    return describe_archive(standing, log)[1] is None
+
+
+def _find_next_try(error: Exception) -> timedelta:
+    """After a message could not be rendered for this reason."""
+
+    class Failing:
+        @property
+        def merchant(self) -> object:
+            raise error
+
+    step, contact = object(), SimpleNamespace(channel="EMAIL", communication_id=ID, claim_id=1)
+    leased: Any = SimpleNamespace(step=step, planned=SimpleNamespace(contact=contact))
+    letters: Any = None
+    head: Any = Failing()
+    [kept_back] = asyncio.run(render_leased(letters, head, [leased], NOW))
+    assert isinstance(kept_back, KeptBack)
+    return kept_back.not_before - NOW
+
+
+def _count_together(apart: timedelta) -> int:
+    return count_wrong(count_wrong(Tries(0, NOW), NOW), NOW + apart).failures
+
+
+def _lock(wrong: int) -> Tries:
+    tries = Tries(0, NOW)
+    for _ in range(wrong):
+        tries = count_wrong(tries, NOW)
+    return tries
+
+
+def _judge(first: int, second: int) -> Callable[[timedelta], object]:
+    """Whether an endpoint is still on after two such answers, so far apart."""
+    one = judge_endpoint(Health(), first, NOW)
+    return lambda apart: judge_endpoint(one, second, NOW + apart).disabled_at is None
+
+
+def _find_first_probe() -> timedelta | None:
+    off = judge_endpoint(judge_endpoint(Health(), 410, LONG_AGO), 410, NOW)
+    return None if off.probe_at is None else off.probe_at - NOW
+
+
+def _find_last_probe_gap() -> timedelta | None:
+    probed = plan_next_probe(Health(disabled_at=NOW, probe_at=NOW, probes=99), NOW)
+    return None if probed.probe_at is None else probed.probe_at - NOW
+
+
+EDGES: Mapping[str, Edge] = {
+    "adapters/payments/sandbox/signing.py _TOLERANCE":
+        Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
+    "claims/holds.py _DEBTORS_INTERVAL": Edge(
+        timedelta(days=30),
+        lambda age: _is_taken(
+            lambda: check_new_hold(_a_debtors_hold(NOW + age), [_a_debtors_hold(NOW)])
+        ),
+        before=False, after=True,
+    ),
+    "cli/doctor.py _MOST_SKEW_SECONDS": Edge(
+        timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
+    ),
+    "disputes/dispute.py RECENT": Edge(
+        timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
+        before=False, after=True,
+    ),
+    "escalation/running_claims.py FARTHEST":
+        Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
+    "events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
+    "events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
+    "landing/entering/tries.py DAY": Edge(
+        timedelta(days=1), lambda age: count_wrong(_lock(14), NOW + age).day_failures,
+        before=15, after=1,
+    ),
+    "landing/entering/tries.py LOCKED_FOR":
+        Edge(timedelta(minutes=30), lambda age: decide_lock(_lock(5), NOW + age) is not None),
+    "landing/entering/tries.py WINDOW":
+        Edge(timedelta(minutes=15), _count_together, before=2, after=1),
+    "landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
+    "messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
+    "modalities/bounds.py _REQUEST_INTERVAL": Edge(
+        timedelta(days=30),
+        lambda age: _is_taken(
+            lambda: check_may_ask([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)
+        ),
+        before=False, after=True,
+    ),
+    "notices/notice.py HOUR": Edge(
+        timedelta(hours=1), lambda age: decide_limit([NOW] * 5, NOW + age) is not None
+    ),
+    "notices/notice.py DAY": Edge(
+        timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
+    ),
+    "recovery/archive_health.py _MOST_BEHIND": Edge(timedelta(minutes=5) + JUST, _is_healthy),
+    # A week between bases, and a day more.
+    "recovery/archive_health.py _BASE_LATE":
+        Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
+    "rollout/effects.py MOST_DAYS": Edge(
+        timedelta(days=366), lambda days: _is_taken(Asked(days.days).check), just=ONE_DAY
+    ),
+    "rollout/next_contacts.py _FARTHEST":
+        Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
+}  # fmt: skip
+LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
+    "escalation/render_leased.py _AFTER_ABSENCE":
+        (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
+    "escalation/render_leased.py _AFTER_FAULT":
+        (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
+    "events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
+    "events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
+    "notices/notice.py _SENT_WITHIN": (
+        lambda: {str(kind): decide_expiry(kind, NOW) - NOW for kind in Kind},
+        {
+            "CODE": timedelta(minutes=10), "LINK": timedelta(hours=1),
+            "RECEIPT": timedelta(days=1), "CONFIRMATION": timedelta(days=1),
+            "CHANGE_CODE": timedelta(minutes=10), "CHANGE_NOTICE": timedelta(days=3),
+            "ANSWER": timedelta(days=1), "REMINDER": timedelta(days=1),
+            "OVERDUE": timedelta(days=3),
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_it_changes_when_its_time_is_over_and_not_before(name: str) -> None:
+    assert EDGES[name].see() == (EDGES[name].before, EDGES[name].after)
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_it_is_as_long_as_promised(name: str) -> None:
+    find, expected = LENGTHS[name]
+    assert find() == expected
+
+
+def test_every_duration_is_tried_or_says_why_not() -> None:
+    durations = list_durations()
+    tried = {name for name in durations if find_tests(name)}
+    assert tried & NO_RULE.keys() == set()
+    assert durations.keys() == tried | NO_RULE.keys(), "try it on both sides, just before and after"
+    assert ELSEWHERE.keys() <= durations.keys()
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_tries_it_is_there_and_never_takes_its_number_from_the_code(name: str) -> None:
+    constant = name.partition(" ")[2]
+    for test in ELSEWHERE[name]:
+        path, _, function = test.partition("[")[0].partition("::")
+        tree = ast.parse((ROOT / path).read_text("utf-8"))
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef
+        [found] = [each for each in tree.body if isinstance(each, kinds) and each.name == function]
+        taken = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)}
+        assert constant not in taken, test
+
+
+def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
+    """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
+    found = list_durations().keys()
+    assert {
+        "events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
+        "escalation/due_claim_store.py _POSTPONE", "merchants/sweep.py sweep_outdated",
+    } <= found  # fmt: skip

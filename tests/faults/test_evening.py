@@ -1,0 +1,214 @@
+"""A rehearsed evening: backup under load, disaster, restore elsewhere, load again; compared row by
+row, by the runbook's own commands. What merchants hold (cursors, ids, webhooks) goes on.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.faults.conftest import Follow
+from tests.faults.installation import Installation, kill_all, wait_until
+from tests.faults.load import LoadClient, a_load_client, execute
+from tests.support.claims import a_claim
+from tests.support.receiver import Receiver, a_receiver, answers
+
+# Table -> what of its rows is written once, and not changed by what happens to a claim later.
+_LASTING = {
+    "claims": "jsonb_build_object('id', claim_id, 'of', reference_number, 'at', created_at)",
+    "debtors": "to_jsonb(t)",
+    "items": "to_jsonb(t)",
+    "events": "to_jsonb(t)",
+    "audit_log": "to_jsonb(t) - 'seal' - 'digest'",
+}
+_AT_ONCE = 40
+
+
+@dataclass
+class Shop:
+    """The merchant's system: hands claims over, reads on behind its cursor, takes webhooks."""
+
+    client: LoadClient
+    receiver: Receiver
+    # A place in the list of events with some behind it, as it was shown last.
+    cursor: str | None = None
+    # Of the claims that were handed over after the restore.
+    new: set[str] = field(default_factory=set)
+
+    def get(self, path: str, **given: object) -> dict[str, Any]:
+        answer = self._send("GET", path, params={k: v for k, v in given.items() if v is not None})
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def hand_over(self, references: list[str]) -> list[dict[str, Any]]:
+        results: list[dict[str, Any]] = self._send(
+            "POST", "/claims", json=[a_claim(each) for each in references]
+        )["result"]
+        return results
+
+    def read_events(self, cursor: str | None) -> list[dict[str, Any]]:
+        """All that are behind it; keeps the last cursor that was shown."""
+        events: list[dict[str, Any]] = []
+        while True:
+            page = self.get("/events", limit=20, cursor=cursor)
+            events += page["items"]
+            if page["nextCursor"] is None:
+                return events
+            self.cursor = cursor = page["nextCursor"]
+
+    def list_newest(self, count: int) -> list[str]:
+        """References, newest first."""
+        found: list[str] = []
+        cursor = None
+        while len(found) < count:
+            page = self.get("/claims", limit=50, cursor=cursor)
+            found += [each["referenceNumber"] for each in page["items"]]
+            cursor = page["nextCursor"]
+        return found[:count]
+
+    def _send(self, method: str, path: str, **given: Any) -> dict[str, Any]:
+        client = self.client
+        url = f"http://127.0.0.1:{client.installation.port}/api/merchants/{client.merchant_id}"
+        headers = {"Authorization": f"Bearer {client.token}"}
+        answer = httpx.request(method, f"{url}{path}", headers=headers, timeout=30, **given)
+        assert answer.status_code == 200, answer.text
+        answered: dict[str, Any] = answer.json()
+        return answered
+
+
+def read_rows(installation: Installation) -> Mapping[str, set[str]]:
+    return {
+        table: {
+            row["row"]
+            for row in execute(installation, f"SELECT ({what})::text AS row FROM {table} t")
+        }
+        for table, what in _LASTING.items()
+    }
+
+
+async def test_an_evening_of_backup_disaster_restore_and_load_again(
+    installation: Installation, tmp_path: Path, follow: Follow
+) -> None:
+    other = Installation(tmp_path / "other")
+    async with a_receiver(answers(204)) as receiver:
+        shop = await asyncio.to_thread(open_shop, installation, receiver)
+        try:
+            acknowledged = await asyncio.to_thread(
+                back_up_under_load, shop, tmp_path / "backups", follow
+            )
+            await asyncio.to_thread(shop.read_events, None)
+            rows = await asyncio.to_thread(read_rows, installation)
+            await asyncio.to_thread(lose, installation, tmp_path / "safe")
+
+            shop.client.installation = other
+            await asyncio.to_thread(restore, other, tmp_path, follow)
+            await asyncio.to_thread(check_restored, shop, acknowledged, rows)
+
+            await asyncio.to_thread(resume, other, follow)
+            await asyncio.to_thread(load_again, shop)
+            await asyncio.to_thread(check_new, shop)
+            await asyncio.to_thread(other.stop)
+        finally:
+            other.end()
+
+
+def open_shop(installation: Installation, receiver: Receiver) -> Shop:
+    installation.start_ready()
+    client = a_load_client(installation)
+    execute(installation, f"UPDATE webhook_endpoints SET url = '{receiver.url}'")
+    return Shop(client, receiver)
+
+
+def back_up_under_load(shop: Shop, backups: Path, follow: Follow) -> set[str]:
+    """What was acknowledged before the backup began."""
+    client = shop.client
+    with client.at_work():
+        client.wait_for_more(50)
+        acknowledged = set(client.acknowledged)
+        here = {"DUNWELL_DATA_DIR": client.installation.data_dir, "BACKUPS": backups}
+        assert "backed up as of" in follow("A backup", **here)
+        client.wait_for_more(50)
+    wait_until(lambda: len(set(shop.receiver.event_ids)) >= 100, "webhooks arrive")
+    return acknowledged
+
+
+def lose(installation: Installation, safe: Path) -> None:
+    """All but the key, which was kept elsewhere."""
+    safe.mkdir()
+    shutil.copy2(installation.data_dir / "secret.key", safe)
+    kill_all(installation.find_processes())
+    installation.end()
+    shutil.rmtree(installation.data_dir)
+
+
+def restore(other: Installation, folder: Path, follow: Follow) -> None:
+    there = {
+        "DUNWELL_DATA_DIR": other.data_dir, "BACKUPS": folder / "backups", "SAFE": folder / "safe",
+    }  # fmt: skip
+    assert "The worker does nothing until" in follow("Restoring it", **there)
+    other.start_ready()
+    wait_until(lambda: "held after a restore" in other.read_log(), "the worker is held")
+
+
+def check_restored(shop: Shop, acknowledged: set[str], rows: Mapping[str, set[str]]) -> None:
+    """Each row is as it was; and of what was acknowledged before the backup none is missing."""
+    restored = read_rows(shop.client.installation)
+    assert {table: found - rows[table] for table, found in restored.items()} == {
+        table: set() for table in rows
+    }
+    there = shop.client.read_stored()
+    assert acknowledged <= there
+    # What came after it is lost: that is what the merchant hands over again.
+    lost = shop.client.acknowledged - there
+    assert lost
+    print(f"{len(shop.client.acknowledged)} acknowledged, {len(acknowledged)} of them before the"
+          f" backup, {len(there)} restored, {len(lost)} lost with the host")  # fmt: skip
+
+
+def resume(other: Installation, follow: Follow) -> None:
+    here = {"DUNWELL_DATA_DIR": other.data_dir}
+    assert "resumed" in follow("Before anything is sent again", **here)
+
+
+def load_again(shop: Shop) -> None:
+    """All that was acknowledged once more, of which those that are there are refused; then more."""
+    client = shop.client
+    there = client.read_stored()
+    every = sorted(client.acknowledged)
+    for start in range(0, len(every), _AT_ONCE):
+        references = every[start : start + _AT_ONCE]
+        for reference, result in zip(references, shop.hand_over(references), strict=True):
+            error = result["error"] and result["error"]["type"]
+            assert error == ("DuplicateReferenceNumber" if reference in there else None)
+    with client.at_work():
+        client.wait_for_more(50)
+    assert client.find_lost() == set()
+    assert client.unclean == []
+    shop.new = client.read_stored() - there
+
+
+def check_new(shop: Shop) -> None:
+    """It is what the lists show first, and behind the cursor from before the disaster; its webhooks
+    arrive, each under one id of its own, with one body."""
+    assert set(shop.list_newest(len(shop.new))) == shop.new
+    before = shop.cursor
+    assert before is not None
+
+    def list_new() -> dict[str, str]:
+        events = shop.read_events(before)
+        return {each["eventId"]: each["claim"]["referenceNumber"] for each in events}
+
+    wait_until(lambda: shop.new <= set(list_new().values()), "their events are behind the cursor")
+    new = {event_id for event_id, reference in list_new().items() if reference in shop.new}
+    received = shop.receiver.received
+    wait_until(lambda: new <= set(shop.receiver.event_ids), "their webhooks arrive")
+    bodies: dict[str, set[bytes]] = {}
+    for each in received:
+        bodies.setdefault(each.event_id, set()).add(each.body)
+    assert {len(found) for found in bodies.values()} == {1}
+    print(f"{len(shop.new)} claims handed over after it, {len(new)} events behind the old cursor,"
+          f" {len(received) - len(bodies)} webhooks doubled of {len(received)}")  # fmt: skip

@@ -1,0 +1,91 @@
+"""Finds every duration that the code names.
+
+A duration is a `timedelta` of fixed numbers, a number named after a unit of time, or an interval in
+SQL. It is known by its file and the constant, or the function, that it stands in.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "dunwell"
+JUST = timedelta(microseconds=1)
+_UNIT = re.compile(r"SECONDS|MINUTES|HOURS|DAYS")
+_INTERVAL = re.compile(r"interval '[1-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What is so until `lasts` is over, and what from then on. `look`: what is so after a time.
+    `just`: the smallest time that makes a difference, such as a day."""
+
+    lasts: timedelta
+    look: Callable[[timedelta], object]
+    before: object = True
+    after: object = False
+    just: timedelta = JUST
+
+    def see(self) -> tuple[object, object]:
+        return self.look(self.lasts - self.just), self.look(self.lasts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A duration: the file it stands in, and the expressions there that say it."""
+
+    file: str
+    expressions: Sequence[ast.expr]
+
+
+def list_durations(source: Path = SOURCE) -> Mapping[str, Found]:
+    found: dict[str, Found] = {}
+    for path in sorted(source.rglob("*.py")):
+        file = path.relative_to(source).as_posix()
+        if not file.startswith("migrations/"):
+            for name, said in _find_in(ast.parse(path.read_text("utf-8"))):
+                if not said:
+                    continue
+                before = found.get(f"{file} {name}", Found(file, ()))
+                found[f"{file} {name}"] = Found(file, (*before.expressions, *said))
+    return found
+
+
+def _find_in(tree: ast.Module) -> Iterator[tuple[str, list[ast.expr]]]:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Module | ast.ClassDef):
+            for statement in each.body:
+                if isinstance(statement, ast.Assign | ast.AnnAssign):
+                    yield name_of(statement), list(_list_said(statement))
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            calls = [call for call in ast.walk(each) if isinstance(call, ast.Call)]
+            yield each.name, [call for call in calls if _is_fixed(call)]
+
+
+def name_of(statement: ast.Assign | ast.AnnAssign) -> str:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _list_said(statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
+    value = statement.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+        if _UNIT.search(name_of(statement)):
+            yield value
+        return
+    for each in ast.walk(value) if value is not None else ():
+        is_fixed = isinstance(each, ast.Call) and _is_fixed(each)
+        is_sql = isinstance(each, ast.Constant) and _INTERVAL.search(str(each.value))
+        if isinstance(each, ast.expr) and (is_fixed or is_sql):
+            yield each
+
+
+def _is_fixed(call: ast.Call) -> bool:
+    """A timedelta of numbers, other than none at all."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    numbers = [each.value for each in given if isinstance(each, ast.Constant)]
+    is_timedelta = isinstance(call.func, ast.Name) and call.func.id == "timedelta"
+    return is_timedelta and len(numbers) == len(given) and any(numbers)

@@ -1,0 +1,339 @@
+"""What tries each duration on both sides, where its own tables (`tests/*/test_durations.py`) do
+not; and which are no rule of anybody's, with the reason.
+"""
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from tests.support.durations import ROOT, name_of
+
+# A table of cases that are named after the duration they try -> the test that tries them.
+_TABLES = {
+    "EDGES": "test_it_changes_when_its_time_is_over_and_not_before",
+    "LENGTHS": "test_it_is_as_long_as_promised",
+}
+_FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
+_AGES = (
+    "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
+)
+
+ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "adapters/payments/sandbox/checkout.py LATE": (
+        "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
+    ),
+    "adapters/payments/sandbox/checkout.py LIVES_FOR": (
+        (
+            "tests/adapters/test_sandbox_provider.py"
+            "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
+        ),
+    ),
+    "adapters/payments/sandbox/notices.py _AGAIN_AFTER": (
+        (
+            "tests/adapters/test_sandbox_notices.py"
+            "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
+        ),
+    ),
+    "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
+        "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
+    ),
+    "escalation/announcing.py _LEAST_NOTICE": (
+        (
+            "tests/domain/test_announcing.py"
+            "::test_the_day_to_pay_by_is_the_day_before_the_next_fee_or_contact"
+        ),
+    ),
+    "escalation/due_claim_store.py _POSTPONE": (
+        "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
+    ),
+    "escalation/prepare_contacts.py ATTACHMENT_PATIENCE": (
+        (
+            "tests/engine/test_dispatch_attachments.py"
+            "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
+        ),
+        (
+            "tests/engine/test_dispatch_attachments.py"
+            "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
+        ),
+    ),
+    "escalation/settlement.py _FIRST_PAUSE": (
+        "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
+    ),
+    "escalation/settlement.py _LONGEST_PAUSE": (
+        "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
+    ),
+    "events/endpoints.py OVERLAP": (
+        "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
+    ),
+    "events/pacing.py _SET_SECONDS": (
+        "tests/domain/test_events_pacing.py::test_a_set_is_what_is_taken_in_two_seconds",
+    ),
+    "events/retry.py GAPS": (
+        (
+            "tests/domain/test_retry_schedule.py"
+            "::test_a_delivery_is_tried_ten_times_over_about_three_days"
+        ),
+    ),
+    "events/retry.py _LONGEST_WISH": (
+        "tests/domain/test_retry_schedule.py::test_a_wish_to_wait_is_kept_on_429_and_503",
+    ),
+    "files/remove_unused_uploads.py GRACE": (f"{_AGES}[uploads]",),
+    "files/upload_file.py _TICKET_LIFE": (
+        "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
+    ),
+    "kit/attempts.py LOOKED_BACK": (
+        f"{_AGES}[attempts]",
+        "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
+    ),
+    "landing/claim/views.py _NEWS": (
+        "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
+    ),
+    "landing/entering/asked_links.py ONE_WITHIN": (
+        (
+            "tests/api/test_landing_new_link.py"
+            "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
+        ),
+    ),
+    "landing/entering/openings.py TOGETHER": (
+        "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
+    ),
+    "landing/entering/send_code.py LASTS": (
+        "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
+    ),
+    "landing/entering/tries.py LONGEST_WAIT_SECONDS": (
+        (
+            "tests/domain/test_landing_tries.py"
+            "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
+        ),
+    ),
+    "landing/entering/try_sent_code.py _REPEATED_WITHIN": (
+        "tests/api/test_landing_verify_twice.py::test_a_code_is_a_second_click_for_ten_seconds",
+    ),
+    "landing/reaching/change_address.py LASTS": (
+        "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
+    ),
+    "landing/session/drafts.py KEPT": (
+        (
+            "tests/api/test_landing_evidence.py"
+            "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
+        ),
+    ),
+    "landing/session/extend_session.py REPEATED_WITHIN": (
+        "tests/api/test_landing_staying.py::test_after_some_minutes_the_old_cookie_gets_nothing",
+    ),
+    "landing/session/session.py LASTS": (
+        "tests/api/test_landing_claim.py::test_after_an_hour_the_page_says_so_and_shows_nothing",
+    ),
+    "landing/session/session.py REMEMBERED": (f"{_AGES}[debtor_sessions]",),
+    "landing/session/session.py WARNING": (
+        "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
+    ),
+    "landing/objecting/receive_files.py _UNTAKEN": (
+        (
+            "tests/api/test_api_storage_away.py"
+            "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
+        ),
+    ),
+    "keys/standing.py _GUARDS_LAST": (
+        "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
+    ),
+    "merchants/credentials.py OLD_SECRET_LIVES": (
+        (
+            "tests/usecases/test_credentials.py"
+            "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
+        ),
+    ),
+    "merchants/kept_answers.py KEPT_FOR": (
+        f"{_AGES}[idempotency_keys]",
+        "tests/api/test_api_idempotency.py::test_a_key_lives_thirty_days",
+    ),
+    "merchants/sign_in.py WINDOW": (
+        "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_looked_at",
+    ),
+    "merchants/sweep.py sweep_outdated": (f"{_AGES}[request_quotas]",),
+    "merchants/tokens.py TOKEN_LIVES": (
+        "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
+    ),
+    "messages/guards.py _WEEK": (
+        "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
+    ),
+    "modalities/bounds.py find_deferment_range": (
+        "tests/domain/test_modality_bounds.py::test_a_deferment_ends_tomorrow_or_by_the_limit",
+    ),
+    "modalities/offers.py _APART": (
+        "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
+    ),
+    "modalities/offers.py _TOMORROW": (
+        (
+            "tests/domain/test_modality_bounds.py"
+            "::test_a_plan_that_would_end_too_late_is_offered_from_tomorrow"
+        ),
+    ),
+    "modalities/offers.py _USUAL_FIRST_DATE": (
+        "tests/domain/test_modality_bounds.py::test_offers_have_exact_dates_and_sums",
+    ),
+    "modalities/offers.py _WEEK": (
+        "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
+    ),
+    "modalities/progress.py GRACE": (
+        (
+            "tests/domain/test_modality_progress.py"
+            "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
+        ),
+    ),
+    "modalities/reminding.py _BEFORE": (
+        (
+            "tests/domain/test_plan_notices.py"
+            "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
+        ),
+    ),
+    "modalities/rest_after_break.py QUIET_AFTER_BREAK": (
+        "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
+        "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
+    ),
+    "notices/notice.py REPEATED_WITHIN": (
+        "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
+    ),
+    "notices/settled.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
+    "notices/settlement.py _FIRST_PAUSE": (
+        "tests/domain/test_notices.py::test_what_an_answer_means",
+    ),
+    "notices/settlement.py _LONGEST_PAUSE": (
+        "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
+    ),
+    "payments/banking_days.py _BANKING_DAYS": (
+        "tests/domain/test_banking_days.py::test_three_banking_days_pass",
+    ),
+    "payments/book_answer.py _HOLD": (
+        (
+            "tests/usecases/test_settle_payment.py"
+            "::test_money_under_way_holds_the_claim_for_five_days_at_most"
+        ),
+    ),
+    "payments/request_states.py EXPIRES_AFTER": (
+        (
+            "tests/domain/test_payment_requests.py"
+            "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
+        ),
+    ),
+    "payments/request_states.py GAPS": (
+        (
+            "tests/domain/test_check_schedule.py"
+            "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
+        ),
+    ),
+    "recovery/bases.py BASE_EVERY": (
+        "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
+    ),
+    "recovery/bases.py KEPT_FOR": (
+        "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
+    ),
+}
+
+_UNIT = "a unit of counting, as of days or instants"
+_PAUSE = "the pause of a loop: how soon it looks again, which nothing but speed depends on"
+_PATIENCE = "the patience of a process with another one: how long is waited before it is given up"
+_BOUND = "a bound of what is asked for or looked through, not a time that is over"
+
+NO_RULE: Mapping[str, str] = {
+    "adapters/channels/outbox/adapter.py _RETRY_AFTER_SECONDS": _PAUSE,
+    "adapters/payments/sandbox/notices.py NOTICE_SECONDS": _PAUSE,
+    "api/answer.py _DRAIN_SECONDS": _PATIENCE,
+    "api/readiness.py PATIENCE_SECONDS": _PATIENCE,
+    "api/readiness.py _KEPT_SECONDS": _PAUSE,
+    "claims/part_cursor.py _MICROSECOND": _UNIT,
+    "cli/database.py _PATIENCE_SECONDS": _PATIENCE,
+    "cli/doctor.py _ask_database": "how far back the doctor looks for proxies",
+    "cli/ready.py _POLL_SECONDS": _PAUSE,
+    "cli/up.py _DATABASE_PATIENCE_SECONDS": _PATIENCE,
+    "cli/up.py _PROGRAM_PATIENCE_SECONDS": _PATIENCE,
+    "cli/up.py _WATCH_SECONDS": _PAUSE,
+    "cli/workflow_preview_text.py _MOST_DAYS_SHOWN": _BOUND,
+    "disputes/dispute.py add_business_days": _UNIT,
+    "disputes/overdue.py _ONE_DAY": _UNIT,
+    "escalation/announcing.py _ONE_DAY": _UNIT,
+    "escalation/calendars.py _ONE_DAY": _UNIT,
+    "escalation/calendars.py to_instant": _UNIT,
+    "escalation/handed_over.py _FILES_AWAY_SECONDS": _PAUSE,
+    "escalation/sending_hours.py _MOST_DAYS": _BOUND,
+    "events/deliver.py _PAUSE_SECONDS": _PAUSE,
+    "events/deliver.py _POLL_SECONDS": _PAUSE,
+    "events/deliver.py _REST": _PAUSE,
+    "events/recorder.py _PAUSE_SECONDS": _PAUSE,
+    "events/sender.py _TIMEOUT_SECONDS": _PATIENCE,
+    "events/store_deliveries.py save_outcomes": _UNIT,
+    "files/inspection.py _PATIENCE_SECONDS": _PATIENCE,
+    "files/inspection_child.py _CPU_SECONDS_PER_FILE": _PATIENCE,
+    "files/storage.py PATIENCE_SECONDS": _PATIENCE,
+    "files/storage.py _RETRY": _PATIENCE,
+    "installation/standing.py _SECONDS": _PAUSE,
+    "keys/reseal.py RESEAL_SECONDS": _PAUSE,
+    "keys/reseal.py _REST_SECONDS": _PAUSE,
+    "kit/http.py _STALE_SECONDS": _PATIENCE,
+    "kit/migrate.py LOCK_SECONDS": _PATIENCE,
+    "kit/migrate.py _PAUSE_SECONDS": _PAUSE,
+    "kit/migrate.py _TURN_SECONDS": _PAUSE,
+    "kit/process.py _TURN_SECONDS": _PAUSE,
+    "kit/programs.py _FIRST_PAUSE_SECONDS": _PAUSE,
+    "kit/programs.py _HEALTHY_SECONDS": _PATIENCE,
+    "kit/programs.py _LONGEST_PAUSE_SECONDS": _PAUSE,
+    "kit/spool.py _RETRY_AFTER_SECONDS": _PAUSE,
+    "landing/claim/next_steps.py _INSTANT": _UNIT,
+    "landing/entering/asked_links.py ASKED_SECONDS": _PAUSE,
+    "landing/objecting/tell_overdue.py OVERDUE_SECONDS": _PAUSE,
+    "landing/paying/routes_transfer.py _answer_form": _UNIT,
+    "landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
+    "merchants/quotas.py seconds_to_next_minute": _UNIT,
+    "messages/guards.py _ONE_DAY": _UNIT,
+    "messages/ledger_store.py PATIENCE_SECONDS": _PATIENCE,
+    "messages/letters/printer.py _PATIENCE_SECONDS": _PATIENCE,
+    "messages/letters/printer_child.py _CPU_SECONDS_PER_JOB": _PATIENCE,
+    "messages/seal_ledger.py SEAL_SECONDS": _PAUSE,
+    "modalities/plans.py _DAYS_OF_EVERY_MONTH": "the calendar's own",
+    "modalities/progress.py _ONE_DAY": _UNIT,
+    "modalities/reminding.py _ONE_DAY": _UNIT,
+    "modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
+    "notices/sender.py _PRINTER_AWAY_SECONDS": _PAUSE,
+    "payments/banking_days.py _ONE_DAY": _UNIT,
+    "payments/settle_payment.py _CALL_SECONDS": _PATIENCE,
+    "payments/start_payment.py _CALL_SECONDS": _PATIENCE,
+    "payments/sweep_requests.py SWEEP_SECONDS": _PAUSE,
+    "recovery/hold.py _LOOK_SECONDS": _PAUSE,
+    "recovery/keep_archive.py MARK_SECONDS": _PAUSE,
+    "recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,
+    "recovery/keep_archive.py _PATIENCE_SECONDS": _PATIENCE,
+    "rollout/effects.py DEFAULT_DAYS": _BOUND,
+    "rollout/preview_message.py _MADE_UP": "a made-up day of a made-up message",
+    "rollout/sample_contact.py make_sample": "made-up days of a made-up claim",
+    "sandbox/advance_clock.py _PATIENCE_SECONDS": _PATIENCE,
+    "sandbox/advance_clock.py _POLL_SECONDS": _PAUSE,
+    "sending/adapters.py _CALL_SECONDS": _PATIENCE,
+    "sending/lease.py BEAT_SECONDS": _PAUSE,
+    "sending/sender.py _ROUND_SECONDS": _PAUSE,
+    "worker/housekeeping.py HOUSEKEEPING_SECONDS": _PAUSE,
+    "worker/loops.py IDLE_SECONDS": _PAUSE,
+    "worker/loops.py _FIRST_PAUSE_SECONDS": _PAUSE,
+    "worker/loops.py _LONGEST_PAUSE_SECONDS": _PAUSE,
+    "workflows/condition_rules.py _MOST_DAYS": _BOUND,
+}
+
+
+def find_tests(name: str) -> list[str]:
+    """The tests that try a duration, as pytest names them."""
+    own = [
+        f"{file}::{test}[{name}]"
+        for file in _FILES
+        for table, test in _TABLES.items()
+        if name in _list_cases(file, table)
+    ]
+    return [*ELSEWHERE.get(name, ()), *own]
+
+
+@cache
+def _list_cases(file: str, table: str) -> frozenset[str]:
+    for statement in ast.parse((ROOT / file).read_text("utf-8")).body:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or name_of(statement) != table:
+            continue
+        keys = statement.value.keys if isinstance(statement.value, ast.Dict) else ()
+        return frozenset(str(key.value) for key in keys if isinstance(key, ast.Constant))
+    return frozenset()

@@ -1,0 +1,85 @@
+"""Both sides of the durations that need a database; see `tests/domain/test_durations.py`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from dunwell.events.lease_set import lease_set
+from dunwell.events.store_deliveries import Delivery
+from dunwell.events.store_endpoints import load_endpoint
+from dunwell.kit.resources import Resources
+from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.sending.lease import begin_lease
+from tests.support.durations import JUST
+from tests.support.webhooks import an_outbox
+
+Look = Callable[[Resources, timedelta], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEdge:
+    """What is so until `lasts` is over, and what from then on."""
+
+    lasts: timedelta
+    look: Look
+    before: object = True
+    after: object = False
+
+
+async def _counts_as_wrong(resources: Resources, age: timedelta) -> bool:
+    now, visitor = resources.clock.now(), str(age).encode()
+    async with resources.database.transaction() as tx:
+        await count_visitors_wrong(tx, visitor, None, now)
+        return await admit_codes(tx, visitor, now + age) is not None
+
+
+async def _lease_delivery(resources: Resources) -> Delivery:
+    outbox = await an_outbox(resources)
+    added = await outbox.add_endpoint("https://erp.example/hooks")
+    await outbox.raise_events()
+    async with resources.database.connection() as connection:
+        endpoint = await load_endpoint(connection, outbox.merchant.merchant_id, added.endpoint_id)
+    assert endpoint is not None
+    leased = await lease_set(resources, asyncio.Semaphore(1), endpoint, 10)
+    [delivery] = leased.deliveries
+    return delivery
+
+
+async def _find_end_of_delivery(resources: Resources) -> timedelta:
+    return (await _lease_delivery(resources)).lease.until - resources.clock.now()
+
+
+async def _find_last_begin(resources: Resources) -> timedelta:
+    return (await _lease_delivery(resources)).lease.begin_before - resources.clock.now()
+
+
+async def _find_end_of_lease(resources: Resources) -> timedelta:
+    return begin_lease(resources).until - resources.clock.now()
+
+
+EDGES: Mapping[str, StoredEdge] = {
+    "landing/entering/visitors.py WINDOW": StoredEdge(timedelta(minutes=16), _counts_as_wrong),
+}
+LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
+    "events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
+    "events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
+    "sending/lease.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+async def test_it_changes_when_its_time_is_over_and_not_before(
+    resources: Resources, name: str
+) -> None:
+    edge = EDGES[name]
+    seen = [await edge.look(resources, age) for age in (edge.lasts - JUST, edge.lasts)]
+    assert seen == [edge.before, edge.after]
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+async def test_it_is_as_long_as_promised(resources: Resources, name: str) -> None:
+    find, expected = LENGTHS[name]
+    assert await find(resources) == expected
