@@ -1,13 +1,18 @@
 """What payments, dates and the claim's end do to plans and deferments."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from dunwell.claims.store import load_items
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
 from dunwell.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.payments.delete_item import delete_item
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
 
 DAY = timedelta(days=1)
@@ -167,13 +172,28 @@ async def test_a_request_nobody_answers_passes_with_its_first_date(
     assert await arrangement.states() == ["REQUESTED"]
 
 
-async def test_a_withdrawn_claim_ends_its_modality(arrangement: Arrangement) -> None:
+async def _delete_items(work: Work, claim_id: int) -> None:
+    for item in await load_items(work.tx, work.merchant_id, claim_id):
+        await delete_item(work, claim_id, item.item_id)
+
+
+@pytest.mark.parametrize(
+    ("deed", "reason"),
+    [
+        (withdraw_claim, EndReason.CLAIM_ENDED),
+        (archive_claim, EndReason.CLAIM_ENDED),
+        (_delete_items, EndReason.FULFILLED),
+    ],
+)
+async def test_what_ends_a_claim_has_its_modality_looked_at(
+    arrangement: Arrangement, deed: Any, reason: EndReason
+) -> None:
     plan = await arrangement.agree()
-    await arrangement.house.rows(
-        "UPDATE claims SET status = 'WITHDRAWN', due_at = NULL WHERE merchant_id = $1"
-    )
+    await sweep_modalities(arrangement.house.resources)
+    async with arrangement.house.work() as work:
+        await deed(work, arrangement.claim_id)
     assert await sweep_modalities(arrangement.house.resources) == 1
-    assert await ended(arrangement, plan) is EndReason.CLAIM_ENDED
+    assert await ended(arrangement, plan) is reason
     assert await arrangement.holds() == []
     assert await sweep_modalities(arrangement.house.resources) == 0
 
