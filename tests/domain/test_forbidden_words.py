@@ -39,7 +39,7 @@ def test_a_threat_is_found_however_it_is_written(text: str) -> None:
         "Sachpfändungen", "Pfändungsbeschluss", "Forderungspfändungsverfahren", "pfänden",
         "pfändet",
         "pfändeten", "gepfändet", "gepfändete", "kontogepfändet", "zu pfänden", "abzupfänden",
-        "verpfändet", "wegpfänden", "pfändbar", "unpfändbares", "PFÄNDUNG",
+        "verpfändet", "wegpfänden", "auspfänden", "abpfändet", "vorgepfändet", "Vorpfändung", "pfändbar", "unpfändbares", "PFÄNDUNG",
         "Pfaendung", "gepfaendet",
         "Gehaltspfaendung", "Pfa\u0308ndung", "Pfän\u00addung", "Pfandsiegel",
     ],
