@@ -1,5 +1,5 @@
-"""An answer, or the end of a plan, that did not arrive, as is reported once its quiet days are over:
-the claim stands still again until it was told by the next way and those days have passed."""
+"""An answer, or the end of a plan, that did not arrive, as is reported after its quiet days: the
+claim stands still again until it was told by the next way and those days have passed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -133,8 +133,7 @@ async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
     clock.advance(31 * DAY)
     await sweep_notices(resources)
     [row] = await house.rows(
-        "SELECT facts FROM debtor_occasions"
-        " WHERE merchant_id = $1 AND occasion = 'dispute_answer'"
+        "SELECT facts FROM debtor_occasions WHERE merchant_id = $1 AND occasion = 'dispute_answer'"
     )
     assert row["facts"] is None
 

@@ -1,7 +1,8 @@
-"""What looks again and again, and pages of a list over all claims, read few rows among very many."""
+"""What looks again and again, and pages of lists over all claims, read few rows of very many."""
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -104,14 +105,14 @@ async def test_what_was_told_and_is_emptied_is_found_by_its_index(
     "wanted", [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}], ids=["all", "open", "late"]
 )
 async def test_a_page_of_disputes_reads_little_more_than_itself(
-    house: House, resources: Resources, wanted: dict[str, object]
+    house: House, resources: Resources, wanted: dict[str, Any]
 ) -> None:
     cursor = None
     for _ in range(2):
         async with house.work() as work:
-            explaining = Explaining(work.tx)
-            work = replace(work, tx=explaining)  # type: ignore[arg-type]
-            page = await find_disputes(work, limit=PAGE, cursor=cursor, **wanted)  # type: ignore[arg-type]
+            explaining: Any = Explaining(work.tx)
+            explained = replace(work, tx=explaining)
+            page = await find_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
         cursor = page.next_cursor
         assert len(page.disputes) == PAGE
         assert explaining.rows_read <= 6 * PAGE, explaining.plans

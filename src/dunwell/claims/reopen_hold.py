@@ -13,8 +13,8 @@ from dunwell.merchants.account import Work
 async def let_stand(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
 ) -> UUID | None:
-    """By which hold it stands: this one, if it has not fallen, else a new one for this reason. None:
-    the claim has ended. Raises NotFound."""
+    """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
+    None: the claim has ended. Raises NotFound."""
     if await end_hold_at(work.tx, work.merchant_id, claim_id, hold_id, None):
         return hold_id
     claim = await access_claim(work, claim_id)

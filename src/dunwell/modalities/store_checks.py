@@ -8,17 +8,16 @@ from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose
 from dunwell.merchants.due_merchants import Due, list_due_merchants
 
-# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim has
-# its modality looked at without delay (`end_claim`, `hasten_check`): nobody goes over all that live.
+# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim
+# has its modality looked at without delay (`end_claim`, `hasten_check`): nobody goes over all that
+# live.
 _FIND_MERCHANTS = compose(
     """
 SELECT due.merchant_id
 FROM {due} due
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 """,
-    due=list_due_merchants(
-        Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")
-    ),
+    due=list_due_merchants(Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")),
 )
 _LOCK_SET = """
 SELECT claim_id

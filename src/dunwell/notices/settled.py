@@ -1,6 +1,6 @@
 """What becomes of settled notices: failures are counted, those too that are reported later (a
-bounce, a delivery report), and some days on their addresses and contents are taken out. What an answer says is kept longer: it
-may come back later than that, and is then told by the next way.
+bounce, a delivery report), and some days on their addresses and contents are taken out. What an
+answer says is kept longer: it may come back later than that, and is then told by the next way.
 
 Nothing is sent instead of one that was asked for: the page that waits for it says so, and what to
 do. An occasion is told by the next way (`landing.telling`). That one was sent, of which kind, when

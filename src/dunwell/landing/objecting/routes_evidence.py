@@ -49,9 +49,7 @@ async def add_files(site: Site, visit: Visit) -> Response:
         return site.answer_ended(visit, None)
     dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
     if not is_theirs(dispute, opened.session):
-        return (
-            site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
-        )
+        return site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
     received = await receive_files(site, visit, opened)
     if received.is_stale or not site.is_live(received.opened):
         return await _keep(site, visit, dispute, received)

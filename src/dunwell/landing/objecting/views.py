@@ -185,9 +185,7 @@ def describe_dispute(
 def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
     """The last day of its hold."""
     ends = [
-        hold.until
-        for hold in opened.facts.holds
-        if hold.hold_id == dispute.hold_id and hold.until
+        hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
     return find_day(ends[0], opened.merchant.configuration.timezone) if ends else None
 

@@ -67,9 +67,7 @@ async def take_address(site: Site, visit: Visit) -> Response:
     return await _take(site, visit, opened, form)
 
 
-async def _answer_stale(
-    site: Site, visit: Visit, opened: OpenedClaim, typed: str
-) -> Response:
+async def _answer_stale(site: Site, visit: Visit, opened: OpenedClaim, typed: str) -> Response:
     """It is kept with the session in which it came, whose reader has it on the screen."""
     channel = _find_channel(visit, opened)
     async with site.resources.database.transaction() as tx:
