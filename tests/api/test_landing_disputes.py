@@ -93,7 +93,7 @@ async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep)
     assert dispute["message"] == "From my other account\nas always"
     assert page.url.path == f"/claim/disputes/{dispute['dispute_id']}"
     assert render_case_number(dispute["dispute_id"]) in page.text
-    assert "we do not write to you about this claim" in page.text
+    assert "we send you no reminders and add no fees" in page.text
     [reason] = await told(doorstep)
     assert reason == {"type": "DEBTOR_ALREADY_PAID", "disputeId": str(dispute["dispute_id"])}
     claim = await doorstep.till.house.read(doorstep.claim_id)

@@ -203,3 +203,91 @@ async def test_a_debtors_case_lists_its_files_for_the_debtor(doorstep: Doorstep)
     page = await doorstep.browser.get(f"/claim/disputes/{opened.dispute_id}")
 
     assert "<bdi>0.png</bdi>" in page.text
+
+
+async def _fill(doorstep: Doorstep, path: str, chosen: list[tuple[str, bytes]]) -> dict[str, Any]:
+    """The form for more files, as a tab holds it."""
+    page = await doorstep.browser.get(path)
+    token = read_hidden(page.text, f"{path}/files")["token"]
+    parts: list[Any] = [("token", (None, token)), *(("files", each) for each in chosen)]
+    return {"files": parts, "headers": OWN_FORM}
+
+
+async def _a_case(doorstep: Doorstep) -> str:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    return f"/claim/disputes/{opened.dispute_id}"
+
+
+@pytest.mark.parametrize("wish", ["send-kept", "drop-kept"])
+async def test_files_for_a_case_from_a_session_that_is_over_are_kept_and_offered(
+    doorstep: Doorstep, clock: MovableClock, wish: str
+) -> None:
+    path = await _a_case(doorstep)
+    given = await _fill(doorstep, path, FIVE[:2])
+    clock.advance(timedelta(hours=1))
+
+    answer = await doorstep.browser.http.post(f"{path}/files", **given)
+
+    assert answer.status_code == 403
+    assert "Ihre Dateien sind gespeichert. Sie wurden noch nicht abgeschickt." in answer.text
+    assert await files(doorstep) == []
+    clock.advance(timedelta(days=29))
+    await doorstep.browser.type_code(await doorstep.give_code())
+    assert "Mit Ihrem Text weitermachen" in (await doorstep.browser.get("/claim")).text
+    page = await doorstep.browser.get(path)
+    assert [name for name, _ in FIVE[:2] if f"<li><bdi>{name}</bdi></li>" in page.text] == [
+        "0.png", "1.png",
+    ]  # fmt: skip
+    page = await doorstep.browser.send(f"{path}/files", do=wish)
+    assert "Dateien, die Sie noch nicht gesendet haben" not in page.text
+    is_sent = wish == "send-kept"
+    assert len(await files(doorstep)) == len(kept_contents(doorstep)) == (2 if is_sent else 0)
+
+
+async def test_files_from_a_session_that_was_replaced_are_kept_and_offered(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    path = await _a_case(doorstep)
+    given = await _fill(doorstep, path, FIVE[:1])
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.type_code(await doorstep.give_code())
+
+    answer = await doorstep.browser.http.post(f"{path}/files", **given)
+
+    assert answer.status_code == 409
+    assert "Ihre Dateien sind gespeichert." in answer.text
+    assert "<li><bdi>0.png</bdi></li>" in answer.text
+    assert await files(doorstep) == []
+
+
+async def test_a_link_alone_is_not_shown_what_files_are_kept(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    path = await _a_case(doorstep)
+    given = await _fill(doorstep, path, FIVE[:1])
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.http.post(f"{path}/files", **given)
+
+    await doorstep.open()
+    page = await doorstep.browser.get(path)
+    sent = await doorstep.browser.http.post(f"{path}/files", **given)
+
+    assert "0.png" not in page.text
+    assert (sent.status_code, sent.headers["Location"]) == (303, "/claim/verify?for=claim")
+    assert await files(doorstep) == []
+
+
+async def test_what_a_stale_form_brings_from_anywhere_is_refused(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    path = await _a_case(doorstep)
+    given = await _fill(doorstep, path, FIVE[:1])
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.type_code(await doorstep.give_code())
+    foreign = given | {"headers": {"Sec-Fetch-Site": "cross-site", "Origin": "null"}}
+
+    answer = await doorstep.browser.http.post(f"{path}/files", **foreign)
+
+    assert answer.status_code == 403
+    assert kept_contents(doorstep) == []

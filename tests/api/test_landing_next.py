@@ -6,9 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.claims.expire_holds import expire_holds
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.messages.suppression import suppress
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.modalities.sweep_modalities import sweep_modalities
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.documents import read_text
@@ -16,6 +19,7 @@ from tests.support.landing import Doorstep, a_doorstep
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
 from tests.support.payments import PAYING
 from tests.support.statements import a_counted_database
+from tests.support.telling import tell
 
 DAY = timedelta(days=1)
 CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED)
@@ -251,3 +255,67 @@ async def test_it_takes_one_more_statement_and_none_where_nothing_is_foreseen(
         await hold(doorstep, "PAUSE", None)
         counts.append(await count())
     assert counts == [2, 2, 1]
+
+
+async def test_a_plan_that_broke_says_so_first_and_what_follows(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    house = doorstep.till.house
+    plan = await Arrangement(house, doorstep.claim_id).agree(PLAN)
+    await house.pay(doorstep.claim_id, 1000)
+    clock.advance(22 * DAY)
+    await sweep_modalities(house.resources)
+    assert await read_next(doorstep) == (
+        "So geht es weiter Wir schreiben Ihnen, dass Ihr Ratenplan beendet ist."
+        " Vorher und einen Tag danach geschieht nichts weiter."
+        " Danach geht es mit der Forderung weiter."
+    )
+    await tell(house)
+    text = await read_next(doorstep)
+    assert f"Bis zum 25. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
+    assert "Am 25. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
+    page = await doorstep.browser.get("/claim")
+    assert "ruht" not in read_text(page.text)
+    assert _cut_news(page.text) == (
+        "Ihr Ratenplan ist seit dem 24. März 2026 beendet."
+        " 24,14 € waren am 16. März 2026 fällig und fehlten sieben Tage später noch."
+        " Was Sie bezahlt haben, zählt."
+        " Bis zum 25. März 2026 geschieht nichts weiter. Danach geht es mit der Forderung weiter."
+        " Sie können zahlen oder um einen neuen Plan oder mehr Zeit bitten."
+        " Beendeten Ratenplan ansehen"
+    )
+    assert f"/claim/modality/{plan.modality_id}" in page.text
+    by_link = await doorstep.visitor().open(await doorstep.give_link())
+    assert "24,14" not in by_link.text
+    assert "Eine Rate fehlte sieben Tage nach ihrem Termin noch." in _cut_news(by_link.text)
+
+
+@pytest.mark.parametrize("has_new_plan", [False, True])
+async def test_the_end_of_a_plan_is_news_for_a_month_unless_something_else_is_agreed(
+    doorstep: Doorstep, clock: MovableClock, has_new_plan: bool
+) -> None:
+    house = doorstep.till.house
+    await Arrangement(house, doorstep.claim_id).agree(PLAN)
+    clock.advance(22 * DAY)
+    await sweep_modalities(house.resources)
+    await tell(house)
+    clock.advance(2 * DAY)
+    await expire_holds(house.resources)
+    if has_new_plan:
+        again = PlanTerms(3, clock.now().date() + 14 * DAY)
+        await Arrangement(house, doorstep.claim_id).ask(again)
+    else:
+        assert "beendet" in await _read_news(doorstep)
+        clock.advance(28 * DAY)
+    assert await _read_news(doorstep) == ""
+
+
+async def _read_news(doorstep: Doorstep) -> str:
+    doorstep.browser = doorstep.visitor()
+    await doorstep.browser.type_code(await doorstep.give_code())
+    return _cut_news((await doorstep.browser.get("/claim")).text)
+
+
+def _cut_news(page: str) -> str:
+    _, _, behind = page.partition('id="ended-plan">')
+    return read_text(behind.partition("</div>")[0])

@@ -148,7 +148,7 @@ async def test_several_at_once_are_all_said_with_one_primary_action(doorstep: Do
 
     text = read_text(page.text)
     assert text.count("Sie haben am 2. März 2026 widersprochen.") == 2
-    assert text.count("Wir prüfen das und schreiben Ihnen solange nicht.") == 1
+    assert text.count("Wir prüfen das und schicken so lange keine Mahnungen.") == 1
     assert "Ihre nächste Rate: 34,14 € bis 16. März 2026." in text
     assert len(list_primary(page)) == 1
 

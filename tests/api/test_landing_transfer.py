@@ -123,7 +123,7 @@ async def test_i_have_sent_it(bank: Doorstep) -> None:
     text = read_text(page.text)
     assert "Wir warten auf Ihre Überweisung 50,00 €" in text
     assert "Sie haben am 2. März 2026 überwiesen." in text
-    assert "Bis zum Ende des 5. März 2026 schreiben wir Ihnen nicht" in text
+    assert "Bis zum Ende des 5. März 2026 schicken wir keine Mahnungen" in text
     [event] = (await bank.till.house.events(bank.claim_id))[1:]
     assert event["claim"]["payment"]["providerName"] == "BANK_TRANSFER"
     payment = event["claim"]["payment"]

@@ -27,7 +27,7 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-plan-by-link claim-deferred claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
         "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late "
-        "claim-unsent claim-others claim-last-hour"
+        "claim-unsent claim-others claim-last-hour claim-plan-broken claim-plan-broken-told"
     ),
     "/claim/others": "others others-none",
     "/claim/pay": "pay-amount",
@@ -57,9 +57,9 @@ SHOWN_AT: Mapping[str, str] = {
     ),
     "/claim/disputes/{dispute_id}": (
         "dispute-unsent dispute-sent dispute-withdrawn dispute-accepted dispute-accepted-open "
-        "dispute-rejected"
+        "dispute-rejected dispute-files-kept"
     ),
-    "/claim/disputes/{dispute_id}/files": "dispute-sent-refused",
+    "/claim/disputes/{dispute_id}/files": "dispute-sent-refused dispute-files-late",
     "/claim/disputes/{dispute_id}/withdraw": "dispute-withdraw",
     "/claim/return/{request_id}": "back-left back-pending back-failed",
     "/claim/receipt/{request_id}": "receipt-part receipt-copied",
@@ -74,7 +74,10 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/documents/{attachment_id}": "document-lost",
     "/claim/preferences": "preferences preferences-sure preferences-changed",
     "/claim/preferences/channels": "preferences-no-way-left",
-    "/claim/preferences/{what}": "preferences-address preferences-address-wrong",
+    "/claim/preferences/{what}": (
+        "preferences-address preferences-address-wrong preferences-address-late "
+        "preferences-address-stale"
+    ),
     "/claim/preferences/{what}/code": "preferences-code preferences-code-wrong",
     "elsewhere": "not-found not-found-anywhere",
 }

@@ -144,6 +144,23 @@ async def _refuse_more(visit: Visit) -> None:
     await follow(visit.page.locator("form[action$='/files'] button"))
 
 
+async def _send_files_late(visit: Visit) -> None:
+    await _send(visit)
+    await _choose(visit, ("brief.pdf", a_pdf()))
+    visit.site.clock.advance(timedelta(minutes=61))
+    await follow(visit.page.locator("form[action$='/files'] button"))
+
+
+async def _come_back_to_files(visit: Visit) -> None:
+    await _send(visit)
+    address = visit.page.url
+    await _choose(visit, ("brief.pdf", a_pdf()))
+    visit.site.clock.advance(timedelta(minutes=61))
+    await follow(visit.page.locator("form[action$='/files'] button"))
+    await visit.enter()
+    await visit.page.goto(address)
+
+
 DISPUTE_STATES: dict[str, Reach] = {
     "dispute": lambda visit: _reasons(visit, Visit.enter),
     "dispute-by-link": lambda visit: _reasons(visit, _enter_by_link),
@@ -165,6 +182,8 @@ DISPUTE_STATES: dict[str, Reach] = {
     "dispute-refused": _refuse_file,
     "dispute-sent": _send,
     "dispute-sent-refused": _refuse_more,
+    "dispute-files-late": _send_files_late,
+    "dispute-files-kept": _come_back_to_files,
     "dispute-withdraw": lambda visit: _withdraw(visit, is_done=False),
     "dispute-withdrawn": lambda visit: _withdraw(visit, is_done=True),
     "dispute-accepted": lambda visit: _answer(visit, ACCEPTED, ends=None),

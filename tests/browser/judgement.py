@@ -46,6 +46,7 @@ WITHOUT_ACTION = {
     "claim-paid-with-documents", "claim-withdrawn", "code-locked",
     "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
     "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
+    "dispute-files-late", "preferences-address-late",
     "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
     "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
     "options-none", "preferences", "preferences-changed", "preferences-no-way-left",

@@ -6,6 +6,7 @@ from datetime import timedelta
 from dunwell.modalities.answer_modality import reject_modality
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
+from tests.support.telling import tell
 
 Reach = Callable[[Visit], Awaitable[None]]
 
@@ -72,6 +73,13 @@ async def _break(visit: Visit) -> None:
     await visit.page.goto(address)
 
 
+async def _see_broken(visit: Visit, *, is_told: bool) -> None:
+    await _break(visit)
+    if is_told:
+        await tell(visit.site.till.house)
+    await visit.go("/claim")
+
+
 async def _change(visit: Visit) -> None:
     await _see(visit, _PLAN)
     await visit.site.till.house.pay(visit.site.claim_id, 790)
@@ -110,6 +118,8 @@ PLAN_STATES: dict[str, Reach] = {
     "plan-withdraw": lambda visit: _withdraw(visit, is_sure=False),
     "plan-withdrawn": lambda visit: _withdraw(visit, is_sure=True),
     "plan-broken": _break,
+    "claim-plan-broken": lambda visit: _see_broken(visit, is_told=False),
+    "claim-plan-broken-told": lambda visit: _see_broken(visit, is_told=True),
     "later": lambda visit: _see(visit, "/claim/later"),
     "later-lost-day": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=31&on_month=2&on_year=2026"),
     "later-out-of-range": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=1&on_month=1&on_year=2027"),

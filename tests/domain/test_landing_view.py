@@ -133,6 +133,8 @@ def test_all_that_stands_is_said_once_and_in_order(
         Topic.PAYMENT_PENDING: HoldKind.PAYMENT_PENDING in kinds,
         Topic.PLAN_REQUESTED: False, Topic.DEFERMENT_REQUESTED: False,
         Topic.PLAN_ACTIVE: False, Topic.DEFERRED: False,
+        # Of a plan that broke there is no live modality any more.
+        Topic.PLAN_ENDED: modality is None and HoldKind.MODALITY_ACTIVE in kinds,
         Topic.DISPUTED: HoldKind.DISPUTE in kinds,
         Topic.PAUSED: HoldKind.PAUSE in kinds,
     }  # fmt: skip

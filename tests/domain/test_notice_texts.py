@@ -76,8 +76,8 @@ HOSTILE = (
     'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
 )
 _LINKED = (
-    LinkFacts, DisputeAnswerFacts, RateDueFacts, RateMissedFacts, PlanBrokenFacts,
-    PlanFulfilledFacts,
+    LinkFacts, DisputeAnswerFacts, RejectionFacts, RateDueFacts, RateMissedFacts,
+    PlanBrokenFacts, PlanFulfilledFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
 WRITER = NoticeWriter(load_languages(), "https://pay.nordwind.example")

@@ -168,6 +168,7 @@ def test_a_notice_shows_its_own_secret_and_no_other() -> None:
     assert (len(NOTICE_CODE_MASK), len(TOKEN_MASK)) == (len(code), len(token))
     assert unmask(KEYS, Kind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
     assert unmask(KEYS, Kind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
-    assert unmask(KEYS, Kind.LINK, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
-    for kind in (Kind.RECEIPT, Kind.CONFIRMATION, Kind.CHANGE_NOTICE):
+    for kind in (Kind.LINK, Kind.ANSWER, Kind.REMINDER, Kind.CONFIRMATION):
+        assert unmask(KEYS, kind, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
+    for kind in (Kind.RECEIPT, Kind.CHANGE_NOTICE):
         assert unmask(KEYS, kind, NOTICE_ID, text) == text

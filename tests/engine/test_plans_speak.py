@@ -1,6 +1,7 @@
 """A plan's debtor is told of its rates and of its end, once each, and before anything else."""
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,9 +13,11 @@ from dunwell.claims.states import Happening
 from dunwell.escalation.end_claim import end_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.merchants.store import load_merchant
+from dunwell.messages.links import hash_token
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.sandbox.advance_clock import advance_clock
@@ -302,3 +305,22 @@ async def test_what_is_another_merchants_rests_and_is_told_apart(
     assert await occasions(theirs) == []
     assert [row["until"] for row in await ours.house.rows(_HOLDS)] == [BROKEN + DAY]
     assert [row["until"] for row in await theirs.house.rows(_HOLDS)] == [None]
+
+
+async def test_each_bears_a_link_that_opens_the_claim(arrangement: Arrangement) -> None:
+    house = arrangement.house
+    await go(arrangement, MISSED)
+    await house.pay(arrangement.claim_id, 10240)
+    await go(arrangement, MISSED + HOUR)
+    links = {
+        sent.subject: re.findall(r"https?://\S+/q/(\S+)", sent.body_text)
+        for sent in house.channels[0].sent
+        if sent.subject and sent.subject.startswith(("Ihre nächste Rate", "Ihre Rate", "Ihr Rat"))
+    }
+    assert len(links) == 4
+    assert links.pop("Ihr Ratenplan mit Nordwind") == []
+    async with house.resources.database.connection() as connection:
+        for [token] in links.values():
+            way = await find_link(connection, hash_token(token))
+            assert way is not None
+            assert way.claim_id == arrangement.claim_id

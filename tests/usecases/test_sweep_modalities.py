@@ -1,13 +1,17 @@
 """What payments, dates and the claim's end do to plans and deferments."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.payments.add_item import NewItem, add_item
+from dunwell.payments.delete_item import delete_item
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
 
 DAY = timedelta(days=1)
@@ -167,15 +171,39 @@ async def test_a_request_nobody_answers_passes_with_its_first_date(
     assert await arrangement.states() == ["REQUESTED"]
 
 
-async def test_a_withdrawn_claim_ends_its_modality(arrangement: Arrangement) -> None:
+@pytest.mark.parametrize(
+    ("deed", "reason"),
+    [
+        (withdraw_claim, EndReason.CLAIM_ENDED),
+        (archive_claim, EndReason.CLAIM_ENDED),
+    ],
+)
+async def test_what_ends_a_claim_has_its_modality_looked_at(
+    arrangement: Arrangement, deed: Any, reason: EndReason
+) -> None:
     plan = await arrangement.agree()
-    await arrangement.house.rows(
-        "UPDATE claims SET status = 'WITHDRAWN', due_at = NULL WHERE merchant_id = $1"
-    )
+    await sweep_modalities(arrangement.house.resources)
+    async with arrangement.house.work() as work:
+        await deed(work, arrangement.claim_id)
     assert await sweep_modalities(arrangement.house.resources) == 1
-    assert await ended(arrangement, plan) is EndReason.CLAIM_ENDED
+    assert await ended(arrangement, plan) is reason
     assert await arrangement.holds() == []
     assert await sweep_modalities(arrangement.house.resources) == 0
+
+
+async def test_a_claim_that_is_paid_once_an_item_is_gone_has_its_modality_looked_at(
+    arrangement: Arrangement,
+) -> None:
+    house, claim_id = arrangement.house, arrangement.claim_id
+    async with house.work() as work:
+        added = await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
+    await house.pay(claim_id, 10240)
+    deferment = await arrangement.agree(DEFERMENT)
+    await sweep_modalities(house.resources)
+    async with house.work() as work:
+        await delete_item(work, claim_id, added.item.item_id)
+    assert await sweep_modalities(house.resources) == 1
+    assert await ended(arrangement, deferment) is EndReason.FULFILLED
 
 
 async def test_what_ended_keeps_what_was_paid_until_then(arrangement: Arrangement) -> None:

@@ -49,6 +49,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 _END_HOLD_AT = """
 UPDATE holds SET until = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND hold_id = $3 AND lifted_at IS NULL
+RETURNING true
 """
 _LIFT_OF_CLAIMS = """
 WITH lifted AS (
@@ -139,9 +140,10 @@ async def lift_standing_holds(
 
 async def end_hold_at(
     tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
-) -> None:
-    """Let a hold that stands end then, or not by itself; the claim must be locked."""
-    await tx.execute(_END_HOLD_AT, merchant_id, claim_id, hold_id, until)
+) -> bool:
+    """Let a hold that stands end then, or not by itself; the claim must be locked. False: it has
+    fallen, and stays so."""
+    return bool(await tx.fetchval(_END_HOLD_AT, merchant_id, claim_id, hold_id, until))
 
 
 async def lift_holds_of_claims(

@@ -62,6 +62,10 @@ WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
 _SAVE_TOLD = """
 UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
+# The same.
+_SAVE_HOLD = """
+UPDATE disputes SET hold_id = $3 WHERE merchant_id = $1 AND dispute_id = $2
+"""
 
 
 async def load_dispute(
@@ -110,6 +114,13 @@ async def save_told(
 ) -> None:
     """told_at: since when a channel has the message that tells the answer; none: none has it."""
     await tx.execute(_SAVE_TOLD, merchant_id, dispute_id, told_at)
+
+
+async def save_hold_of(
+    tx: Connection, merchant_id: int, dispute_id: UUID, hold_id: UUID | None
+) -> None:
+    """hold_id: by which its claim stands still now."""
+    await tx.execute(_SAVE_HOLD, merchant_id, dispute_id, hold_id)
 
 
 def read_dispute(row: Mapping[str, Any]) -> Dispute:

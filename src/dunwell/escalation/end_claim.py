@@ -12,8 +12,14 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 
-# By primary key.
+# By primary key; a plan or a deferment that it has is looked at without delay, by
+# payment_modalities_one.
 _END = """
+WITH hastened AS (
+    UPDATE payment_modalities
+    SET check_at = least(check_at, $4)
+    WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
+)
 UPDATE claims
 SET status = $3, due_at = NULL, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2

@@ -19,7 +19,8 @@ STANDARD: Mapping[str, Sequence[str]] = {
     "de": (
         "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
         "letzte Warnung", "Pfandsiegel*", "pfänd*", "*pfändung*", "*pfändbar*", "*gepfänd*",
-        "*zupfänden", "verpfänd*", "wegpfänd*", "Polizei", "Pranger", "Schufa*",
+        "*zupfänden", "abpfänd*", "auspfänd*", "einpfänd*", "nachpfänd*",
+        "überpfänd*", "verpfänd*", "vorpfänd*", "wegpfänd*", "Polizei", "Pranger", "Schufa*",
         "Schuldner", "Schuldnerin", "Schuldnerverzeichnis*", "Strafanzeige*",
         "Zwangsvollstreckung*",
     ),

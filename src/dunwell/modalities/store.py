@@ -62,6 +62,16 @@ LOAD_LIVE = compose(
 )
 # By primary keys.
 _LOAD_BY_ID = compose("{select} AND p.modality_id = ANY($2::uuid[])", select=_SELECT)
+# The newest, if it broke: every debtor's page nests it. Rides on payment_modalities_claim.
+LOAD_BROKEN = compose(
+    """{select} AND p.claim_id = $2 AND p.ended_reason = 'BROKEN'
+  AND NOT EXISTS (
+      SELECT FROM payment_modalities later
+      WHERE later.merchant_id = $1 AND later.claim_id = $2
+        AND (later.requested_at, later.modality_id) > (p.requested_at, p.modality_id))
+""",
+    select=_SELECT,
+)
 # Newest first. Rides on payment_modalities_claim.
 _LOAD_PAGE = compose(
     """{select} AND p.claim_id = $2

@@ -8,42 +8,26 @@ from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose
 from dunwell.merchants.due_merchants import Due, list_due_merchants
 
-# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. Claims that ended
-# meanwhile are found from the live modalities (payment_modalities_one), each by the claims' primary
-# key: as a scalar, so that no plan begins with the ended claims, of which there are many more.
+# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim
+# has its modality looked at without delay (`end_claim`, `hasten_check`): nobody goes over all that
+# live.
 _FIND_MERCHANTS = compose(
     """
 SELECT due.merchant_id
 FROM {due} due
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 """,
-    due=list_due_merchants(
-        Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}"),
-        Due(
-            "payment_modalities",
-            """d.ended_at IS NULL
-              AND (SELECT status FROM claims
-                   WHERE merchant_id = d.merchant_id AND claim_id = d.claim_id)
-                  NOT IN ('CREATED', 'IN_PROCESS')""",
-        ),
-    ),
+    due=list_due_merchants(Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")),
 )
 _LOCK_SET = """
 SELECT claim_id
 FROM claims
 WHERE merchant_id = $1 AND claim_id IN (
-    (SELECT claim_id
-     FROM payment_modalities
-     WHERE merchant_id = $1 AND ended_at IS NULL AND check_at <= $2
-     ORDER BY check_at
-     LIMIT $3)
-    UNION ALL
-    (SELECT claim_id
-     FROM payment_modalities p
-     WHERE p.merchant_id = $1 AND p.ended_at IS NULL
-       AND (SELECT status FROM claims WHERE merchant_id = $1 AND claim_id = p.claim_id)
-           NOT IN ('CREATED', 'IN_PROCESS')
-     LIMIT $3))
+    SELECT claim_id
+    FROM payment_modalities
+    WHERE merchant_id = $1 AND ended_at IS NULL AND check_at <= $2
+    ORDER BY check_at
+    LIMIT $3)
 ORDER BY claim_id
 FOR NO KEY UPDATE SKIP LOCKED
 """

@@ -79,9 +79,9 @@ class DefermentFacts:
 
 @dataclass(frozen=True, slots=True)
 class RejectionFacts:
-    """A plan or more time that was asked for and not given."""
+    """A plan or more time that was asked for and not given. The message bears a link."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = Kind.ANSWER
     template: ClassVar = "rejection"
     reference_number: str
     is_plan: bool
@@ -257,7 +257,7 @@ OccasionFacts = (
 Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts | OverdueFacts
 
 # What is worth a letter where nothing else reaches the debtor (`list_ways`).
-LetterFacts = DisputeAnswerFacts | PlanBrokenFacts
+LetterFacts = DisputeAnswerFacts | RejectionFacts | PlanBrokenFacts
 # By the name of their templates, which is the occasion's name.
 OCCASIONS: Mapping[str, type[OccasionFacts]] = {
     each.template: each for each in get_args(OccasionFacts)

@@ -19,7 +19,7 @@ NOTICE_CODE_MASK = "_code_"
 _DIGITS = len(NOTICE_CODE_MASK)
 _TOKEN_BYTES = 16
 _LINK, _CODE = "notice-link", "notice-code"
-_BEARS_TOKEN = frozenset({Kind.LINK, Kind.ANSWER})
+_BEARS_TOKEN = frozenset({Kind.LINK, Kind.ANSWER, Kind.REMINDER, Kind.CONFIRMATION})
 _BEARS_CODE = frozenset({Kind.CODE, Kind.CHANGE_CODE})
 
 
@@ -46,6 +46,7 @@ def is_notice_code(
 
 
 def bears_token(kind: Kind) -> bool:
+    """Whether its words may have a link."""
     return kind in _BEARS_TOKEN
 
 

@@ -13,7 +13,7 @@ from dunwell.merchants.audit import save_audit
 from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.identities import digest_recipient
-from dunwell.messages.links import hash_token
+from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import load_reasons
 from dunwell.notices.notice import (
     DAY,
@@ -72,7 +72,7 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
 async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Notice) -> None:
     """The digests of what it bears: a link, a letter's code, a code to check it by."""
     claim_id = notice.addressee.claim_id
-    if bears_token(notice.kind):
+    if bears_token(notice.kind) and TOKEN_MASK in notice.body_text:
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
             work.tx,

@@ -1,5 +1,6 @@
 """What becomes of settled notices: failures are counted, those too that are reported later (a
-bounce, a delivery report), and some days on their addresses and contents are taken out.
+bounce, a delivery report), and some days on their addresses and contents are taken out. What an
+answer says is kept longer: it may come back later than that, and is then told by the next way.
 
 Nothing is sent instead of one that was asked for: the page that waits for it says so, and what to
 do. An occasion is told by the next way (`landing.telling`). That one was sent, of which kind, when
@@ -23,6 +24,8 @@ from dunwell.notices.store import empty_notices, lock_notice, save_failed
 from dunwell.notices.store_occasions import empty_occasions, reopen_occasion
 
 KEPT_FOR = timedelta(days=7)
+# Of what is told by letter at last: it may come back after weeks, and is told by the next way then.
+ANSWERS_KEPT_FOR = timedelta(days=30)
 _ROWS_AT_ONCE = 5000
 
 # FAILED: its channel refused it. FAILED_LATER: it did not arrive, as was reported. UNKNOWN: it may
@@ -67,7 +70,9 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
 
 async def sweep_notices(resources: Resources) -> int:
     """Notices and occasions emptied; 0 when nothing was left."""
-    before = resources.clock.now() - KEPT_FOR
+    now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        emptied = await empty_occasions(tx, before, _ROWS_AT_ONCE)
-        return emptied + await empty_notices(tx, before, _ROWS_AT_ONCE)
+        emptied = await empty_occasions(
+            tx, now - KEPT_FOR, answers_before=now - ANSWERS_KEPT_FOR, limit=_ROWS_AT_ONCE
+        )
+        return emptied + await empty_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import msgspec
 
 from dunwell.claims.fields import DebtorName
 from dunwell.kit.db import Connection
-from dunwell.notices.facts import OCCASIONS, OccasionFacts
+from dunwell.notices.facts import OCCASIONS, LetterFacts, OccasionFacts
 from dunwell.notices.notice import NoticeChannel
 from dunwell.notices.settlement import State
 
@@ -81,6 +81,7 @@ WITH emptied AS (
         SELECT merchant_id, claim_id, occasion, subject
         FROM debtor_occasions
         WHERE over_at < $1 AND facts IS NOT NULL
+          AND (over_at < $3 OR occasion <> ALL($4::text[]))
         LIMIT $2
         FOR NO KEY UPDATE SKIP LOCKED
     )
@@ -198,9 +199,12 @@ async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now
     await tx.execute(_REOPEN, merchant_id, notice_id, now)
 
 
-async def empty_occasions(tx: Connection, over_before: datetime, limit: int) -> int:
-    """Take out what was said; how many were emptied."""
-    count: int = await tx.fetchval(_EMPTY, over_before, limit)
+async def empty_occasions(
+    tx: Connection, over_before: datetime, *, answers_before: datetime, limit: int
+) -> int:
+    """Take out what was said; how many were emptied. answers_before: of what is worth a letter."""
+    names = [each.template for each in get_args(LetterFacts)]
+    count: int = await tx.fetchval(_EMPTY, over_before, limit, answers_before, names)
     return count
 
 

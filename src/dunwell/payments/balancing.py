@@ -10,6 +10,7 @@ from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
+from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.sharing import share_surplus
 from dunwell.payments.store import load_surplus, save_shares
 from dunwell.payments.store_items import save_collected
@@ -39,4 +40,5 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     following = decide_status(status, Happening.PAID_IN_FULL)
     await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
     await cancel_contacts(work.tx, work.merchant_id, [claim_id], work.now)
+    await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
     return following

@@ -6,6 +6,7 @@
     being checked (an objection, a request)    by when there is an answer; nothing happens before it
     in a plan, or deferred, for a link alone   that nothing happens while it is kept
     in a plan                                  the next rate, and until when it can be mended
+    in a plan that broke, and not told so yet  that it is told first, and what is quiet after it
     stopped without an end that is known       that nothing happens meanwhile
     stopped until a day                        until when, and what follows then
     open                                       what follows
@@ -13,15 +14,17 @@
 What follows is the process's own forecast (`escalation.announcing`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 import msgspec
 
+from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import find_answer_day
 from dunwell.escalation.announcing import Announced
+from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import (
     PageState,
@@ -48,6 +51,7 @@ class NextKind(StrEnum):
     REQUEST = "REQUEST"
     AGREED = "AGREED"
     PLAN = "PLAN"
+    PLAN_ENDED = "PLAN_ENDED"
     STILL = "STILL"
     COURSE = "COURSE"
 
@@ -87,8 +91,15 @@ def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
         return NextKind.AGREED
     if Topic.PLAN_ACTIVE in topics and find_next_rate(modality) is not None:
         return NextKind.PLAN
-    is_endless = any(hold.until is None for hold in list_standing(facts, now))
-    return NextKind.STILL if is_endless or is_awaited(facts) else NextKind.COURSE
+    return _decide_course(facts, topics, now)
+
+
+def _decide_course(facts: ClaimFacts, topics: Collection[Topic], now: datetime) -> NextKind:
+    """Of a claim that nobody has to answer, and without an agreement."""
+    endless = {hold.kind for hold in list_standing(facts, now) if hold.until is None}
+    if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:
+        return NextKind.PLAN_ENDED
+    return NextKind.STILL if endless or is_awaited(facts) else NextKind.COURSE
 
 
 def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:

@@ -1,7 +1,7 @@
 """What the claim's page shows, by its state and by how much its session may see."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from dunwell.disputes.dispute import render_case_number
 from dunwell.escalation.announcing import Announced
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
+from dunwell.landing.claim.news import Answer, EndedPlan, find_answer, find_ended_plan
 from dunwell.landing.claim.next_steps import NextSteps, describe_next
 from dunwell.landing.claim.others import OtherClaim
 from dunwell.landing.objecting.disputing import (
@@ -40,9 +41,6 @@ from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
 
-# An answer stands first on the claim's page for so long.
-_NEWS = timedelta(days=30)
-
 
 class OpenDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
@@ -50,15 +48,6 @@ class OpenDispute(msgspec.Struct, frozen=True, gc=False):
     opened_on: date
     # The part that the debtor agrees with, where it can be paid alone.
     undisputed_cents: int | None
-
-
-class Answer(msgspec.Struct, frozen=True, gc=False):
-    """To the latest objection. resolution: the creditor's words, if the session may see them."""
-
-    dispute_id: UUID
-    is_accepted: bool
-    answered_on: date
-    resolution: str | None
 
 
 class ClaimPage(Page, frozen=True):
@@ -100,6 +89,7 @@ class ClaimPage(Page, frozen=True):
     sent_on: date | None
     disputes: Sequence[OpenDispute]
     answer: Answer | None
+    ended_plan: EndedPlan | None
     # Until when nothing is done after it; none: not known yet, or it is over.
     rests_until: datetime | None
     # What happens, and when.
@@ -178,7 +168,8 @@ def describe_claim(
         awaited_id=facts.request.request_id if facts.request and is_awaited(facts) else None,
         sent_on=find_announced(facts, now),
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
-        answer=_describe_answer(opened, now) if is_answered(facts) else None,
+        answer=find_answer(opened, now) if is_answered(facts) else None,
+        ended_plan=find_ended_plan(opened, state, now),
         rests_until=hold.until if hold and is_answered(facts) else None,
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
@@ -221,20 +212,6 @@ def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute
         render_case_number(dispute.dispute_id),
         find_day(dispute.opened_at, configuration.timezone),
         find_undisputed_cents(dispute, opened.facts, configuration),
-    )
-
-
-def _describe_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
-    """As long as it is news."""
-    answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
-    if answer is None or now >= answer.answered_at + _NEWS:
-        return None
-    shows_all = opened.session.level.reaches(Level.FACT)
-    return Answer(
-        answer.dispute_id,
-        answer.is_accepted,
-        find_day(answer.answered_at, timezone),
-        answer.resolution if shows_all else None,
     )
 
 

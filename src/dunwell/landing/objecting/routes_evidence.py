@@ -1,6 +1,7 @@
 """A dispute that was sent: its case number, what is paused, more files, taking it back."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.responses import Response
 
@@ -10,9 +11,12 @@ from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.end_dispute import withdraw_dispute
 from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
+from dunwell.files.put_away import throw_away
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.objecting.disputing import find_undisputed_cents
-from dunwell.landing.objecting.receive_files import FileRefusal, discard, receive_files
+from dunwell.landing.objecting.keep_draft import keep_draft
+from dunwell.landing.objecting.receive_files import FileRefusal, Received, discard, receive_files
+from dunwell.landing.objecting.send_kept import drop_kept, name_draft, send_kept
 from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
 from dunwell.landing.objecting.views import (
     DisputeWithdrawPage,
@@ -21,12 +25,15 @@ from dunwell.landing.objecting.views import (
     is_theirs,
 )
 from dunwell.landing.paying.methods import can_pay
+from dunwell.landing.session.drafts import Typed
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.landing.web.visit import Form, Visit
 
 _PLACE = "claim"
+# Its buttons for files that are kept.
+_SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
 
 
 @in_session_with(DISPUTE)
@@ -34,24 +41,51 @@ async def show_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Respons
     return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
 
 
-@in_session_with(DISPUTE)
-async def add_files(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
-    dispute = DISPUTE.read(opened.detail).dispute
+async def add_files(site: Site, visit: Visit) -> Response:
+    """A form of a live session; files that another brings are kept, and not sent. Those that are
+    kept are sent, or given up, by buttons of their own."""
+    opened = await site.find_opened(visit, DISPUTE)
+    if opened is None:
+        return site.answer_ended(visit, None)
+    dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
     if not is_theirs(dispute, opened.session):
-        return site.ask_more(visit, opened, _PLACE)
+        return site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
     received = await receive_files(site, visit, opened)
     if received.is_stale or not site.is_live(received.opened):
-        await discard(site, opened, received.uploads)
-        if received.is_stale:
-            raise ForeignForm("The form belongs to another session.")
-        return site.answer_ended(visit, received.opened)
+        return await _keep(site, visit, dispute, received)
+    wish = received.fields.get("do", "")
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
+    if wish == _SEND_KEPT:
+        refusals += await _send_kept(site, opened, dispute)
+    elif wish == _DROP_KEPT:
+        await _drop_kept(site, opened, dispute)
     if refusals:
         opened = await site.find_opened(visit, DISPUTE) or opened
         return _answer_dispute(
             site, visit, opened, found=DISPUTE.read(opened.detail), refusals=refusals
         )
     return _go_to(site, visit, opened, dispute)
+
+
+async def _keep(site: Site, visit: Visit, dispute: Dispute, received: Received) -> Response:
+    """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
+    opened = received.opened
+    taken: list[PreparedUpload] = []
+    if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            subject, form_id = name_draft(work, dispute).subject, work.ids.new(work.real_now)
+            typed = Typed(subject, form_id, {}, received.uploads)
+            taken = (await keep_draft(work, dispute.claim_id, typed)).taken
+    if opened is not None:
+        await discard(site, opened, [each for each in received.uploads if each not in taken])
+    shown = await site.find_opened(visit, DISPUTE) if site.is_live(opened) else None
+    if shown is None:
+        return site.answer_ended(visit, opened, is_kept=bool(taken), are_files=True)
+    found = DISPUTE.read(shown.detail)
+    cents = _find_undisputed(site, shown, found.dispute)
+    page = describe_dispute(shown, found, cents, received.refusals, is_stale=True)
+    return site.answer(site.frame_opened(visit, shown), page, 409)
 
 
 @in_session_with(DISPUTE)
@@ -119,6 +153,26 @@ async def _add(
         return []
     await discard(site, opened, [upload for upload in uploads if upload not in new])
     return []
+
+
+async def _send_kept(site: Site, opened: OpenedClaim, dispute: Dispute) -> list[FileRefusal]:
+    """All of them or none. What was answered meanwhile takes none: the page says so."""
+    try:
+        async with site.resources.database.transaction() as tx:
+            await send_kept(site.work(tx, opened.merchant, opened.session.session_id), dispute)
+    except ValidationError:
+        return [FileRefusal("TOO_MANY")]
+    except InvalidState:
+        return []
+    return []
+
+
+async def _drop_kept(site: Site, opened: OpenedClaim, dispute: Dispute) -> None:
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        ticket_ids = await drop_kept(work, dispute)
+    with suppress(Unavailable):
+        await throw_away(site.resources.database, site.storage, work.merchant_id, ticket_ids)
 
 
 def _answer_dispute(

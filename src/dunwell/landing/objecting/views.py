@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.holds import HoldKind
 from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
@@ -102,6 +101,9 @@ class DisputePage(Page, frozen=True):
     file_names: Sequence[str]
     # What was written of it and not sent, where the session may see it.
     unsent: Sequence[str]
+    # Files that were chosen for it and not sent, for who may change it.
+    kept_files: Sequence[str]
+    is_stale: bool
     currency: str
     # The part that can be paid while the rest is looked into.
     undisputed_cents: int | None
@@ -147,9 +149,10 @@ def describe_questions(
 
 def describe_dispute(
     opened: OpenedClaim, found: DisputeWithFiles, undisputed_cents: int | None,
-    refusals: Sequence[FileRefusal] = (),
+    refusals: Sequence[FileRefusal] = (), *, is_stale: bool = False,
 ) -> DisputePage:  # fmt: skip
-    """undisputed_cents: that can be paid now, if the session may see it."""
+    """undisputed_cents: that can be paid now, if the session may see it. is_stale: files came in a
+    form of another session, and are kept."""
     dispute, configuration = found.dispute, opened.merchant.configuration
     shows_content = opened.session.level.reaches(Level.FACT)
     days, timezone = configuration.disputes.answer_within_days, configuration.timezone
@@ -168,6 +171,8 @@ def describe_dispute(
         resolution=dispute.resolution if shows_content else None,
         file_names=[each.name for each in found.files] if shows_content else (),
         unsent=[*(found.unsent or {}).values()] if shows_content else (),
+        kept_files=found.kept_files if _takes_files(dispute, opened.session) else (),
+        is_stale=is_stale,
         currency=opened.facts.currency,
         undisputed_cents=undisputed_cents if shows_content else None,
         is_theirs=is_theirs(dispute, opened.session),
@@ -180,9 +185,7 @@ def describe_dispute(
 def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
     """The last day of its hold."""
     ends = [
-        hold.until
-        for hold in opened.facts.holds
-        if hold.kind is HoldKind.DISPUTE and hold.since == dispute.opened_at and hold.until
+        hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
     return find_day(ends[0], opened.merchant.configuration.timezone) if ends else None
 
@@ -190,6 +193,10 @@ def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
 def can_withdraw(dispute: Dispute) -> bool:
     """What the merchant recorded is the merchant's to answer."""
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
+
+
+def _takes_files(dispute: Dispute, session: Session) -> bool:
+    return dispute.state is DisputeState.OPEN and is_theirs(dispute, session)
 
 
 def is_theirs(dispute: Dispute, session: Session) -> bool:

@@ -4,20 +4,22 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.landing.entering.sent_codes import (
     answer_code_field,
     answer_sent_often,
     describe_lock,
 )
+from dunwell.landing.entering.staying import is_its_form
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.views import CodeField
 from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change
 from dunwell.landing.reaching.store import PendingChange, load_change
-from dunwell.landing.reaching.store_typed import WAITING, save_typed_address
+from dunwell.landing.reaching.store_typed import NEW_ADDRESSES, save_typed_address
 from dunwell.landing.reaching.views import AddressPage, mask_present
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
-from dunwell.landing.session.session import Level
+from dunwell.landing.session.session import Level, is_like_token
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import (
     RoutedPages,
@@ -30,24 +32,53 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import Form, Visit
+from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
 
 _PLACE = "preferences"
+# As its field takes.
+_LONGEST = 254
 
 
-@in_session_with(WAITING)
+@in_session_with(NEW_ADDRESSES)
 @from_level(Level.CODE, _PLACE)
 async def show_form(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     """With what this session has typed already, to correct it."""
-    return _answer_form(site, visit, opened, _read_field(visit, opened).sent_to or "")
+    return _answer_form(site, visit, opened, _find_typed(visit, opened))
 
 
-@takes_form
-@takes_form_from(Level.CODE, _PLACE)
-async def take_address(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def take_address(site: Site, visit: Visit) -> Response:
+    """A form of a live session. Of one of another nothing is sent: what it brings is shown anew."""
+    form, opened = await visit.read_session_form(), await site.find_opened(visit)
+    typed = form.get("address", "")[:_LONGEST]
+    if opened is None or not site.is_live(opened):
+        is_own = opened is not None and is_its_form(site, opened, form)
+        return site.answer_ended(visit, opened, typed=typed if is_own else "")
+    try:
+        site.check_token(opened.session, form)
+    except ForeignForm:
+        if not (visit.is_surely_ours and is_like_token(form.get("token", ""))):
+            raise
+        return await _answer_stale(site, visit, opened, typed)
+    if not opened.session.level.reaches(Level.CODE):
+        return site.ask_more(visit, opened, _PLACE)
+    return await _take(site, visit, opened, form)
+
+
+async def _answer_stale(site: Site, visit: Visit, opened: OpenedClaim, typed: str) -> Response:
+    """It is kept with the session in which it came, whose reader has it on the screen."""
+    channel = _find_channel(visit, opened)
+    async with site.resources.database.transaction() as tx:
+        await lock_claim(tx, opened.merchant.merchant_id, opened.facts.claim_id)
+        await save_typed_address(tx, opened.session, channel, typed)
+    if not opened.session.level.reaches(Level.CODE):
+        return site.ask_more(visit, opened, _PLACE)
+    return _answer_form(site, visit, opened, typed=typed, is_stale=True)
+
+
+async def _take(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
     channel = _find_channel(visit, opened)
     address, fault = read_address(
         channel, form.get("address", ""), opened.facts.on_file.find(channel)
@@ -57,7 +88,7 @@ async def take_address(site: Site, visit: Visit, opened: OpenedClaim, form: Form
     return await _send(site, visit, opened, channel=channel, address=address)
 
 
-@in_session_with(WAITING)
+@in_session_with(NEW_ADDRESSES)
 @from_level(Level.CODE, _PLACE)
 async def show_code_field(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     return _answer_code(site, visit, opened, is_wrong=False)
@@ -83,7 +114,7 @@ async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) 
     if isinstance(tried, Locked):
         return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
-        opened = await site.find_opened(visit, WAITING) or opened
+        opened = await site.find_opened(visit, NEW_ADDRESSES) or opened
         return _answer_code(site, visit, opened, is_wrong=True)
     return site.redirect(frame, "preferences", saved=tried.channel.lower())
 
@@ -119,7 +150,7 @@ async def _send(
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, TooMany):
-        opened = await site.find_opened(visit, WAITING) or opened
+        opened = await site.find_opened(visit, NEW_ADDRESSES) or opened
         return answer_sent_often(site, frame, _read_field(visit, opened), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
     return site.redirect(frame, "address_code", **_name(visit))
@@ -127,7 +158,7 @@ async def _send(
 
 def _answer_form(
     site: Site, visit: Visit, opened: OpenedClaim,
-    typed: str = "", fault: AddressFault | None = None,
+    typed: str = "", fault: AddressFault | None = None, *, is_stale: bool = False,
 ) -> Response:  # fmt: skip
     channel = _find_channel(visit, opened)
     page = AddressPage(
@@ -136,8 +167,10 @@ def _answer_form(
         typed=typed,
         fault=fault,
         masked=mask_present(opened, channel),
+        is_stale=is_stale,
     )
-    return site.answer(site.frame_opened(visit, opened), page, 422 if fault else 200)
+    status = 422 if fault else 409 if is_stale else 200
+    return site.answer(site.frame_opened(visit, opened), page, status)
 
 
 def _answer_code(site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Response:
@@ -146,11 +179,12 @@ def _answer_code(site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: boo
 
 
 def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
-    """Where the code of a new address is typed in, of an opened claim with WAITING."""
-    channel, waiting = _find_channel(visit, opened), WAITING.read(opened.detail)
+    """Where the code of a new address is typed in, of an opened claim with NEW_ADDRESSES."""
+    channel, found = _find_channel(visit, opened), NEW_ADDRESSES.read(opened.detail)
+    waiting, typed = found.waiting, found.find_typed(channel)
     if waiting is None or waiting.channel != channel:
         return CodeField(channel, "address", _name(visit))
-    sent_to = None if waiting.typed is None else render_address(channel, waiting.typed)
+    sent_to = render_address(channel, typed) if typed and typed == waiting.address else None
     return CodeField(
         channel=channel,
         page="address",
@@ -158,6 +192,15 @@ def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
         sent_to=sent_to,
         is_undelivered=bool(waiting.is_undelivered),
     )
+
+
+def _find_typed(visit: Visit, opened: OpenedClaim) -> str:
+    """By this session, and not on file."""
+    channel = _find_channel(visit, opened)
+    typed = NEW_ADDRESSES.read(opened.detail).find_typed(channel)
+    if typed is None or typed == opened.facts.on_file.find(channel):
+        return ""
+    return render_address(channel, typed)
 
 
 def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:

@@ -48,6 +48,8 @@ class AddressPage(Page, frozen=True):
     fault: AddressFault | None
     # The one on file.
     masked: str | None
+    # Whether its form was of a session that this one has taken the place of.
+    is_stale: bool
 
 
 def describe_preferences(

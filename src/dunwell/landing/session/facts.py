@@ -37,6 +37,7 @@ class HoldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     kind: HoldKind
     until: datetime | None
     since: datetime
+    hold_id: UUID | None = None
 
 
 class RequestFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -2,8 +2,8 @@
 -- costs less to read than as many columns. Hot: one per page. Rides on
 -- debtor_sessions_session_hash_key, on primary keys, on payments' unique key, on
 -- payment_requests_claim, on disputes_claim and on payment_modalities_one and _claim. The merchant's
--- configuration is kept by the process and stays behind. What a live modality is, and what else the
--- page shows (its detail), `details` fills in.
+-- configuration is kept by the process and stays behind. What a modality is, and what else the page
+-- shows (its detail), `details` fills in.
 SELECT json_build_object(
     'merchant', json_build_array(m.merchant_id, m.key, m.name, m.switched_to_workflows,
                                  m.revision, m.sandbox_now),
@@ -62,7 +62,7 @@ SELECT json_build_object(
               AND p.reversed_at IS NULL
             ORDER BY p.paid_at, p.payment_id),
         'holds', ARRAY(
-            SELECT json_build_array(h.kind, h.until, h.since)
+            SELECT json_build_array(h.kind, h.until, h.since, h.hold_id)
             FROM holds h
             WHERE h.merchant_id = s.merchant_id AND h.claim_id = s.claim_id
               AND h.lifted_at IS NULL
@@ -103,6 +103,13 @@ SELECT json_build_object(
             WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id
               AND y.ended_at IS NULL)
         THEN {live_modality}
+    END,
+    'broken', CASE
+        WHEN EXISTS (
+            SELECT FROM payment_modalities y
+            WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id
+              AND y.ended_reason = 'BROKEN')
+        THEN {broken_modality}
     END,
     'detail', {detail})::text
 FROM {session} s

@@ -43,6 +43,8 @@ class Topic(StrEnum):
     DISPUTED = "DISPUTED"
     # Its objections are answered; the quiet days after that are not over.
     RESTING = "RESTING"
+    # Its plan broke; the day after that was told is not over.
+    PLAN_ENDED = "PLAN_ENDED"
     PAUSED = "PAUSED"
 
 
@@ -98,6 +100,8 @@ def list_topics(
     found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
     if modality is not None and kinds.intersection(HOLDS):
         found.append(_TOPICS[modality.type, modality.state])
+    elif modality is None and HoldKind.MODALITY_ACTIVE in kinds:
+        found.append(Topic.PLAN_ENDED)
     topics = _BY_HOLD | ({HoldKind.DISPUTE: Topic.RESTING} if is_answered(facts) else {})
     found += [topic for kind, topic in topics.items() if kind in kinds]
     # Held by what the page knows nothing of.

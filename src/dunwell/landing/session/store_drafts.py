@@ -58,6 +58,10 @@ DELETE FROM debtor_draft_files
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = $4
 RETURNING ticket_id
 """
+_REMOVE_FILES = """
+DELETE FROM debtor_draft_files
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = ANY($4::uuid[])
+"""
 _SAVE_SENT = """
 WITH moved AS (
     DELETE FROM debtor_draft_files
@@ -120,6 +124,12 @@ async def remove_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
     """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
     whose = (key.merchant_id, key.owner, key.subject)
     return await tx.fetchval(_REMOVE_FILE, *whose, ticket_id) is not None
+
+
+async def remove_files(tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]) -> None:
+    """Of a locked draft, some of its files."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
 
 
 async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, made_id: UUID) -> None:

@@ -128,10 +128,11 @@ class Site:
             raise ForeignForm("The form belongs to another session.")
 
     def answer_ended(
-        self, visit: Visit, opened: OpenedClaim | None, *, is_kept: bool = False
-    ) -> Response:
+        self, visit: Visit, opened: OpenedClaim | None,
+        *, is_kept: bool = False, are_files: bool = False, typed: str = "",
+    ) -> Response:  # fmt: skip
         """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
-        what was typed waits until the claim is opened anew."""
+        what was typed, or files, wait until the claim is opened anew. typed: what does not."""
         if opened is None:
             frame, reason = self.frame(visit), "ABSENT"
         elif opened.session.ended_at is not None:
@@ -139,7 +140,7 @@ class Site:
         else:
             frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
         is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
-        return self.answer(frame, EndedPage(reason, is_kept, is_carried), 403)
+        return self.answer(frame, EndedPage(reason, is_kept, is_carried, typed, are_files), 403)
 
     def redirect(
         self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object

@@ -14,6 +14,10 @@ class EndedPage(Page, frozen=True):
     # Whether what was typed is kept, and whether the page's own address says what was chosen.
     is_kept: bool = False
     is_carried: bool = False
+    # What was typed and is kept nowhere: shown to who has just sent it.
+    typed: str = ""
+    # What is kept is files alone.
+    are_files: bool = False
 
 
 class ProblemPage(Page, frozen=True):

@@ -1,0 +1,101 @@
+"""A new address that comes too late to be taken: nobody else sees it, and who typed it does."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.ways import NUMBER, a_guarded_doorstep, read_sent_code
+
+_EMAIL = "/claim/preferences/email"
+_VERIFY = "/claim/verify/preferences"
+_NEW = "erika@neu.example"
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
+        yield doorstep
+
+
+async def be_sure(doorstep: Doorstep) -> None:
+    """With a letter's code, then with one that was sent to the address on file."""
+    await doorstep.browser.type_code(await doorstep.give_code())
+    await doorstep.browser.get(_VERIFY)
+    await doorstep.browser.submit(f"{_VERIFY}/send")
+    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+
+
+async def _type(doorstep: Doorstep) -> dict[str, Any]:
+    """The form as a tab holds it, with a new address."""
+    await be_sure(doorstep)
+    page = await doorstep.browser.get(_EMAIL)
+    fields = read_hidden(page.text, _EMAIL) | {"address": _NEW}
+    return {"data": fields, "headers": OWN_FORM}
+
+
+async def test_an_address_typed_into_a_session_that_is_over_is_given_back(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    given = await _type(doorstep)
+    clock.advance(timedelta(hours=1))
+
+    answer = await doorstep.browser.http.post(_EMAIL, **given)
+    foreign = await doorstep.browser.http.post(_EMAIL, **given | {"data": {"address": _NEW}})
+
+    assert answer.status_code == 403
+    assert f'<blockquote class="typed" dir="auto">{_NEW}</blockquote>' in answer.text
+    assert _NEW not in foreign.text
+    await be_sure(doorstep)
+    assert _NEW not in (await doorstep.browser.get(_EMAIL)).text
+
+
+async def test_an_address_typed_into_a_session_that_was_replaced_is_offered_again(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    given = await _type(doorstep)
+    clock.advance(timedelta(hours=1))
+    await be_sure(doorstep)
+
+    answer = await doorstep.browser.http.post(_EMAIL, **given)
+
+    assert answer.status_code == 409
+    assert f'value="{_NEW}"' in answer.text
+    assert await doorstep.till.count("debtor_contact_changes") == 0
+    assert f'value="{_NEW}"' in (await doorstep.browser.get(_EMAIL)).text
+    other = doorstep.visitor()
+    doorstep.browser = other
+    await be_sure(doorstep)
+    assert _NEW not in (await other.get(_EMAIL)).text
+
+
+async def test_below_its_level_it_waits_until_it_is_shown_again(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    given = await _type(doorstep)
+    clock.advance(timedelta(hours=1))
+    await doorstep.browser.type_code(await doorstep.give_code())
+
+    answer = await doorstep.browser.http.post(_EMAIL, **given)
+
+    assert answer.headers["Location"] == "/claim/verify?for=preferences"
+    await doorstep.browser.get(_VERIFY)
+    await doorstep.browser.submit(f"{_VERIFY}/send")
+    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+    assert f'value="{_NEW}"' in (await doorstep.browser.get(_EMAIL)).text
+
+
+async def test_a_stale_form_from_anywhere_is_refused(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    given = await _type(doorstep)
+    clock.advance(timedelta(hours=1))
+    await be_sure(doorstep)
+    foreign = given | {"headers": {"Sec-Fetch-Site": "cross-site", "Origin": "null"}}
+
+    assert (await doorstep.browser.http.post(_EMAIL, **foreign)).status_code == 403
+    assert _NEW not in (await doorstep.browser.get(_EMAIL)).text

@@ -1,0 +1,165 @@
+"""An answer, or the end of a plan, that did not arrive, as is reported after its quiet days: the
+claim stands still again until it was told by the next way and those days have passed."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.holds import HoldKind
+from dunwell.escalation.end_claim import archive_claim
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.notices.settled import report_notice_failure, sweep_notices
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.definitions import a_definition
+from tests.support.disputes import REJECTED, answer, dispute, read_disputes
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.modalities import OFFERING, PLAN, Arrangement
+from tests.support.telling import a_writer, tell
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+MOBILE = "+4915112345678"
+END_OF_PLAN = "Ihr Ratenplan mit Nordwind ist beendet"
+WITH_SMS = msgspec.structs.replace(
+    OFFERING, channels=OFFERING.channels | {"SMS": ChannelSetup(adapter="outbox")}
+)
+_FEES = "SELECT count(*) AS fees FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
+
+
+async def _a_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
+    """Its claim's first message was sent; the fee of its second step is due in a week."""
+    channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
+    house = await a_house(
+        resources, clock, a_definition(), configuration=WITH_SMS, channels=channels
+    )
+    [claim_id] = await house.create(mobileNumber=MOBILE)
+    await house.run()
+    return house, claim_id
+
+
+async def _holds(house: House, claim_id: int) -> list[tuple[HoldKind, datetime | None]]:
+    return [(hold.kind, hold.until) for hold in (await house.read(claim_id)).holds]
+
+
+async def _fees(house: House) -> int:
+    [row] = await house.rows(_FEES)
+    return int(row["fees"])
+
+
+async def _bounce(house: House, subject: str = "") -> None:
+    """The last e-mail of this subject; none: of any."""
+    *_, email = [each for each in house.channels[0].sent if subject in (each.subject or "")]
+    async with house.work() as work:
+        await report_notice_failure(work, email.communication_id, "550 no such user")
+
+
+async def _an_answered(house: House, claim_id: int) -> Any:
+    """Whose quiet days are over since an hour, while the process waits for its fee."""
+    opened = await dispute(house, claim_id)
+    await answer(house, opened, REJECTED)
+    await house.run_until(house.clock.now() + 7 * DAY + HOUR)
+    assert await _holds(house, claim_id) == []
+    return opened
+
+
+async def test_the_claim_stands_still_until_the_answer_was_told_and_its_days_have_passed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await _a_house(resources, clock)
+    opened = await _an_answered(house, claim_id)
+    fees = await _fees(house)
+    await _bounce(house)
+    house.channels[1].answers = [Temporary(3600)] * 3
+    await tell(house)
+    assert await _holds(house, claim_id) == [(HoldKind.DISPUTE, None)]
+    for _ in range(5):
+        await house.run_until(clock.now() + HOUR)
+        await tell(house)
+    *_, sms = house.channels[1].sent
+    assert "beantwortet" in sms.body_text
+    [standing] = await _holds(house, claim_id)
+    assert standing[1] is not None
+    told_at = standing[1] - 7 * DAY
+    [stored] = await read_disputes(house, claim_id)
+    assert stored.told_at == told_at
+    assert stored.hold_id != opened.hold_id
+    await house.run_until(told_at + 7 * DAY - HOUR)
+    assert await _fees(house) == fees
+    await house.run_until(told_at + 21 * DAY)
+    assert await _holds(house, claim_id) == []
+
+
+async def test_where_no_way_is_left_the_process_goes_on(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Its days count from the answer itself, and are over."""
+    house, claim_id = await _a_house(resources, clock)
+    await _an_answered(house, claim_id)
+    await _bounce(house)
+    house.channels[1].answers = [Permanent("no such number")]
+    await tell(house)
+    assert await _holds(house, claim_id) == []
+    [stored] = await read_disputes(house, claim_id)
+    assert stored.told_at is None
+
+
+async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await _a_house(resources, clock)
+    await _an_answered(house, claim_id)
+    async with house.work() as work:
+        await archive_claim(work, claim_id)
+    await _bounce(house)
+    await tell(house)
+    assert await _holds(house, claim_id) == []
+
+
+async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await _a_house(resources, clock)
+    await answer(house, await dispute(house, claim_id), REJECTED, message="Not so.")
+    clock.advance(29 * DAY)
+    await sweep_notices(resources)
+    await _bounce(house)
+    await tell(house)
+    assert "beantwortet" in house.channels[1].sent[-1].body_text
+    clock.advance(31 * DAY)
+    await sweep_notices(resources)
+    [row] = await house.rows(
+        "SELECT facts FROM debtor_occasions WHERE merchant_id = $1 AND occasion = 'dispute_answer'"
+    )
+    assert row["facts"] is None
+
+
+@pytest.mark.parametrize("has_new_plan", [False, True])
+async def test_the_end_of_a_plan_is_told_anew_before_anything_else(
+    resources: Resources, clock: MovableClock, has_new_plan: bool
+) -> None:
+    house, claim_id = await _a_house(resources, clock)
+    arrangement = Arrangement(house, claim_id)
+    await arrangement.agree(PLAN)
+    while house.channels[0].sent[-1].subject != END_OF_PLAN:
+        clock.advance(HOUR)
+        await house.run()
+        await tell(house)
+    await house.run_until(clock.now() + DAY + HOUR)
+    assert await _holds(house, claim_id) == []
+    if has_new_plan:
+        await arrangement.agree(PlanTerms(3, clock.now().date() + 14 * DAY))
+    before = await _holds(house, claim_id)
+    await _bounce(house, END_OF_PLAN)
+    await tell_occasions(resources, a_writer(house))
+    kinds = [(HoldKind.MODALITY_ACTIVE, None)]
+    assert await _holds(house, claim_id) == kinds
+    assert (before == kinds) is has_new_plan
+    await tell(house)
+    told_at = clock.now()
+    ends = None if has_new_plan else told_at + DAY
+    assert await _holds(house, claim_id) == [(HoldKind.MODALITY_ACTIVE, ends)]

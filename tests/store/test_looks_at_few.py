@@ -1,0 +1,119 @@
+"""What looks again and again, and pages of lists over all claims, read few rows of very many."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.disputes.dispute import DisputeState
+from dunwell.disputes.find_disputes import find_disputes
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.store_checks import find_merchants_to_check, lock_claims_to_check
+from dunwell.notices.store_occasions import empty_occasions, find_due
+from tests.support.house import House, a_house
+from tests.support.plans import Explaining
+
+COUNT, PAGE, FEW = 20_000, 50, 5
+# A claim with each; a tenth of the disputes are open, and of those some are overdue.
+_FILL = f"""
+WITH filled AS (
+    INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
+    SELECT $1, 'FILL-' || n, 'EUR', now(), now() FROM generate_series(1, {COUNT}) n
+    RETURNING claim_id
+), numbered AS (
+    SELECT claim_id, row_number() OVER (ORDER BY claim_id) AS n FROM filled
+), planned AS (
+    INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, state, amount_cents,
+                                    paid_before_cents, requested_at, actor_kind, answered_at,
+                                    check_at)
+    SELECT $1, gen_random_uuid(), claim_id, 'PAYMENT_PLAN', 'APPROVED', 100, 0, $2, 'DEBTOR', $2,
+           $2::timestamptz + (n + 60) * interval '1 minute'
+    FROM numbered
+), told AS (
+    INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, over_at)
+    SELECT $1, claim_id, 'receipt', 'x', CASE WHEN n <= {FEW} THEN '{{}}'::jsonb END,
+           $2::timestamptz - interval '8 days'
+    FROM numbered
+)
+INSERT INTO disputes (merchant_id, dispute_id, claim_id, type, state, hold_id, actor_kind,
+                      opened_at, resolved_at)
+SELECT $1, gen_random_uuid(), claim_id, 'DEFECTIVE',
+       CASE WHEN n % 10 = 0 THEN 'OPEN' ELSE 'WITHDRAWN' END, gen_random_uuid(), 'DEBTOR',
+       $2::timestamptz - n * interval '1 hour', CASE WHEN n % 10 <> 0 THEN $2::timestamptz END
+FROM numbered
+"""
+_DUE = """
+INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
+SELECT $1, min(claim_id), 'pause', 'n-' || n, '{}', $2 FROM claims, generate_series(1, $3) n
+WHERE merchant_id = $1 GROUP BY n
+"""
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house(resources, clock)
+    await house.rows(_FILL, clock.now())
+    await house.rows(_DUE, clock.now(), FEW)
+    async with resources.database.connection() as connection:
+        await connection.execute("VACUUM (FULL, ANALYZE) merchants, claims, disputes")
+        await connection.execute("VACUUM (FULL, ANALYZE) payment_modalities, debtor_occasions")
+    return house
+
+
+async def test_a_look_at_plans_reads_none_that_is_not_due(
+    house: House, resources: Resources
+) -> None:
+    now, merchant_id = resources.clock.now(), house.merchant.merchant_id
+    async with resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        assert await find_merchants_to_check(explaining, now, None) == []
+        assert await lock_claims_to_check(explaining, merchant_id, now, 500) == []
+        assert explaining.rows_read <= 10, explaining.plans
+        due = Explaining(tx)
+        at = now + timedelta(minutes=60 + FEW)
+        assert await find_merchants_to_check(due, at, None) == [merchant_id]
+        assert len(await lock_claims_to_check(due, merchant_id, at, 500)) == FEW
+    assert due.rows_read <= 100, due.plans
+    assert due.tables_read_whole <= {"merchants"}, due.plans
+
+
+async def test_what_is_to_be_told_is_found_by_its_index(house: House, resources: Resources) -> None:
+    async with resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        found = await find_due(explaining, resources.clock.now(), 100)
+    assert len(found) == FEW
+    assert "debtor_occasions_due" in explaining.indexes, explaining.plans
+    assert explaining.rows_read <= 4 * FEW, explaining.plans
+
+
+async def test_what_was_told_and_is_emptied_is_found_by_its_index(
+    house: House, resources: Resources
+) -> None:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        week, month = now - timedelta(days=7), now - timedelta(days=30)
+        emptied = await empty_occasions(explaining, week, answers_before=month, limit=5000)
+    assert emptied == FEW
+    assert "debtor_occasions_over" in explaining.indexes, explaining.plans
+    assert explaining.tables_read_whole == set(), explaining.plans
+
+
+@pytest.mark.parametrize(
+    "wanted", [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}], ids=["all", "open", "late"]
+)
+async def test_a_page_of_disputes_reads_little_more_than_itself(
+    house: House, resources: Resources, wanted: dict[str, Any]
+) -> None:
+    cursor = None
+    for _ in range(2):
+        async with house.work() as work:
+            explaining: Any = Explaining(work.tx)
+            explained = replace(work, tx=explaining)
+            page = await find_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
+        cursor = page.next_cursor
+        assert len(page.disputes) == PAGE
+        assert explaining.rows_read <= 6 * PAGE, explaining.plans
+        assert "disputes" not in explaining.tables_read_whole, explaining.plans
