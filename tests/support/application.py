@@ -9,14 +9,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import httpx
+from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from dunwell.api.app import build_app
 from dunwell.installation.identity import Operator
 from dunwell.kit.resources import Resources
-from dunwell.landing.application import build_landing_routes
+from dunwell.landing.application import build_site, list_routes
 from dunwell.payments.provider import PaymentProvider
+from dunwell.people.passwords import Passwords
+from dunwell.portal.application import build_portal_routes
 from dunwell.sending.channel import ChannelAdapter
 from tests.support.children import INSPECTOR, PRINTER
 
@@ -36,10 +39,13 @@ class Application:
         self.providers: dict[str, PaymentProvider] = {}
         # A test that names one takes it back.
         self.operator: Operator | None = None
-        pages = build_landing_routes(
+        debtors = build_site(
             resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER,
             find_operator=lambda: self.operator,
         )  # fmt: skip
+        passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        portal = build_portal_routes(resources, debtors, passwords)
+        pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 
 

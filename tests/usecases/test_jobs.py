@@ -13,6 +13,7 @@ from dunwell.claims.states import Status
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.jobs import run_jobs as running
+from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import (
     Action,
@@ -29,6 +30,7 @@ from dunwell.jobs.job import (
 from dunwell.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows, read_job
 from dunwell.jobs.run_jobs import run_jobs
 from dunwell.jobs.start_job import DryRun, preview_job, retry_failed, start_job
+from dunwell.jobs.store import Taken, lock_leased
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
@@ -183,9 +185,9 @@ async def test_cancelling_half_way_leaves_whole_claims_only(
     claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
     job = await start(house, Pause(), claim_ids)
     batches = 0
-    original = running.lock_leased
+    original = lock_leased
 
-    async def lock(tx: Connection, taken: running.Taken) -> Job | None:
+    async def lock(tx: Connection, taken: Taken) -> Job | None:
         nonlocal batches
         batches += 1
         if batches == 3:
@@ -256,7 +258,7 @@ async def test_a_row_that_cannot_be_passed_is_left_out(
 ) -> None:
     claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
     job = await start(house, Pause(), claim_ids)
-    real = running.act_on_claims
+    real = act_on_claims
 
     async def stumbles(work: object, action: Action, ids: Sequence[int]) -> object:
         if claim_ids[2] in ids:
@@ -277,9 +279,9 @@ async def test_a_row_that_cannot_be_passed_is_left_out(
 async def test_a_selection_is_of_some_claims_each_once(house: House, clock: MovableClock) -> None:
     [claim_id] = await house.create()
     assert (await start(house, Pause(), [claim_id, claim_id])).progress == Progress(1)
-    for claim_ids in ([], range(1, 50_002)):
+    for selected in (list[int](), range(1, 50_002)):
         with pytest.raises(ValidationError):
-            await start(house, Pause(), claim_ids)
+            await start(house, Pause(), selected)
     with pytest.raises(ValidationError):
         await start(house, Pause(until=clock.now()), [claim_id])
 

@@ -122,7 +122,5 @@ async def _load(work: Work, limit: int, place: tuple[int, bytes]) -> WaitingDisp
     if len(rows) <= limit:
         return WaitingDisputes(disputes, None)
     last = rows[limit - 1]
-    cursor = _CURSORS.write(
-        (work.merchant_id,), int(last["written_by"]), last["dispute_id"].bytes
-    )
+    cursor = _CURSORS.write((work.merchant_id,), int(last["written_by"]), last["dispute_id"].bytes)
     return WaitingDisputes(disputes, cursor)

@@ -50,9 +50,7 @@ class LifeRow:
     doer: Doer | None
 
 
-async def load_life(
-    tx: Connection, merchant_id: int, claim_id: int, limit: int
-) -> list[LifeRow]:
+async def load_life(tx: Connection, merchant_id: int, claim_id: int, limit: int) -> list[LifeRow]:
     rows = await tx.fetch(_LOAD, merchant_id, claim_id, list(_TELLING), limit)
     return [
         LifeRow(

@@ -34,8 +34,6 @@ async def read_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
     return await load_seal(work.tx, work.merchant_id, communication_id)
 
 
-async def load_seal(
-    tx: Connection, merchant_id: int, communication_id: UUID
-) -> ContactSeal | None:
+async def load_seal(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactSeal | None:
     row = await tx.fetchrow(_LOAD, merchant_id, communication_id)
     return None if row is None else ContactSeal(**row)

@@ -20,6 +20,8 @@ from dunwell.people.passwords import Passwords
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
 from dunwell.portal.disputes import routes_texts
+from dunwell.portal.lists import routes as lists
+from dunwell.portal.modalities import routes as plans
 from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
@@ -33,7 +35,8 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, routes_acts,
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans, lists,
+    routes_acts,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

@@ -64,11 +64,13 @@ async def _find(call: Call) -> FoundModalityList:
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(ModalityState))
     kind = query.choice("type", tuple(ModalityType))
+    stands = read_flag(query, "stands")
+    since, until = query.instant("since"), query.instant("until")
+    query.check()
     wanted = ModalityFilter(
         ModalityState(state) if state else None, ModalityType(kind) if kind else None,
-        read_flag(query, "stands"), query.instant("since"), query.instant("until"),
+        stands, since, until,
     )  # fmt: skip
-    query.check()
     found = await find_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
         FoundModality(**asdict(show_modality(each)), reference_number=reference)

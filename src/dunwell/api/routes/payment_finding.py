@@ -142,11 +142,10 @@ async def _find_requests(call: Call) -> FoundPaymentRequestList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(RequestState))
-    wanted = RequestFilter(
-        RequestState(state) if state else None, query.text("provider"), query.instant("since"),
-        query.instant("until"),
-    )  # fmt: skip
+    provider = query.text("provider")
+    since, until = query.instant("since"), query.instant("until")
     query.check()
+    wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
     found = await find_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [_show_request(each) for each in found.requests]
     return FoundPaymentRequestList(items, found.next_cursor)

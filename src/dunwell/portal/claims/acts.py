@@ -170,15 +170,11 @@ async def _note(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
 
 
 ACTS: Mapping[str, Act] = {
-    "payment": Act(
-        Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment
-    ),
+    "payment": Act(Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment),
     "dispute": Act(Right.CHANGE_CLAIMS, ("reason", "message"), _dispute, is_for_active=True),
     "pause": Act(Right.CHANGE_CLAIMS, ("until", "reason"), _pause, is_for_active=True),
     "resume": Act(Right.CHANGE_CLAIMS, (), _resume, is_for_active=True),
     "end": Act(Right.CHANGE_CLAIMS, ("how",), _end, is_for_active=True),
-    "contact": Act(
-        Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact
-    ),
+    "contact": Act(Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact),
     "note": Act(Right.CHANGE_CLAIMS, ("text",), _note),
 }

@@ -11,6 +11,8 @@ from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.read_seal import read_seal
 from dunwell.files.names import name_for_reader
 from dunwell.files.read_attachments import list_all_attachments, read_attachment
+from dunwell.landing.claim.preview import preview_claim
+from dunwell.landing.session.session import Level
 from dunwell.messages.read_communications import read_communication
 from dunwell.payments.read_account import read_account
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
@@ -116,6 +118,16 @@ async def send_document(site: Site, visit: Visit, desk: Desk) -> Response:
     return answer_file(content, attached.content_type, name)
 
 
+@at_merchant
+async def show_debtors_page(site: Site, visit: Visit, desk: Desk) -> Response:
+    """Nobody is told of it, and nothing on it can be sent."""
+    claim_id = read_claim_id(visit)
+    level = Level.LINK if visit.ask("level") == "link" else Level.FACT
+    async with site.work(desk) as work:
+        await look_at_claim(work, desk, claim_id)
+        return await preview_claim(site.debtors, visit, work, claim_id, level)
+
+
 def _read_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
@@ -128,5 +140,6 @@ PAGES: RoutedPages = {
     "claim_why": {"GET": show_explanation},
     "claim_message": {"GET": show_message},
     "claim_account": {"GET": show_account},
+    "claim_debtor": {"GET": show_debtors_page},
     "claim_document": {"GET": send_document},
 }

@@ -56,9 +56,7 @@ async def list_views(work: Work, user_id: UUID) -> Sequence[SavedView]:
     return [SavedView(**row) for row in rows]
 
 
-async def save_view(
-    work: Work, user_id: UUID, name: str, query: str, *, is_shared: bool
-) -> UUID:
+async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shared: bool) -> UUID:
     """One of one's own of this name gets these filters. Raises ValidationError."""
     work.need(Right.READ_CLAIMS)
     if is_shared:

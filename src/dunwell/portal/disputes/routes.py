@@ -100,15 +100,11 @@ async def take_answer(site: Site, visit: Visit, desk: Desk, fields: Fields) -> R
         typed = await _insert(site, desk, typed, fields["text"])
     try:
         async with site.work(desk) as work:
-            await save_draft(
-                work, claim_id, dispute_id, typed, known=_read_revision(fields)
-            )
+            await save_draft(work, claim_id, dispute_id, typed, known=_read_revision(fields))
         if wish == "preview":
             decide_resolution(typed)
     except (DraftOvertaken, AnsweredAlready) as overtaken:
-        return await _answer(
-            site, visit, desk, typed, overtaken=overtaken, status=409
-        )
+        return await _answer(site, visit, desk, typed, overtaken=overtaken, status=409)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
         return await _answer(site, visit, desk, typed, faults=faults, status=422)

@@ -59,6 +59,13 @@ PATHS: Mapping[str, str] = {
     "dispute_file": f"{_DISPUTE}/files/{{file_id}}",
     "answer_texts": f"{_MERCHANT}/answer-texts",
     "answer_text_end": f"{_MERCHANT}/answer-texts/{{template_id}}/end",
+    "plans": f"{_MERCHANT}/plans",
+    "plan": f"{_CLAIM}/plans/{{plan_id}}",
+    "payments": f"{_MERCHANT}/payments",
+    "messages": f"{_MERCHANT}/messages",
+    "settle": f"{_MERCHANT}/messages/{{message_id}}/settle",
+    "suppressions": f"{_MERCHANT}/suppressions",
+    # What is left of a claim's addresses.
     "claim_act": f"{_CLAIM}/{{act}}",
 }
 _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}

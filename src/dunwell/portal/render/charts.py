@@ -59,9 +59,7 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
     return _frame(rows, _HEIGHT + _FOOT, title, description, name)
 
 
-def _frame(
-    parts: Sequence[Markup], height: int, title: str, description: str, name: str
-) -> Markup:
+def _frame(parts: Sequence[Markup], height: int, title: str, description: str, name: str) -> Markup:
     return Markup(
         '<svg class="chart" role="group" viewBox="0 0 {width} {height}" width="{width}"'
         ' height="{height}" aria-labelledby="{name}-title {name}-desc">'
@@ -87,9 +85,7 @@ def _draw_bar(bar: Bar, top: int, length: int) -> Markup:
     )  # fmt: skip
 
 
-def _draw_column(
-    bar: Bar, left: float, step: float, height: int, *, is_labelled: bool
-) -> Markup:
+def _draw_column(bar: Bar, left: float, step: float, height: int, *, is_labelled: bool) -> Markup:
     label = Markup('<text x="{x:.1f}" y="{y}" text-anchor="middle">{label}</text>').format(
         x=left + step / 2, y=_HEIGHT + 16, label=bar.label
     )

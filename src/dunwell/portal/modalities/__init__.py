@@ -1,0 +1,1 @@
+"""Instalments and more time: what was asked for, and the answer to it."""

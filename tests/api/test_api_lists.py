@@ -1,0 +1,189 @@
+"""Lists over all claims over HTTP: filters, pages, what each entry has."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.kit.clock import MovableClock
+from dunwell.messages.suppression import suppress
+from tests.support.api import Api
+from tests.support.house import ERP
+
+_TRIES = """
+WITH event AS (
+    INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
+    VALUES ($1, gen_random_uuid(), $2, 900, 'ESCALATED', now(), '{}')
+    RETURNING event_id
+), delivery AS (
+    INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, tries)
+    SELECT $1, endpoint_id, event_id, now(), 4 FROM webhook_endpoints, event
+    WHERE merchant_id = $1
+    RETURNING endpoint_id, event_id
+)
+INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms, status)
+SELECT $1, endpoint_id, event_id, n, timestamptz '2026-03-02T09:00:00Z' + n * interval '1 minute',
+       1, CASE WHEN n = 2 THEN 200 WHEN n > 2 THEN 500 END
+FROM delivery, generate_series(1, 4) n
+RETURNING try
+"""
+_FAILING = """
+UPDATE webhook_endpoints SET first_failure_at = '2026-03-02T09:03:00Z'
+WHERE merchant_id = $1 RETURNING endpoint_id
+"""
+
+
+async def make_modality(api: Api, claim_id: int) -> None:
+    await api.house.rows(
+        "INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, amount_cents,"
+        " paid_before_cents, deferred_until, requested_at, actor_kind) VALUES ($1,"
+        " gen_random_uuid(), $2, 'PAYMENT_DEFEREMENT', 1, 0, '2026-04-01', $3, 'DEBTOR')"
+        " RETURNING 1", claim_id, api.house.clock.now()
+    )  # fmt: skip
+
+
+async def make_payment(api: Api, claim_id: int) -> None:
+    await api.house.pay(claim_id, 100)
+
+
+async def make_request(api: Api, claim_id: int) -> None:
+    await api.house.rows(
+        "INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents,"
+        " currency, reference, state, created_at, settled_at) VALUES ($1, gen_random_uuid(), $2,"
+        " 'sandbox', 1, 'EUR', 'x', 'FAILED', $3, $3) RETURNING 1", claim_id, api.house.clock.now()
+    )  # fmt: skip
+
+
+async def make_communication(api: Api, claim_id: int) -> None:
+    await api.house.rows(
+        "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
+        " channel, state, not_before, planned_at) VALUES ($1, gen_random_uuid(), $2, 7, 1, 0,"
+        " 'EMAIL', 'UNKNOWN', $3, $3) RETURNING 1", claim_id, api.house.clock.now()
+    )  # fmt: skip
+
+
+async def make_suppression(api: Api, claim_id: int) -> None:
+    async with api.house.work() as work:
+        address = f"{claim_id}@example.org"
+        await suppress(work, api.house.resources.keys, "EMAIL", address, "MERCHANT")
+
+
+async def make_endpoint(api: Api, claim_id: int) -> None:
+    async with api.house.work() as work:
+        wanted = WantedEndpoint(f"http://127.0.0.1:9/{claim_id}", ("*",), None)
+        await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
+
+
+Make = Callable[[Api, int], Awaitable[None]]
+# Each with a filter that all of its entries meet, and one that none does; and how it tells one.
+LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
+    "payment-modalities": (
+        make_modality, {"state": "REQUESTED", "stands": "true"}, {"state": "APPROVED"}, "claimId",
+    ),
+    "payments": (make_payment, {"reversed": "false"}, {"provider": "nobody"}, "claimId"),
+    "payment-requests": (
+        make_request, {"state": "FAILED", "provider": "sandbox"}, {"state": "PENDING"}, "claimId",
+    ),
+    "communications": (
+        make_communication, {"state": "UNKNOWN", "channel": "EMAIL", "stepId": "1"},
+        {"state": "FAILED"}, "claimId",
+    ),
+    "suppressions": (
+        make_suppression, {"channel": "EMAIL", "reason": "MERCHANT"}, {"channel": "SMS"},
+        "maskedAddress",
+    ),
+    "webhook-endpoints": (make_endpoint, {"state": "WORKING"}, {"state": "FAILING"}, "url"),
+}  # fmt: skip
+
+
+async def find(api: Api, name: str, **params: Any) -> Any:
+    answer = await api.nordwind.get(f"/{name}", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["result"]
+
+
+async def read_all(api: Api, name: str, **params: Any) -> list[str]:
+    seen: list[str] = []
+    while True:
+        page = await find(api, name, **params)
+        assert len(page["items"]) <= params.get("limit", 50)
+        seen += [each[LISTS[name][3]] for each in page["items"]]
+        if page["nextCursor"] is None:
+            return seen
+        params["cursor"] = page["nextCursor"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_pages_hold_everything_once_newest_first(
+    api: Api, clock: MovableClock, name: str
+) -> None:
+    make, all_meet, none_meets, _ = LISTS[name]
+    claims = await api.nordwind.create(*(f"A-{n}" for n in range(5)))
+    for claim_id in claims:
+        await make(api, claim_id)
+    whole = await read_all(api, name)
+    assert len(whole) == 5
+    if LISTS[name][3] == "claimId":
+        assert whole == claims[::-1]
+    for limit in (1, 2, 5):
+        assert await read_all(api, name, limit=limit) == whole
+        assert await read_all(api, name, limit=limit, **all_meet) == whole
+    assert await find(api, name, **none_meets) == {"items": [], "nextCursor": None}
+    now, later = clock.now().isoformat(), (clock.now() + timedelta(seconds=1)).isoformat()
+    assert await read_all(api, name, since=now, until=later, limit=2) == whole
+    assert await read_all(api, name, since=later) == []
+    assert await read_all(api, name, until=now) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api, name: str) -> None:
+    make = LISTS[name][0]
+    first, second = await api.nordwind.create("A-1", "A-2")
+    async with api.house.work(ERP) as work:
+        await work.tx.execute("SELECT pg_current_xact_id()")
+        await make(api, first)
+        assert await read_all(api, name) == []
+    assert len(await read_all(api, name)) == 1
+    await make(api, second)
+    assert len(await read_all(api, name)) == 2
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_bad_filters_and_cursors_are_refused(api: Api, name: str) -> None:
+    others = (await find(api, "claims"))["nextCursor"] or "Y2xtMQ"
+    for params in ({"state": "LOST"}, {"since": "soon"}, {"cursor": others}, {"claim": "1"}):
+        answer = await api.nordwind.get(f"/{name}", params=params)
+        assert answer.status_code == 422, params
+
+
+async def test_what_may_have_left_the_house_is_found_among_all_that_was_sent(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await api.house.run()
+    await make_communication(api, claim_id)
+    [sent, unknown] = (await api.nordwind.get(f"/claims/{claim_id}/communications")).json()[
+        "result"
+    ]["items"]
+    found = (await find(api, "communications", state="UNKNOWN"))["items"]
+    assert found == [{**(unknown if unknown["state"] == "UNKNOWN" else sent),
+                      "referenceNumber": "INV-1001"}]  # fmt: skip
+    [accepted] = (await find(api, "communications", state="ACCEPTED"))["items"]
+    assert accepted["text"] is not None
+
+
+async def test_an_endpoint_says_how_it_is_doing(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await make_endpoint(api, claim_id)
+    await api.house.rows(_TRIES, claim_id)
+    [well] = (await find(api, "webhook-endpoints"))["items"]
+    assert (well["state"], well["failures"], well["waitingDeliveries"]) == ("WORKING", 0, 1)
+    await api.house.rows(_FAILING)
+    [failing] = (await find(api, "webhook-endpoints", state="FAILING"))["items"]
+    assert {name: failing[name] for name in ("state", "since", "failures", "lastSuccessAt",
+                                             "lastTryAt", "events", "reason")} == {
+        "state": "FAILING", "since": "2026-03-02T09:03:00.000Z", "failures": 2,
+        "lastSuccessAt": "2026-03-02T09:02:00.000Z", "lastTryAt": "2026-03-02T09:04:00.000Z",
+        "events": ["*"], "reason": None,
+    }  # fmt: skip
+    assert "secret" not in str(failing)

@@ -1,0 +1,39 @@
+"""A merchant with one claim, and somebody who has signed in to its portal."""
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.support.application import an_application
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, sign_in
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house(resources, clock)
+    await house.publish(a_definition())
+    return house
+
+
+@pytest.fixture
+async def claim_id(house: House) -> int:
+    [claim_id] = await house.create("INV-1001")
+    await house.run()
+    return claim_id
+
+
+@pytest.fixture
+async def clerk(resources: Resources, house: House) -> Clerk:
+    """An operator over all merchants."""
+    return await sign_in(resources, an_application(resources).app, house)
+
+
+@pytest.fixture
+async def staff(resources: Resources, house: House) -> Clerk:
+    """Somebody of this merchant's alone."""
+    place = Place(memberships={house.merchant.merchant_id: Role.MERCHANT_USER})
+    return await sign_in(resources, an_application(resources).app, house, place)

@@ -1,0 +1,34 @@
+"""Every page of the portal, of a claim to which much has happened."""
+
+import pytest
+
+from tests.support.disputes import dispute
+from tests.support.house import House
+from tests.support.portal import Clerk
+
+PATHS = (
+    "", "/claims", "/claims?status=IN_PROCESS&hold=DISPUTE&least=1&most=5000&due_from=2026-03-01",
+    "/claims?q=INV-1001", "/disputes", "/disputes?state=ACCEPTED", "/plans", "/plans?show=all",
+    "/payments", "/payments?show=requests", "/payments?on=2026-03-02", "/messages",
+    "/messages?state=FAILED&channel=EMAIL", "/suppressions", "/answer-texts",
+)  # fmt: skip
+OF_CLAIM = (
+    "", "?show=messages", "/why", "/account", "/account?on=2026-03-01", "/debtor",
+    "/debtor?level=link", "/payment", "/dispute", "/pause", "/resume", "/end", "/contact", "/note",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_every_page_is_shown(
+    clerk: Clerk, house: House, claim_id: int, language: str
+) -> None:
+    opened = await dispute(house, claim_id, message="Not <b>mine</b>")
+    await clerk.get(f"?lang={language}")
+    paths = [*PATHS, *(f"/claims/{claim_id}{each}" for each in OF_CLAIM)]
+    paths.append(f"/claims/{claim_id}/disputes/{opened.dispute_id}")
+
+    for path in paths:
+        page = await clerk.get(path)
+        assert page.status_code == 200, (path, page.text[-600:])
+        assert "<b>mine</b>" not in page.text
+        assert f'<html lang="{language}"' in page.text or "/debtor" in path

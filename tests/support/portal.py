@@ -1,0 +1,114 @@
+"""Somebody who has signed in to the portal, without the browser: follows links, fills forms."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.support.people import a_new_user, a_reception, join
+from tests.support.application import connect
+from tests.support.house import House
+
+OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
+COOKIE = "dunwell-portal"
+_numbers = iter(range(1, 2**31))
+
+
+@dataclass
+class Clerk:
+    """A person's browser, at a merchant."""
+
+    http: httpx.AsyncClient
+    merchant_id: int
+    page: httpx.Response | None = None
+
+    def at(self, path: str) -> str:
+        """The whole address of a path below the merchant's."""
+        return f"/portal/m/{self.merchant_id}{path}"
+
+    async def get(self, path: str, **given: Any) -> httpx.Response:
+        """path: below the merchant's, or a whole one of the portal."""
+        address = path if path.startswith("/portal") else self.at(path)
+        self.page = await self.http.get(address, **given)
+        return self.page
+
+    async def post(self, path: str, fields: dict[str, Any], **given: Any) -> httpx.Response:
+        address = path if path.startswith("/portal") else self.at(path)
+        headers = given.pop("headers", OWN_FORM)
+        self.page = await self.http.post(address, data=fields, headers=headers, **given)
+        return self.page
+
+    async def submit(self, path: str, /, **fields: Any) -> httpx.Response:
+        """Open the form at this path, fill it, send it, and follow the answer."""
+        shown = await self.get(path)
+        assert shown.status_code == 200, shown.text
+        answer = await self.post(path, {**read_fields(shown.text), **fields})
+        return await self.follow(answer)
+
+    async def send(self, path: str, /, **fields: Any) -> httpx.Response:
+        """The form of the page at hand, without opening it anew."""
+        assert self.page is not None
+        return await self.post(path, {**read_fields(self.page.text), **fields})
+
+    async def follow(self, answer: httpx.Response) -> httpx.Response:
+        while answer.status_code == 303:
+            answer = await self.get(answer.headers["Location"])
+        return answer
+
+
+async def sign_in(
+    resources: Resources, app: Starlette, house: House, place: Place | None = None, **more: object
+) -> Clerk:
+    """place: none: an operator over all merchants."""
+    number = next(_numbers)
+    reception = a_reception(resources)
+    new = a_new_user(
+        f"clerk-{number}@example.org",
+        **{"name": f"Clerk {number}", "place": place or Place(Role.OPERATOR), **more},
+    )
+    person = await join(reception, new)
+    http = connect(app, "203.0.113.7")
+    http.cookies.set(COOKIE, person.session.secret)
+    return Clerk(http, house.merchant.merchant_id)
+
+
+def read_fields(page: str) -> dict[str, str]:
+    """What the page's last form holds: hidden fields, inputs, texts, what is chosen."""
+    forms = [
+        each for each in re.findall(r"<form.*?</form>", page, re.DOTALL) if 'method="post"' in each
+    ]
+    main = [each for each in forms if "sign-out" not in each]
+    assert main, "the page has no form"
+    form, fields = main[0], dict[str, str]()
+    for tag in re.findall(r"<input[^>]*>", form):
+        name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
+        is_box = 'type="radio"' in tag or 'type="checkbox"' in tag
+        if name and (not is_box or " checked" in tag):
+            fields[name[1]] = _plain(value[1]) if value else ("on" if is_box else "")
+    for name, value in re.findall(
+        r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.DOTALL
+    ):
+        fields[name] = _plain(value)
+    for name, options in re.findall(
+        r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', form, re.DOTALL
+    ):
+        chosen = re.search(r'<option value="([^"]*)" selected', options)
+        fields[name] = _plain(chosen[1]) if chosen else ""
+    return fields
+
+
+def _plain(text: str) -> str:
+    for entity, sign in (
+        ("&#34;", '"'),
+        ("&#39;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ):
+        text = text.replace(entity, sign)
+    return text
