@@ -89,7 +89,11 @@ async def test_every_page_is_accessible_and_fits(
             for width in (1280, 390):
                 await seat.page.set_viewport_size({"width": width, "height": _HEIGHT})
                 measured = await measure(seat.page)
-                problems += [f"{width}: {key} {measured[key]}" for key in ("scrolls", "broken") if measured[key]]
+                problems += [
+                    f"{width}: {key} {measured[key]}"
+                    for key in ("scrolls", "broken")
+                    if measured[key]
+                ]
                 problems += [f"{width}: {each}" for each in await list_violations(seat.page)]
                 await keep_screenshot(seat.page, f"portal-{name}-{locale[:2]}-{width}")
             found += [f"{name} {each}" for each in problems]
