@@ -53,7 +53,7 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
     )
     turn = await connect(url, OpenConnection)
     try:
-        while not await _migrate_in_turn(turn, engine, to, lock_seconds):
+        while not await _migrate_in_turn(turn, engine, to, lock_seconds):  # noqa: ASYNC110
             await asyncio.sleep(_TURN_SECONDS)
     finally:
         await turn.close()
