@@ -235,9 +235,7 @@ class Teller:
         words = "Two of the five teapots arrived broken. I will not pay for those."
         await self._client.dispute(claim_id, {"type": "DEFECTIVE", "message": words})
         say(f"\n{STAYS_OPEN}{self._story.suffix} is disputed: {words}")
-        await self._wait_for(
-            lambda: len(self._story.events) > before, "the webhook of the dispute"
-        )
+        await self._wait_for(lambda: len(self._story.events) > before, "the webhook of the dispute")
 
     def _say_addresses(self) -> None:
         origin = self._stage.origin

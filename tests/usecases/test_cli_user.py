@@ -66,7 +66,7 @@ async def test_what_cannot_be_done_is_told_in_a_line(
         (("end", "nobody@example.org", "--yes"), "There is no user nobody@example.org."),
         (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
         (("create", "erika@example.org", *name, "admin"), "Somebody with this e-mail address"),
-        (("create", "x@example.org", *name, "auditor", "--merchant", "x"), "There is no merchant x"),
+        (("create", "x@example.org", *name, "auditor", "--merchant", "x"), "There is no merchant"),
         (("create", "x@example.org", *name, "merchant-user"), "A merchant's user works for"),
     ):
         done = dunwell.run("user", *words)
