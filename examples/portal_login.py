@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyotp
-
 from examples.page import Browser
 from examples.stage import Stage
 from examples.story import StoryBroken, say
