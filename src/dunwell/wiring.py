@@ -20,6 +20,7 @@ from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
 from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.searching.fill_search import SEARCH_SECONDS, SearchFilling
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.events.deliver import WebhookDispatcher
@@ -177,10 +178,13 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
 
 
 def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
-    """Exports beside the others: a long list keeps no claim waiting."""
+    """What serves people who look at many claims. Exports run beside other jobs: a long list keeps
+    no claim waiting."""
+    search = SearchFilling(resources)
     return [
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
+        Loop("search", search.run_once, idle_seconds=SEARCH_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]
 

@@ -17,7 +17,7 @@ from dunwell.merchants.rights import Right
 ENDPOINTS: ListedTable[UUID] = ListedTable(
     "webhook_endpoints", "endpoint_id", "uuid", "created_at", CursorForm(b"whe1", "Q16s")
 )
-_LIVE: Test = ("l.removed_at IS NULL", ())
+LIVE: Test = ("l.removed_at IS NULL", ())
 # As EndpointHealth has it.
 _STATES: dict[EndpointState, str] = {
     EndpointState.WORKING: "l.disabled_at IS NULL AND l.first_failure_at IS NULL",
@@ -50,6 +50,6 @@ async def find_endpoints(
 
 
 def _list_filters(state: EndpointState | None) -> Iterator[Test]:
-    yield _LIVE
+    yield LIVE
     if state is not None:
         yield _STATES[state], ()

@@ -32,6 +32,7 @@ _LOOKED_AT = """
     WHERE l.merchant_id = $1
     {seek}
     ORDER BY l.written_by DESC, l.{key} DESC
+    LIMIT {budget}
 """
 # What is found apart is read by primary key, whole.
 _AMONG = """
@@ -71,6 +72,22 @@ FROM (
     {filters}
     LIMIT $2
 ) counted
+"""
+# The list's index from its other end.
+_FIND_OLDEST = """
+SELECT l.{at}
+FROM (
+    SELECT l.*
+    FROM {table} l
+    WHERE l.merchant_id = $1
+    {seek}
+    ORDER BY l.written_by, l.{key}
+    LIMIT {budget}
+) l
+WHERE true
+{filters}
+ORDER BY l.written_by, l.{key}
+LIMIT 1
 """
 # Halves the numbers of transactions until it knows the least from which on all is later. By the
 # list's index, a row a step.
@@ -170,12 +187,12 @@ class _Look(Generic[Key]):
     seek: Conditions
     seek_text: str = field(default="", init=False)
 
-    def close(self, budget: str = f"LIMIT {BUDGET}") -> str:
+    def look_at(self) -> str:
         """The rows it looks at, as a part of a statement."""
         seek = self.seek.render()
         if self.wanted.among is not None:
             return self.listed.compose(_AMONG, seek=seek)
-        return self.listed.compose(_LOOKED_AT, seek=seek) + budget
+        return self.listed.compose(_LOOKED_AT, seek=seek, budget=str(BUDGET))
 
     def filter(self) -> Conditions:
         filters = Conditions(*self.seek.values)
@@ -197,7 +214,7 @@ async def find_newest(
     async with snapshot(work.tx):
         look = await _begin(work, listed, wanted, most=limit + 1, place=place)
         filters = look.filter()
-        statement = listed.compose(_FIND, looked_at=look.close(), filters=filters.render())
+        statement = listed.compose(_FIND, looked_at=look.look_at(), filters=filters.render())
         rows = await work.tx.fetch(statement, *filters.values)
         page = rows[:limit]
         last = page[-1] if len(rows) > limit else await _find_end(work, look)
@@ -214,11 +231,26 @@ async def count_newest(
     async with snapshot(work.tx):
         look = await _begin(work, listed, wanted, most=most + 1, place=None)
         filters = look.filter()
-        statement = listed.compose(_COUNT, looked_at=look.close(), filters=filters.render())
+        statement = listed.compose(_COUNT, looked_at=look.look_at(), filters=filters.render())
         number: int = await work.tx.fetchval(statement, *filters.values)
         if number > most:
             return Count(most, is_more=True)
         return Count(number, is_more=await _find_end(work, look) is not None)
+
+
+async def find_oldest(work: Work, listed: ListedTable[Key], wanted: Wanted[Key]) -> datetime | None:
+    """The instant of the first of a list; none where no row is, as far as the budget reaches."""
+    seek = Conditions(work.merchant_id)
+    for test, values in wanted.seek:
+        seek.add(test, *values)
+    filters = Conditions(*seek.values)
+    for test, values in wanted.filters:
+        filters.add(test, *values)
+    statement = listed.compose(
+        _FIND_OLDEST, seek=seek.render(), filters=filters.render(), budget=str(BUDGET)
+    )
+    oldest: datetime | None = await work.tx.fetchval(statement, *filters.values)
+    return oldest
 
 
 async def _begin(
@@ -255,7 +287,7 @@ async def _find_end(work: Work, look: _Look[Key]) -> Any:
     """The last row it looked at, where more are behind it that could be wanted."""
     if look.wanted.among is not None:
         return None
-    statement = look.listed.compose(_FIND_LAST, looked_at=look.close(f"LIMIT {BUDGET}"))
+    statement = look.listed.compose(_FIND_LAST, looked_at=look.look_at())
     values = [look.seek.values[0], BUDGET - 1, *look.seek.values[2:]]
     last = await work.tx.fetchrow(statement, *values)
     since = look.wanted.since

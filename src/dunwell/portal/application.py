@@ -20,6 +20,8 @@ from dunwell.people.passwords import Passwords
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
 from dunwell.portal.disputes import routes_texts
+from dunwell.portal.jobs import routes as jobs
+from dunwell.portal.jobs import routes_bulk
 from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
 from dunwell.portal.people import routes as people
@@ -35,7 +37,7 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans, lists,
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans, lists, jobs, routes_bulk,
     routes_acts,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}

@@ -12,10 +12,11 @@ from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.claim_lists import ClaimList, ListedClaim
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import read_claim
+from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.claims.store_lists import ListedClaim as Found
-from dunwell.errors import ValidationError
+from dunwell.errors import Fault, ValidationError
 from dunwell.files.read_attachments import list_all_attachments
 from dunwell.intake.check_claims import normalize_reference
 from dunwell.kit.wire import write_instant
@@ -82,7 +83,12 @@ FIND_CLAIMS = Operation(
         "found at once.\n\n"
         "To follow what changes, ask again and again with `updatedSince`, each time with the "
         "instant at which the last run began less five minutes: a change shows when it is done, "
-        "and bears the instant at which it began."
+        "and bears the instant at which it began.\n\n"
+        "With `search`, claims some of whose words begin with what you look for, whatever their "
+        "case: reference, id, customer and contract number, names, company, e-mail and phone; the "
+        "shortest first. It stands without other filters. Words are written some seconds after a "
+        "claim was created. A page may hold fewer claims than `limit`: read on until `nextCursor` "
+        "is null."
     ),
     parameters=(
         MERCHANT_ID,
@@ -105,6 +111,12 @@ FIND_CLAIMS = Operation(
             name="updatedSince", place="query", example="2026-03-09T00:00:00Z",
             schema={"type": "string", "format": "date-time"},
             description="Only claims whose `updatedAt` is this instant or later.",
+        ),
+        Parameter(
+            name="search", place="query",
+            schema={"type": "string", "minLength": 1, "maxLength": 255},
+            description="Only claims of which each of these words begins one. Alone.",
+            is_addition=True,
         ),
         LIMIT,
         CURSOR,
@@ -143,11 +155,23 @@ async def _find(call: Call) -> ClaimList:
     if reference_number is not None:
         reference_number = normalize_reference(reference_number)
     updated_since = query.instant("updatedSince")
+    search = query.text("search")
     query.check()
+    if search is not None:
+        if not (reference_number is customer_number is status is updated_since is None):
+            raise ValidationError(
+                [Fault("/search", "Search without other filters.", "NOT_ALLOWED")]
+            )
+        return await _search(call, search, limit, cursor)
     wanted = ClaimFilter(
         reference_number, customer_number, Status(status) if status else None, updated_since
     )
     page = await find_claims(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
+
+
+async def _search(call: Call, text: str, limit: int, cursor: str | None) -> ClaimList:
+    page = await search_claims(call.work, text, limit=limit, cursor=cursor)
     return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
 
 

@@ -95,3 +95,21 @@ CREATE TABLE job_files (
     PRIMARY KEY (merchant_id, job_id, part),
     FOREIGN KEY (merchant_id, job_id) REFERENCES jobs ON DELETE CASCADE
 );
+
+-- What claims are searched by: words, folded, of which any beginning finds them. Written by the worker
+-- behind those who create claims, so that these pay nothing for it.
+CREATE TABLE claim_search (
+    merchant_id integer NOT NULL,
+    claim_id bigint NOT NULL,
+    term text COLLATE "C" NOT NULL,
+    PRIMARY KEY (merchant_id, claim_id, term),
+    FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
+);
+-- Of one word the newest claim first, and so that a place in it is one value behind the other.
+CREATE INDEX claim_search_terms ON claim_search (merchant_id, term, (-claim_id));
+-- Up to where a merchant's claims, in the order of their list, have their words.
+CREATE TABLE claim_search_progress (
+    merchant_id integer PRIMARY KEY REFERENCES merchants,
+    upto_written_by xid8 NOT NULL DEFAULT '0',
+    upto_claim_id bigint NOT NULL DEFAULT 0
+);

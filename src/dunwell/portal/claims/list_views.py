@@ -10,29 +10,12 @@ from dunwell.claims.store_lists import ListedClaim
 from dunwell.messages.formatting import render_line
 from dunwell.portal.claims.saved_views import SavedView
 from dunwell.portal.render.pages import Page
+from dunwell.portal.web.claim_filters import Filters
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
     claim: ListedClaim
     name: str
-
-
-class Filters(msgspec.Struct, frozen=True, gc=False):
-    """As they stand in the address, whether they mean anything or not."""
-
-    q: str = ""
-    status: str = ""
-    hold: str = ""
-    workflow: str = ""
-    least: str = ""
-    most: str = ""
-    due_from: str = ""
-    due_to: str = ""
-
-    @property
-    def query(self) -> dict[str, str]:
-        """Those that are given."""
-        return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
 
 
 class ClaimsPage(Page, frozen=True):

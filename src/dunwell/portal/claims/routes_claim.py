@@ -23,6 +23,7 @@ from dunwell.portal.claims.views import (
     MessagePage,
     describe_head,
     describe_life,
+    find_open_dispute,
     list_chips,
 )
 from dunwell.portal.render.formats import read_instant
@@ -58,6 +59,7 @@ async def show_claim(site: Site, visit: Visit, desk: Desk) -> Response:
         chip=chip,
         has_more=len(life) == MOST,
         documents=documents,
+        open_dispute_id=find_open_dispute(life),
     )
     return site.answer_at(visit, desk, page)
 

@@ -79,6 +79,8 @@ class ClaimPage(Page, frozen=True):
     chip: str
     has_more: bool
     documents: Sequence[AttachedFile]
+    # The newest that waits for an answer.
+    open_dispute_id: UUID | None
 
 
 class ExplanationPage(Page, frozen=True):
@@ -165,6 +167,14 @@ def describe_life(life: Sequence[Happening], chip: str) -> list[Told]:
         for each in life
         if (wanted is None or each.kind in wanted) and not _is_told_elsewhere(each)
     ]
+
+
+def find_open_dispute(life: Sequence[Happening]) -> UUID | None:
+    ended = {each.subject_id for each in life if each.kind == "DISPUTE_END"}
+    waiting = (
+        each.subject_id for each in life if each.kind == "DISPUTE" and each.subject_id not in ended
+    )
+    return next(waiting, None)
 
 
 def list_chips(life: Sequence[Happening]) -> list[str]:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.settle_unknown import settle_unknown
+from dunwell.events.find_endpoints import find_endpoints
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
@@ -17,6 +18,7 @@ from dunwell.messages.lists.find_communications import CommunicationFilter, find
 from dunwell.messages.lists.find_suppressions import find_suppressions
 from dunwell.payments.find_payments import PaymentFilter, find_payment_requests, find_payments
 from dunwell.portal.lists.views import (
+    EndpointsPage,
     MessagesPage,
     PaymentsPage,
     SettlePage,
@@ -115,6 +117,15 @@ async def show_suppressions(site: Site, visit: Visit, desk: Desk) -> Response:
     return site.answer_at(visit, desk, page)
 
 
+@at_merchant
+async def show_endpoints(site: Site, visit: Visit, desk: Desk) -> Response:
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    async with site.work(desk) as work:
+        found = await find_endpoints(work, limit=PAGE)
+    return site.answer_at(visit, desk, EndpointsPage(found.endpoints))
+
+
 async def _page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
     """The first page, where the address names none of ours."""
     try:
@@ -135,5 +146,6 @@ PAGES: RoutedPages = {
     "payments": {"GET": show_payments},
     "messages": {"GET": show_messages},
     "settle": {"GET": show_settling, "POST": settle},
+    "endpoints": {"GET": show_endpoints},
     "suppressions": {"GET": show_suppressions},
 }

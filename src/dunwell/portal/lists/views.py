@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import ClassVar
 
+from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.messages.communication_views import FoundCommunication
 from dunwell.messages.suppression import Suppression
 from dunwell.payments.store_lists import ListedPayment, ListedRequest
@@ -50,3 +51,10 @@ class SuppressionsPage(Page, frozen=True):
     suppressions: Sequence[Suppression]
     after: str
     next_cursor: str | None
+
+
+class EndpointsPage(Page, frozen=True):
+    template: ClassVar[str] = "endpoints.html"
+    area: ClassVar[str] = "endpoints"
+
+    endpoints: Sequence[EndpointHealth]

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 _WIDTH = 640
-_LABEL = 170
-_FIGURE = 90
+# Of bars, which stand in narrow columns.
+_NARROW = 440
+_LABEL = 130
+_FIGURE = 100
 _ROW = 26
 _BAR = 16
 _HEIGHT = 120
@@ -33,12 +35,13 @@ class Bar:
 def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
     """name: of the chart within its page."""
     most = max((bar.value for bar in bars), default=0) or 1
-    room = _WIDTH - _LABEL - _FIGURE
+    room = _NARROW - _LABEL - _FIGURE
     rows = [
         _draw_bar(bar, place * _ROW, max(_LEAST if bar.value else 0, bar.value * room // most))
         for place, bar in enumerate(bars)
     ]
-    return _frame(rows, _ROW * len(bars), title, description, name)
+    size = (_NARROW, _ROW * len(bars))
+    return _frame(rows, size, title, description, name)
 
 
 def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
@@ -56,17 +59,19 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
         )
         for place, bar in enumerate(bars)
     ]
-    return _frame(rows, _HEIGHT + _FOOT, title, description, name)
+    return _frame(rows, (_WIDTH, _HEIGHT + _FOOT), title, description, name)
 
 
-def _frame(parts: Sequence[Markup], height: int, title: str, description: str, name: str) -> Markup:
+def _frame(
+    parts: Sequence[Markup], size: tuple[int, int], title: str, description: str, name: str
+) -> Markup:
     return Markup(
         '<svg class="chart" role="group" viewBox="0 0 {width} {height}" width="{width}"'
         ' height="{height}" aria-labelledby="{name}-title {name}-desc">'
         '<title id="{name}-title">{title}</title><desc id="{name}-desc">{description}</desc>'
         "{parts}</svg>"
     ).format(
-        width=_WIDTH, height=height, name=name, title=title, description=description,
+        width=size[0], height=size[1], name=name, title=title, description=description,
         parts=Markup("").join(parts),
     )  # fmt: skip
 
@@ -80,8 +85,8 @@ def _draw_bar(bar: Bar, top: int, length: int) -> Markup:
         '<text x="{end}" y="{base}" text-anchor="end">{figure}</text></a>'
     ).format(
         link=bar.link, label=bar.label, figure=bar.figure, label_width=_LABEL,
-        room=_WIDTH - _LABEL - _FIGURE, bar=_BAR, bar_top=top + 4, base=top + 17, length=length,
-        end=_WIDTH,
+        room=_NARROW - _LABEL - _FIGURE, bar=_BAR, bar_top=top + 4, base=top + 17, length=length,
+        end=_NARROW,
     )  # fmt: skip
 
 

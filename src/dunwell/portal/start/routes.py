@@ -11,6 +11,7 @@ from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
+from dunwell.waiting.read_waiting import Kind, read_waiting
 
 
 @at_merchant
@@ -18,6 +19,7 @@ async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
     frame = site.frame(visit, desk)
     assert frame.today is not None
     async with site.work(desk) as work:
+        waiting = await read_waiting(work)
         overview = await read_overview(work)
         now = work.now
     by_currency = Counter[str]()
@@ -25,8 +27,8 @@ async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
         by_currency[each.currency] += each.cents
     currency = next(iter(by_currency.most_common(1)), (desk.merchant.configuration.currency, 0))[0]
     page = StartPage(
-        lines=list_waiting(overview, MOST),
-        overdue=min(overview.overdue.count, MOST),
+        lines=list_waiting(waiting),
+        overdue=waiting[Kind.OVERDUE_DISPUTES].count.number,
         states=list(overview.states.items()),
         most=MOST,
         held=overview.held,
@@ -34,6 +36,7 @@ async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
         tomorrow_on=frame.today + timedelta(days=1),
         days=fill_days(overview.paid, currency, frame.today),
         currency=currency,
+        paid_cents=by_currency[currency],
         is_cut=overview.is_cut,
         newest=NEWEST,
         channels=count_channels(overview.contacts),

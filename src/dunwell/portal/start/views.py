@@ -1,13 +1,14 @@
 """What the start page shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import ClassVar
 
 import msgspec
 
-from dunwell.explanation.read_overview import MONEY_DAYS, Overview, PaidDay, Waiting
+from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay
 from dunwell.portal.render.pages import Page
+from dunwell.waiting.read_waiting import Kind, Waiting
 
 
 class WaitingLine(msgspec.Struct, frozen=True, gc=False):
@@ -33,6 +34,7 @@ class StartPage(Page, frozen=True):
     # The days, each with what was paid on it; of the currency that most was paid in.
     days: Sequence[PaidDay]
     currency: str
+    paid_cents: int
     is_cut: bool
     newest: int
     # Channel, planned, accepted, failed, unknown.
@@ -40,19 +42,12 @@ class StartPage(Page, frozen=True):
     now: datetime
 
 
-def list_waiting(overview: Overview, most: int) -> list[WaitingLine]:
-    """The oldest first."""
-    kinds: dict[str, Waiting] = {
-        "disputes": overview.disputes,
-        "plans": overview.plans,
-        "unknown": overview.unknown,
-        "endpoints": overview.endpoints,
-        "bounces": overview.bounces,
-    }
+def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
+    """The oldest first; what is overdue is told beside the disputes."""
     lines = [
-        WaitingLine(kind, min(each.count, most), each.count > most, each.since)
-        for kind, each in kinds.items()
-        if each.count and each.since is not None
+        WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
+        for kind, each in waiting.items()
+        if kind is not Kind.OVERDUE_DISPUTES and each.count.number and each.oldest_at is not None
     ]
     return sorted(lines, key=lambda each: each.since)
 

@@ -1,0 +1,1 @@
+"""Search: the words of claims, written behind their creation, and finding by them."""

@@ -1,0 +1,79 @@
+"""The words that a claim is found by, and those of a search: folded alike, so that neither case nor
+accents nor the way a number is written matter. Pure.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import phonenumbers
+
+# Of a word so much is kept, and of a search so many words are looked for.
+LONGEST = 40
+MOST_WORDS = 5
+_DIGITS = re.compile(r"[^0-9]")
+_NUMBER = re.compile(r"\+?[0-9][0-9 ()/.\-]{4,}")
+_PARTS = re.compile("[-/.'\u2019]")
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a claim is found by."""
+
+    claim_id: int
+    reference_number: str
+    customer_number: str | None = None
+    contract_number: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    company_name: str | None = None
+    email: str | None = None
+    mobile_number: str | None = None
+
+
+def list_terms(claim: Searched) -> frozenset[str]:
+    return frozenset(each[:LONGEST] for each in _list_words(claim) if each)
+
+
+def read_search(text: str) -> list[str]:
+    """The words that must all be found, the longest first: it leaves the least. Nothing of a text
+    without any."""
+    text = text.strip()
+    if _NUMBER.fullmatch(text) and (text[0] in "+0" or not text.isdecimal()):
+        digits = _DIGITS.sub("", text)
+        is_international = text.startswith(("+", "00"))
+        return [(digits.lstrip("0") if is_international else digits)[:LONGEST]]
+    words = dict.fromkeys(each[:LONGEST] for each in _fold(text).split())
+    return sorted(words, key=len, reverse=True)[:MOST_WORDS]
+
+
+def _list_words(claim: Searched) -> Iterator[str]:
+    yield str(claim.claim_id)
+    for text in (
+        claim.reference_number, claim.customer_number, claim.contract_number, claim.email,
+    ):  # fmt: skip
+        yield from _fold(text or "").split()
+    for text in (claim.first_name, claim.last_name, claim.company_name):
+        for word in _fold(text or "").split():
+            yield word
+            yield from _PARTS.split(word)
+    if claim.mobile_number:
+        yield from _list_numbers(claim.mobile_number)
+
+
+def _list_numbers(number: str) -> Iterator[str]:
+    """With the country's code, and as it is dialled there."""
+    yield _DIGITS.sub("", number)
+    try:
+        parsed = phonenumbers.parse(number)
+    except phonenumbers.NumberParseException:
+        return
+    yield f"0{parsed.national_number}"
+
+
+def _fold(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in plain if not unicodedata.combining(each))

@@ -1,0 +1,82 @@
+"""Reads what is to be done to a selection of claims, and which claims that are: those that were
+ticked, or all that the list's filters leave."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.claims.find_claims import find_claims
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
+from dunwell.merchants.account import Work
+from dunwell.portal.web.visit import Fields
+
+ACTIONS = ("pause", "resume", "assign", "archive")
+NAMES = ("until", "reason", "workflow_id")
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """action: None: `faults` say why not."""
+
+    name: str
+    action: Action | None
+    values: Mapping[str, str]
+    faults: Sequence[str]
+
+
+def read_action(fields: Fields, now: datetime, timezone: str) -> Asked:
+    name = fields["action"] if fields["action"] in ACTIONS else "pause"
+    values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
+    if name == "pause":
+        until = _read_until(values["until"], timezone, faults)
+        if until is not None and until <= now:
+            faults.append("PAST")
+        action: Action | None = Pause(until, values["reason"] or None)
+    elif name == "assign":
+        workflow_id = _read_id(values["workflow_id"])
+        if workflow_id is None:
+            faults.append("WORKFLOW")
+        action = Assign(workflow_id) if workflow_id else None
+    else:
+        action = Resume() if name == "resume" else Archive()
+    return Asked(name, None if faults else action, values, faults)
+
+
+def read_ticked(fields: Fields) -> list[int]:
+    given = [each for each in fields.all("claim") if each.isascii() and each.isdigit()]
+    return list(dict.fromkeys(int(each) for each in given if len(each) <= 18))
+
+
+async def select_all(work: Work, wanted: ClaimFilter) -> list[int]:
+    """The ids of all that the filters leave, up to one more than a job takes."""
+    claim_ids: list[int] = []
+    cursor = None
+    while len(claim_ids) <= MOST_ROWS:
+        found = await find_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
+        claim_ids += [each.claim_id for each in found.claims]
+        cursor = found.next_cursor
+        if cursor is None:
+            break
+    return claim_ids
+
+
+def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        faults.append("DAY")
+        return None
+    return datetime.combine(day, time(), ZoneInfo(timezone)).astimezone(UTC)
+
+
+def _read_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

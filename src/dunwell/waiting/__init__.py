@@ -1,0 +1,1 @@
+"""What waits for a person, over all parts of the business."""

@@ -1,0 +1,88 @@
+"""What waits for a person at a merchant: how much of each kind, and since when the oldest.
+
+Each is counted as far as it is cheap; the oldest is the first of its list's index.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from dunwell.disputes.overdue import find_overdue_before
+from dunwell.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
+from dunwell.kit.cursor import CursorForm
+from dunwell.kit.db import snapshot
+from dunwell.merchants.account import Work
+from dunwell.merchants.newest_first import (
+    Count,
+    ListedTable,
+    Test,
+    Wanted,
+    count_newest,
+    find_oldest,
+)
+from dunwell.merchants.rights import Right
+from dunwell.messages.lists.find_communications import COMMUNICATIONS, FAILED, UNKNOWN
+from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED
+from dunwell.payments.find_payments import PENDING, REQUESTS
+
+_BOUNCES_FOR = timedelta(days=7)
+# The list of disputes as disputes.find_disputes has it; rides on disputes_open_list.
+_DISPUTES: ListedTable[Any] = ListedTable(
+    "disputes", "dispute_id", "uuid", "opened_at", CursorForm(b"dsp1", "Q16s")
+)
+_OPEN: Test = ("l.state = 'OPEN'", ())
+
+
+class Kind(StrEnum):
+    OPEN_DISPUTES = "OPEN_DISPUTES"
+    # Of these, those that should have been answered by now.
+    OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
+    REQUESTED_MODALITIES = "REQUESTED_MODALITIES"
+    UNKNOWN_SENDS = "UNKNOWN_SENDS"
+    FAILING_ENDPOINTS = "FAILING_ENDPOINTS"
+    # Communications that failed in the last seven days.
+    BOUNCED_CONTACTS = "BOUNCED_CONTACTS"
+    # Money that debtors say is under way.
+    PENDING_PAYMENTS = "PENDING_PAYMENTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    count: Count
+    # When the oldest of them arose, by its list's time; none: there is none.
+    oldest_at: datetime | None
+
+
+async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
+    """Of one instant."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        return {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
+
+
+def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any], Wanted[Any]]]:
+    configuration = work.merchant.configuration
+    within = configuration.disputes.answer_within_days
+    opened_before = find_overdue_before(work.now, within, configuration.timezone)
+    failed_since: Test = ("l.settled_at >= {}", (work.now - _BOUNCES_FOR,))
+    return {
+        Kind.OPEN_DISPUTES: (_DISPUTES, Wanted(seek=(_OPEN,))),
+        Kind.OVERDUE_DISPUTES: (
+            _DISPUTES, Wanted(seek=(_OPEN,), filters=(("l.opened_at < {}", (opened_before,)),)),
+        ),
+        Kind.REQUESTED_MODALITIES: (MODALITIES, Wanted(seek=(UNANSWERED,))),
+        Kind.UNKNOWN_SENDS: (COMMUNICATIONS, Wanted(seek=(UNKNOWN,))),
+        Kind.FAILING_ENDPOINTS: (ENDPOINTS, Wanted(filters=(LIVE, UNWELL))),
+        Kind.BOUNCED_CONTACTS: (
+            COMMUNICATIONS, Wanted(seek=(FAILED,), filters=(failed_since,)),
+        ),
+        Kind.PENDING_PAYMENTS: (REQUESTS, Wanted(seek=(PENDING,))),
+    }  # fmt: skip
+
+
+async def _look(work: Work, listed: ListedTable[Any], wanted: Wanted[Any]) -> Waiting:
+    count = await count_newest(work, listed, wanted)
+    oldest_at = await find_oldest(work, listed, wanted) if count.number else None
+    return Waiting(count, oldest_at)

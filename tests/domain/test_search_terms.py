@@ -1,0 +1,38 @@
+"""The words a claim is found by, and those of a search."""
+
+import pytest
+
+from dunwell.claims.searching.terms import LONGEST, Searched, list_terms, read_search
+
+
+def test_a_claims_words_are_folded_once_each() -> None:
+    claim = Searched(
+        7, "INV 1", "K1", None, "Erika", "Straßer-Ößl", None, "E@x.org", "+4915112345678"
+    )
+    assert list_terms(claim) == {
+        "7", "inv", "1", "k1", "erika", "strasser-ossl", "strasser", "ossl", "e@x.org",
+        "4915112345678", "015112345678",
+    }  # fmt: skip
+
+
+def test_long_words_are_cut_alike() -> None:
+    long = "x" * 300
+    assert list_terms(Searched(1, long)) == {"1", "x" * LONGEST}
+    assert read_search(long) == ["x" * LONGEST]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  Erika  MÜLLER ", ["muller", "erika"]),
+        ("+49 (151) 123-45", ["4915112345"]),
+        ("0049 151", ["49151"]),
+        ("0151/123 45", ["015112345"]),
+        ("4711", ["4711"]),
+        ("10042", ["10042"]),
+        ("a b c d e f g", ["a", "b", "c", "d", "e"]),
+        ("   ", []),
+    ],
+)
+def test_a_search_is_its_words_the_longest_first(text: str, words: list[str]) -> None:
+    assert read_search(text) == words

@@ -1,0 +1,80 @@
+"""A merchant with what a day's work looks like: claims in every state, objections, a plan that was
+asked for, money, notes, texts with signs that must not be taken for markup."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from uuid import UUID
+
+from dunwell.claims.notes import add_note
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.disputes.dispute import Dispute
+from dunwell.escalation.end_claim import archive_claim
+from dunwell.modalities.modality import ModalityType
+from dunwell.payments.record_payment import NewPayment, record_payment
+from tests.support.definitions import a_definition
+from tests.support.disputes import dispute, give_evidence
+from tests.support.house import House
+
+# Shown as it is, wherever it is shown.
+MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
+_PEOPLE = (
+    ("Erika", "Mustermann"), ("Jürgen", "Weißhaupt-Österreicher"), ("Anna", "Schmidt"),
+    ("Mehmet", "Yıldız"), ("Nguyễn", "Thị Minh Khai"), ("Karl-Heinz", "von der Mühlen"),
+    ("Fatima", "Al-Sayed"), ("Ola", "Nordmann"), ("Zoë", "Müller"), ("Max", "<i>Kursiv</i>"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PortalWorld:
+    house: House
+    claim_ids: list[int]
+    # Of the first claim, with evidence.
+    disputed: Dispute
+    plan_id: UUID
+    plan_claim_id: int
+
+    @property
+    def claim_id(self) -> int:
+        return self.claim_ids[0]
+
+
+async def a_portal_world(house: House) -> PortalWorld:
+    await house.publish(a_definition())
+    claim_ids = []
+    for number, (first, last) in enumerate(_PEOPLE):
+        claim_ids += await house.create(
+            f"RE-2026-{1000 + number}", debtorName=first, debtorLastName=last,
+            email=f"debtor{number}@example.org", customerNumber=f"K-{70000 + number}",
+        )  # fmt: skip
+    await house.run()
+    first, second, third, fourth, fifth = claim_ids[:5]
+    opened = await dispute(house, first, message=f"I have sent it back. {MARKUP}")
+    await give_evidence(house, opened, "Sendungsnachweis (Kopie).pdf")
+    async with house.work() as work:
+        await pause_claim(work, second, reason="Waits for the lawyer's word")
+        await add_note(work, first, f"Called at 10:40, nobody there. {MARKUP}")
+        await record_payment(work, third, NewPayment(10240, "EUR", "bank-1"))
+        await record_payment(work, first, NewPayment(2000, "EUR", "bank-2"))
+        await archive_claim(work, fourth)
+    plan_id = await _ask_for_plan(house, fifth)
+    return PortalWorld(house, claim_ids, opened, plan_id, fifth)
+
+
+async def _ask_for_plan(house: House, claim_id: int) -> UUID:
+    """A plan of three rates that waits for the merchant."""
+    plan_id = house.resources.ids.new(house.clock.now())
+    first_on = house.clock.now().date() + timedelta(days=14)
+    await house.rows(
+        "INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, amount_cents,"
+        " paid_before_cents, requested_at, actor_kind) VALUES ($1, $2, $3, $4, 10240, 0, $5,"
+        " 'DEBTOR')",
+        plan_id, claim_id, ModalityType.PAYMENT_PLAN, house.clock.now(),
+    )  # fmt: skip
+    for number, cents in enumerate((3414, 3413, 3413), 1):
+        due_on: date = first_on + timedelta(days=30 * (number - 1))
+        await house.rows(
+            "INSERT INTO instalments (merchant_id, modality_id, number, due_on, amount_cents)"
+            " VALUES ($1, $2, $3, $4, $5)",
+            plan_id, number, due_on, cents,
+        )  # fmt: skip
+    return plan_id

@@ -1,0 +1,99 @@
+"""What waits for a person: each kind counted, with the oldest; and no one else's."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants import newest_first
+from dunwell.merchants.newest_first import Count
+from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
+from tests.support.disputes import REJECTED, dispute, resolve
+from tests.support.house import ERP, House, a_house
+from tests.support.modalities import OFFERING, Arrangement
+
+DAY = timedelta(days=1)
+NOTHING = {kind: Waiting(Count(0, is_more=False), None) for kind in Kind}
+_SENT = """
+INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
+                            state, not_before, planned_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 7, n, 0, 'EMAIL',
+       CASE WHEN n = 1 THEN 'UNKNOWN' ELSE 'FAILED' END, $3, $3,
+       CASE WHEN n > 1 THEN $3::timestamptz - (n - 2) * interval '8 days' END
+FROM generate_series(1, 4) n
+RETURNING 1
+"""
+_PENDING = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at)
+VALUES ($1, gen_random_uuid(), $2, 'BANK_TRANSFER', 1, 'EUR', 'x', 'PENDING', $3)
+RETURNING 1
+"""
+_FAILING = "UPDATE webhook_endpoints SET first_failure_at = $2 WHERE merchant_id = $1 RETURNING 1"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, configuration=OFFERING)
+
+
+async def look(house: House) -> dict[Kind, Waiting]:
+    async with house.work() as work:
+        return dict(await read_waiting(work))
+
+
+async def add_endpoints(house: House) -> None:
+    async with house.work() as work:
+        for name in "ab":
+            wanted = WantedEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
+            await add_endpoint(work, house.resources.keys, wanted, is_development=True)
+
+
+async def test_nothing_waits_at_first(house: House) -> None:
+    await house.create()
+    await add_endpoints(house)
+    assert await look(house) == NOTHING
+
+
+async def test_each_kind_is_counted_with_its_oldest(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    begun = clock.now()
+    [claim_id, other] = await house.create("A-1", "A-2")
+    await Arrangement(house, claim_id).ask()
+    await add_endpoints(house)
+    await house.rows(_SENT, claim_id, begun)
+    await house.rows(_PENDING, claim_id, begun)
+    await house.rows(_FAILING, begun)
+    await dispute(house, claim_id, actor=ERP)
+    answered = await dispute(house, other, actor=ERP)
+    await resolve(house, answered, REJECTED)
+    clock.advance(timedelta(hours=1))
+    await dispute(house, other, actor=ERP)
+
+    found = await look(house)
+    assert found == {
+        Kind.OPEN_DISPUTES: Waiting(Count(2, is_more=False), begun),
+        Kind.OVERDUE_DISPUTES: Waiting(Count(0, is_more=False), None),
+        Kind.REQUESTED_MODALITIES: Waiting(Count(1, is_more=False), begun),
+        Kind.UNKNOWN_SENDS: Waiting(Count(1, is_more=False), begun),
+        Kind.FAILING_ENDPOINTS: Waiting(Count(2, is_more=False), begun),
+        Kind.BOUNCED_CONTACTS: Waiting(Count(1, is_more=False), begun),
+        Kind.PENDING_PAYMENTS: Waiting(Count(1, is_more=False), begun),
+    }
+    clock.advance(30 * DAY)
+    overdue = (await look(house))[Kind.OVERDUE_DISPUTES]
+    assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
+    assert await look(await a_house(resources, clock, key="hansen")) == NOTHING
+
+
+async def test_it_counts_so_far_and_no_further(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [claim_id] = await house.create()
+    for _ in range(3):
+        await dispute(house, claim_id, actor=ERP)
+    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    assert (await look(house))[Kind.OPEN_DISPUTES].count == Count(2, is_more=True)

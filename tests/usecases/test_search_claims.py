@@ -1,0 +1,156 @@
+"""Search: any beginning of any word of a claim finds it, once, page by page, and no one else's."""
+
+import pytest
+
+from dunwell.claims.find_claims import ClaimPage
+from dunwell.claims.searching import store
+from dunwell.claims.searching.fill_search import SearchFilling, fill
+from dunwell.claims.searching.search_claims import search_claims
+from dunwell.errors import ValidationError
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.intake.create_claims import create_claims
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.claims import a_submission
+from tests.support.house import House, a_house
+
+ERIKA = {
+    "debtorName": "Erika",
+    "debtorLastName": "Müller-Lüdenscheidt",
+    "companyName": "Groß & Klein GmbH",
+    "email": "Erika.M@Example.org",
+    "mobileNumber": "+4915112345678",
+    "customerNumber": "K-77 A",
+    "contractNumber": "V/2026/9",
+}
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock)
+
+
+async def load(house: House, text: str, cursor: str | None = None, limit: int = 50) -> ClaimPage:
+    async with house.work() as work:
+        return await search_claims(work, text, limit=limit, cursor=cursor)
+
+
+async def search(house: House, text: str) -> list[str]:
+    return [each.reference_number for each in (await load(house, text)).claims]
+
+
+async def filled(house: House) -> int:
+    return await SearchFilling(house.resources).run_once()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INV-2026", "inv-2026-0815", "k-77", "V/2026", "erika", "ERI", "Müller", "muller",
+        "MÜLLER-L", "lüden", "gross", "klein gmbh", "erika.m@exa", "+49 151 123", "0151/1234567",
+        "004915112345678", "erika müller", "k-77 erika gmbh",
+    ],
+)  # fmt: skip
+async def test_the_beginning_of_any_word_finds_it(house: House, text: str) -> None:
+    await house.create("INV-2026-0815", **ERIKA)
+    await house.create("OTHER", email="nobody@elsewhere.org", debtorLastName="Zett",
+                       debtorName="Anton")  # fmt: skip
+    await filled(house)
+    assert await search(house, text) == ["INV-2026-0815"]
+
+
+async def test_its_id_finds_it(house: House) -> None:
+    [claim_id] = await house.create("INV-2026-0815")
+    await filled(house)
+    assert await search(house, str(claim_id)) == ["INV-2026-0815"]
+
+
+@pytest.mark.parametrize("text", ["nv-2026", "rika", "erika zett", "%", "_rika", "eri%", "0152"])
+async def test_what_begins_no_word_finds_nothing(house: House, text: str) -> None:
+    await house.create("INV-2026-0815", **ERIKA)
+    await filled(house)
+    assert await search(house, text) == []
+
+
+async def test_a_text_without_words_and_others_cursors_are_refused(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    await house.create("A-1", "A-2")
+    await filled(house)
+    cursor = (await load(house, "a-", limit=1)).next_cursor
+    assert cursor is not None
+    hansen = await a_house(resources, clock, key="hansen")
+    with pytest.raises(ValidationError):
+        await load(hansen, "a-", cursor)
+    with pytest.raises(ValidationError):
+        await load(house, "   ")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 50])
+async def test_pages_bring_each_claim_once_the_newest_first(house: House, limit: int) -> None:
+    references = [f"A-{n}" for n in range(5)]
+    for reference in references:
+        # Found by name, by company and by address.
+        await house.create(reference, debtorName="Erika", companyName="Erikas Laden",
+                           email="erika@example.org")  # fmt: skip
+    await filled(house)
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await load(house, "erika", cursor, limit)
+        seen += [each.reference_number for each in page.claims]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert seen == references[::-1]
+
+
+async def test_a_long_search_goes_on_behind_what_it_looked_at(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUDGET", 3)
+    for number in range(8):
+        await house.create(f"A-{number}", debtorName="Erika", debtorLastName=f"N{number}x")
+    await filled(house)
+    seen, pages, cursor = [], 0, None
+    while pages == 0 or cursor is not None:
+        page = await load(house, "eri n0", cursor)
+        seen += [each.reference_number for each in page.claims]
+        cursor, pages = page.next_cursor, pages + 1
+    assert (seen, pages) == (["A-0"], 6)
+
+
+async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> None:
+    [claim_id] = await house.create("A-1", **ERIKA)
+    await filled(house)
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, {"debtorLastName": "Neumann"})
+    assert await search(house, "neumann") == ["A-1"]
+    assert await search(house, "müller") == []
+    await filled(house)
+    assert await search(house, "müller") == []
+
+
+async def test_whatever_is_created_is_filled_in_by_and_by(
+    house: House, clock: MovableClock
+) -> None:
+    filling = SearchFilling(house.resources)
+    async with house.work() as slow:
+        await create_claims(slow, [a_submission("SLOW-1")])
+        await house.create("B-1")
+        await filling.run_once()
+        assert await search(house, "b-1") == []
+    await filling.run_once()
+    assert (await search(house, "b-1"), await search(house, "slow")) == (["B-1"], ["SLOW-1"])
+    merchant_id = house.merchant.merchant_id
+    await house.create(*(f"C-{n}" for n in range(3)))
+    assert [await fill(house.resources, merchant_id, limit=2) for _ in range(3)] == [2, 1, 0]
+
+
+async def test_another_merchants_claims_are_not_found(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    await house.create("A-1", **ERIKA)
+    await filled(house)
+    assert await search(hansen, "erika") == []
