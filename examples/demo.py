@@ -21,6 +21,7 @@ from examples.debtor import pay_on_page
 from examples.merchant_client import ApiRefused, MerchantClient
 from examples.narrator import tell_news
 from examples.outbox import read_message
+from examples.portal_login import find_login, say_login
 from examples.receiver import Receiver
 from examples.stage import (
     EXAMPLES,
@@ -113,7 +114,9 @@ class Teller:
         await self._hand_over([c for c in self._claims if c["referenceNumber"] == STAYS_OPEN])
         await self._live_until(partial(self._was_told, STAYS_OPEN, 1), LAST_DAY)
         await self._check()
+        await self._object()
         self._say_addresses()
+        say_login(self._stage, await find_login(self._stage))
 
     async def _hand_over_first(self) -> None:
         """Upload an invoice and create the claims, under references not used yet."""
@@ -224,6 +227,15 @@ class Teller:
         archived = len(statuses) - len(STATUSES)
         count = len(self._story.events)
         say(f"\n2 claims collected, {archived} archived, 1 open; {count} webhooks, all verified.")
+
+    async def _object(self) -> None:
+        """Whose claim is open says by phone that goods were broken: somebody has to answer."""
+        before = len(self._story.events)
+        claim_id = self._story.claim_id(STAYS_OPEN)
+        words = "Two of the five teapots arrived broken. I will not pay for those."
+        await self._client.dispute(claim_id, {"type": "DEFECTIVE", "message": words})
+        say(f"\n{STAYS_OPEN}{self._story.suffix} is disputed: {words}")
+        await self._wait_for(lambda: len(self._story.events) > before, "the webhook of the dispute")
 
     def _say_addresses(self) -> None:
         origin = self._stage.origin

@@ -58,6 +58,9 @@ class MerchantClient:
     async def record_payment(self, claim_id: int, payment: dict[str, Any]) -> dict[str, Any]:
         return dict(await self._ask("POST", f"/claims/{claim_id}/payments", json=payment))
 
+    async def dispute(self, claim_id: int, dispute: dict[str, Any]) -> dict[str, Any]:
+        return await self._ask("POST", f"/claims/{claim_id}/disputes", json=dispute)
+
     async def read_clock(self) -> str:
         """The sandbox merchant's present instant, ISO 8601."""
         return str((await self._ask("GET", "/test-clock"))["now"])

@@ -119,8 +119,9 @@ class Browser:
     async def open(self, url: str) -> None:
         await self._ask("GET", url, None)
 
-    async def press(self, words: str) -> None:
-        """Follow the link, or press the button, whose words begin like this."""
+    async def press(self, words: str, **typed: str) -> None:
+        """Follow the link, or press the button, whose words begin like this. typed: into the
+        fields of its form, by their names."""
         controls = self._page.controls
         control = next((each for each in controls if each.words.startswith(words)), None)
         if control is None:
@@ -129,7 +130,7 @@ class Browser:
         if control.form is None:
             await self._ask("GET", urljoin(self.url, control.href or ""), None)
             return
-        fields = dict(control.form.fields)
+        fields = control.form.fields | typed
         if control.name is not None:
             fields[control.name] = control.value
         await self._ask(control.form.method, urljoin(self.url, control.form.action), fields)

@@ -33,12 +33,57 @@ from dunwell.merchants.rights import (
 from tests.support.use_cases import ASK_NOTHING, UseCase, call_with_nothing, find_use_cases
 
 _ASKING = [each for each in find_use_cases() if each.right is not None]
+# Those that more hangs on than reading and changing claims; others may join them.
+_ASKED_BY = {
+    Right.RECORD_MONEY: {
+        "payments.add_item.add_fee", "payments.add_item.add_item",
+        "payments.delete_item.delete_item", "payments.record_payment.record_payment",
+        "payments.reverse_payment.reverse_payment",
+    },
+    Right.ANSWER: {
+        "disputes.end_dispute.resolve_dispute", "modalities.answer_modality.approve_modality",
+        "modalities.answer_modality.reject_modality",
+    },
+    Right.CONTACT_SETTINGS: {
+        "escalation.settle_unknown.settle_unknown", "messages.suppression.lift_suppression",
+        "messages.suppression.suppress",
+    },
+    Right.CONFIGURE: {
+        "events.endpoints.add_endpoint", "events.endpoints.change_endpoint",
+        "events.endpoints.remove_endpoint", "events.endpoints.rotate_secret",
+        "merchants.credentials.allow_credential", "merchants.credentials.create_credential",
+        "merchants.credentials.disallow_credential", "merchants.credentials.end_old_secret",
+        "merchants.credentials.list_credentials", "merchants.credentials.revoke_credential",
+        "merchants.credentials.rotate_credential", "merchants.set_up_merchant.change_configuration",
+        "merchants.set_up_merchant.create_merchant", "merchants.tokens.revoke_token",
+        "assignment.rules_draft.save_rules_draft", "rollout.delete_workflow.delete_workflow",
+        "workflows.save_draft.save_draft",
+    },
+    Right.PUBLISH: {
+        "assignment.publish_rules.publish_rules", "assignment.rules_draft.publish_rules_draft",
+        "rollout.publish_workflow.publish_workflow", "rollout.save_scenario.save_scenario",
+        "rollout.switch.switch_to_workflows", "workflows.change_workflow.activate_workflow",
+        "workflows.change_workflow.deactivate_workflow", "workflows.publish_draft.publish_draft",
+    },
+    Right.AUDIT: {
+        "merchants.find_audit.find_audit", "merchants.find_audit.find_installation_audit",
+    },
+    Right.OPERATE: {
+        "events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",
+    },
+}  # fmt: skip
 _MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}
 
 
 def test_every_use_case_begins_by_asking_for_a_right() -> None:
     silent = {each.name for each in find_use_cases() if each.right is None}
     assert silent == set(ASK_NOTHING)
+
+
+@pytest.mark.parametrize("right", _ASKED_BY)
+def test_what_much_hangs_on_asks_for_its_own_right(right: Right) -> None:
+    asking = {each.name for each in _ASKING if each.right == right.name}
+    assert _ASKED_BY[right] <= asking
 
 
 def test_every_right_that_is_asked_for_is_one() -> None:

@@ -24,11 +24,13 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
     keys = {row["table_name"]: re.sub(r"PRIMARY KEY \(|\)", "", row["definition"]) for row in rows}
     assert len(keys) >= 25
     # A wrong code or secret names no merchant, nor does who asks for a link; the installation is
-    # nobody's.
+    # nobody's, as its users are.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
         "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
         "key_versions", "epochs", "restores",
         "seen_forwarders",
+        "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",
+        "passkey_challenges", "invitations",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from dunwell.kit.db import Connection, Database
 from tests.support.moves_of_contacts import MOVES_OF_CLAIMS, MOVES_OF_CONTACTS
+from tests.support.moves_of_jobs import MOVES_OF_JOBS
 from tests.support.moves_of_sweeps import MOVES_OF_SWEEPS, NOT_TWO
 from tests.support.two_claims import (
     Moving,
@@ -17,7 +18,7 @@ from tests.support.two_claims import (
 )
 from tests.support.written import list_statements
 
-MOVES = [*MOVES_OF_CLAIMS, *MOVES_OF_CONTACTS, *MOVES_OF_SWEEPS]
+MOVES = [*MOVES_OF_CLAIMS, *MOVES_OF_CONTACTS, *MOVES_OF_JOBS, *MOVES_OF_SWEEPS]
 # What tells a statement that moves things by itself: it passes by what is locked, or it looks at
 # the time, at a hold or at a lease.
 _MOVES = re.compile(

@@ -20,7 +20,8 @@ _SENT = """
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
                             state, not_before, planned_at, settled_at)
 SELECT $1, gen_random_uuid(), $2, 7, n, 0, 'EMAIL',
-       CASE WHEN n = 1 THEN 'UNKNOWN' ELSE 'FAILED' END, $3, $3, CASE WHEN n > 1 THEN $3::timestamptz - (n - 2) * interval '8 days' END
+       CASE WHEN n = 1 THEN 'UNKNOWN' ELSE 'FAILED' END, $3, $3,
+       CASE WHEN n > 1 THEN $3::timestamptz - (n - 2) * interval '8 days' END
 FROM generate_series(1, 4) n
 RETURNING 1
 """

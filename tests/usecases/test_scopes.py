@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from dunwell.errors import InsufficientScope, ValidationError
@@ -70,6 +71,15 @@ async def test_no_scope_at_all_is_refused(house: House) -> None:
             await allow_credential(work, created.client_id, [])
     [listed] = await credentials(house)
     assert listed.scopes == (Scope.READ,)
+
+
+@pytest.mark.parametrize("scopes", [[], ["WRITE"], ["READ", "x"]])
+async def test_the_database_takes_no_other_scope(house: House, scopes: list[str]) -> None:
+    await create(house, Scope.READ)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await house.rows(
+            "UPDATE credential_reach SET scopes = $2 WHERE merchant_id = $1 RETURNING 1", scopes
+        )
 
 
 async def test_nobody_gives_what_they_have_not(house: House) -> None:

@@ -71,7 +71,7 @@ async def _find_narrowed(
         narrowed = await narrow(work, wanted)
         found = await find_newest(work, CLAIMS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_listed(work.tx, work.merchant_id, found.keys)
-    claims = [only_standing(loaded[each], work.now) for each in found.keys]
+    claims = [only_standing(loaded[each], work.now) for each in found.keys if each in loaded]
     return ClaimPage(claims, found.next_cursor)
 
 

@@ -30,11 +30,12 @@ WHERE c.merchant_id = $1
 {filters}
 LIMIT $2
 """
-_STANDS = """l.held AND EXISTS (
-    SELECT FROM holds h
+# By primary keys, claim by claim, as the next.
+_STANDS = """(
+    SELECT true FROM holds h
     WHERE h.merchant_id = $1 AND h.claim_id = l.claim_id AND h.lifted_at IS NULL
-      AND h.kind = {} AND (h.until IS NULL OR h.until > {}))"""
-# By primary keys.
+      AND h.kind = {} AND (h.until IS NULL OR h.until > {})
+    LIMIT 1)"""
 _OUTSTANDING = """(
     (SELECT coalesce(sum(i.value_cents), 0) FROM items i
      WHERE i.merchant_id = $1 AND i.claim_id = l.claim_id)

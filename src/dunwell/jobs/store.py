@@ -48,7 +48,7 @@ FROM (
     FROM jobs
     WHERE due_at <= $1 AND (kind = 'EXPORT') = $4
     ORDER BY due_at
-    LIMIT 1
+    LIMIT $5
     FOR NO KEY UPDATE SKIP LOCKED) due
 WHERE j.merchant_id = due.merchant_id AND j.job_id = due.job_id
 RETURNING j.merchant_id, j.job_id, j.tries
@@ -140,7 +140,7 @@ async def save_cancellation(
 async def take_job(
     tx: Connection, now: datetime, until: datetime, lease_id: UUID, *, exports: bool
 ) -> Taken | None:
-    row = await tx.fetchrow(_TAKE, now, until, lease_id, exports)
+    row = await tx.fetchrow(_TAKE, now, until, lease_id, exports, 1)
     return None if row is None else Taken(row["merchant_id"], row["job_id"], lease_id, row["tries"])
 
 

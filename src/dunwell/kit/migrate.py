@@ -53,15 +53,25 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
     )
     turn = await connect(url, OpenConnection)
     try:
-        async with turn.transaction():
-            while not await _has_turn(turn):  # noqa: ASYNC110 - another process has it
-                await asyncio.sleep(_TURN_SECONDS)
-            for script in await _list_missing(engine, to):
-                await _run_patiently(engine, script, lock_seconds)
+        while not await _migrate_in_turn(turn, engine, to, lock_seconds):  # noqa: ASYNC110
+            await asyncio.sleep(_TURN_SECONDS)
     finally:
         await turn.close()
         await engine.dispose()
     await settle_epoch_at(url)
+
+
+async def _migrate_in_turn(
+    turn: asyncpg.Connection, engine: AsyncEngine, to: str, lock_seconds: float
+) -> bool:
+    """False: another process has it. Whoever asks keeps no transaction open until the next time: an
+    index that is built waits for all those that happened to be asking, and they for it."""
+    async with turn.transaction():
+        if not await _has_turn(turn):
+            return False
+        for script in await _list_missing(engine, to):
+            await _run_patiently(engine, script, lock_seconds)
+        return True
 
 
 async def _has_turn(turn: asyncpg.Connection) -> bool:

@@ -4,7 +4,7 @@ Nothing is kept before all of it is right, so a link that was opened and left is
 With it come ten recovery codes and a session.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
@@ -152,6 +152,7 @@ async def enrol_passkey(
 
 
 async def _begin(work: PeopleWork, user_id: UUID, joining: Joining, factor: str) -> OpenedSession:
+    work = replace(work, actor=visiting(user_id, joining.visitor.host))
     await save_people_audit(work, "user.join", user_id, after={"factor": factor})
     opened = await open_session(
         work, user_id, OpenedBy.INVITATION, joining.visitor, joining.randomness

@@ -35,7 +35,7 @@ async def search_claims(
         found, last = await find(work.tx, work.merchant_id, words, limit=limit, behind=place)
         claim_ids = [claim_id for _, claim_id in found]
         loaded = await load_listed(work.tx, work.merchant_id, claim_ids)
-    claims = [only_standing(loaded[each], work.now) for each in claim_ids]
+    claims = [only_standing(loaded[each], work.now) for each in claim_ids if each in loaded]
     if last is None:
         return ClaimPage(claims, None)
     return ClaimPage(claims, _CURSORS.write(owner, last[0].encode(), last[1]))

@@ -92,18 +92,18 @@ WHERE merchant_id = $1 AND claim_id = $2
 _FIND = """
 SELECT l.term, l.claim_id
 FROM (
-    SELECT s.term, s.claim_id
+    SELECT s.term, s.claim_id, -s.claim_id AS newest
     FROM claim_search s
     WHERE s.merchant_id = $1 AND s.term >= $2 AND s.term < $3
     {behind}
-    ORDER BY s.term, s.claim_id DESC
+    ORDER BY s.term, newest
     LIMIT {budget}
 ) l
 WHERE NOT EXISTS (
     SELECT FROM claim_search o
     WHERE o.merchant_id = $1 AND o.claim_id = l.claim_id AND o.term >= $2 AND o.term < l.term)
 {words}
-ORDER BY l.term, l.claim_id DESC
+ORDER BY l.term, l.newest
 LIMIT $4
 """
 _FIND_END = """
@@ -111,11 +111,11 @@ SELECT s.term, s.claim_id
 FROM claim_search s
 WHERE s.merchant_id = $1 AND s.term >= $2 AND s.term < $3
 {behind}
-ORDER BY s.term, s.claim_id DESC
+ORDER BY s.term, -s.claim_id
 OFFSET $4
 LIMIT 1
 """
-_BEHIND = "(s.term > {} OR (s.term = {} AND s.claim_id < {}))"
+_BEHIND = "(s.term, -s.claim_id) > ({}, {}::bigint)"
 _AND = """EXISTS (
     SELECT FROM claim_search w
     WHERE w.merchant_id = $1 AND w.claim_id = l.claim_id AND w.term >= {} AND w.term < {})"""
@@ -186,7 +186,7 @@ async def find(
     first, *further = words
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
     if behind is not None:
-        conditions.add(_BEHIND, behind[0], *behind)
+        conditions.add(_BEHIND, behind[0], -behind[1])
     place = conditions.render()
     both = Conditions(*conditions.values)
     for word in further:

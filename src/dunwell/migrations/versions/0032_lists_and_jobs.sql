@@ -105,7 +105,8 @@ CREATE TABLE claim_search (
     PRIMARY KEY (merchant_id, claim_id, term),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
 );
-CREATE INDEX claim_search_terms ON claim_search (merchant_id, term, claim_id DESC);
+-- Of one word the newest claim first, and so that a place in it is one value behind the other.
+CREATE INDEX claim_search_terms ON claim_search (merchant_id, term, (-claim_id));
 -- Up to where a merchant's claims, in the order of their list, have their words.
 CREATE TABLE claim_search_progress (
     merchant_id integer PRIMARY KEY REFERENCES merchants,

@@ -36,6 +36,8 @@ _CRASH = Problem(500, "CRASH")
 _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
     (ForeignForm, Problem(403, "STALE")),
     (errors.NotFound, Problem(404, "NOT_FOUND")),
+    # Whoever may not is told no more than that.
+    (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
     (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
     (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidState, Problem(409, "OVERTAKEN", shows=True)),

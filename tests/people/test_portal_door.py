@@ -1,0 +1,217 @@
+"""The door of the portal over HTTP: cookies, forms of others, addresses to go on to."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from dunwell.people.tries import MOST_WRONG
+from tests.support.people import PASSWORD, a_new_user, invite, join, read_codes
+from tests.support.portal_door import ENTRY, SESSION, AtDoor, Door, a_door, read_hidden
+
+FOREIGN = [
+    {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
+    {"Sec-Fetch-Site": "same-site", "Origin": "https://other.example.org"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+]
+
+
+@pytest.fixture
+def door(resources: Resources) -> Door:
+    return a_door(resources)
+
+
+@pytest.fixture
+def visitor(door: Door) -> AtDoor:
+    return door.visitor()
+
+
+async def test_password_and_code_lead_to_the_page_that_was_asked_for(
+    door: Door, visitor: AtDoor
+) -> None:
+    erika = await join(door.reception, a_new_user())
+    asked = await visitor.get("/portal/people?x=1")
+    assert (asked.status_code, asked.headers["Location"]) == (
+        303, "/portal/sign-in?next=%2Fportal%2Fpeople%3Fx%3D1",
+    )  # fmt: skip
+    second = await visitor.send(
+        asked.headers["Location"], "/portal/sign-in", email=erika.email, password=PASSWORD
+    )
+    assert second.status_code == 303
+    await visitor.sign_in(erika)
+    assert visitor.session is not None
+
+
+async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) -> None:
+    erika = await join(door.reception, a_new_user())
+    given = await visitor.give_password(erika)
+    [entry] = given.headers.get_list("set-cookie")
+    answer = await visitor.sign_in(erika)
+    cookies = dict(each.split("=", 1) for each in answer.headers.get_list("set-cookie"))
+    rest = "; Path=/; HttpOnly; SameSite=Lax; Secure"
+    assert re.fullmatch(rf"{ENTRY}=[\w-]{{43}}{rest}", entry)
+    assert re.fullmatch(rf"[\w-]{{43}}{rest}", cookies[SESSION])
+    assert cookies[ENTRY] == f"{rest}; Max-Age=0"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_development_without_tls_has_cookies_of_another_name(resources: Resources) -> None:
+    door = a_door(resources, "http://localhost:8000")
+    erika = await join(door.reception, a_new_user())
+    own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:8000"}
+    answer = await door.visitor().post("/portal/sign-in", own, email=erika.email, password=PASSWORD)
+    assert re.fullmatch(
+        r"dunwell-portal-entry=[\w-]{43}; Path=/; HttpOnly; SameSite=Lax",
+        answer.headers["set-cookie"],
+    )
+
+
+async def test_a_session_that_was_fixed_beforehand_opens_nothing(
+    door: Door, visitor: AtDoor
+) -> None:
+    """Whoever plants a cookie, their own session even, is not in the one that begins."""
+    erika = await join(door.reception, a_new_user())
+    mallory = await join(door.reception, a_new_user("mallory@example.org", name="Mallory"))
+    visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
+    await visitor.sign_in(erika)
+    assert visitor.session != "A" * 43
+    planted = door.visitor()
+    planted.http.cookies.set(SESSION, "A" * 43)
+    assert (await planted.get("/portal/account")).status_code == 303
+    victim = door.visitor()
+    victim.http.cookies.set(SESSION, mallory.session.secret, domain="pay.example.org")
+    await victim.post("/portal/sign-in", email=erika.email, password=PASSWORD)
+    await victim.give_code(erika)
+    thief = door.visitor()
+    thief.http.cookies.set(SESSION, mallory.session.secret)
+    assert (await thief.get("/portal/account")).status_code == 303
+
+
+async def test_a_stolen_session_is_over_once_its_user_signs_out(
+    door: Door, visitor: AtDoor
+) -> None:
+    erika = await join(door.reception, a_new_user())
+    await visitor.sign_in(erika)
+    stolen = visitor.session
+    thief = door.visitor()
+    thief.http.cookies.set(SESSION, stolen or "")
+    assert (await thief.get("/portal/account")).status_code == 200
+    await visitor.send("/portal/account", "/portal/sign-out")
+    assert (await thief.get("/portal/account")).status_code == 303
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+async def test_forms_of_others_sign_nobody_in(
+    door: Door, visitor: AtDoor, headers: dict[str, str]
+) -> None:
+    erika = await join(door.reception, a_new_user())
+    answer = await visitor.post("/portal/sign-in", headers, email=erika.email, password=PASSWORD)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/portal/sign-out", {}),
+        ("/portal/account", {"name": "X", "language": "en"}),
+        ("/portal/account/sessions", {"session": "x"}),
+        ("/portal/account/password", {"password": PASSWORD, "password_new": "gravel lantern 77"}),
+        ("/portal/account/app", {"password": PASSWORD}),
+        ("/portal/account/passkey", {"answer": "{}"}),
+        ("/portal/account/passkey/ask", {"password": PASSWORD}),
+        ("/portal/account/factor", {"factor": "x", "password": PASSWORD}),
+        ("/portal/account/recovery-codes", {"password": PASSWORD}),
+        ("/portal/account/recovery-codes/kept", {}),
+        ("/portal/people/invite", {"email": "a@b.org", "name": "A", "role": "ADMIN"}),
+        ("/portal/people/{user}", {"role": "AUDITOR", "revision": "1"}),
+        ("/portal/people/{user}/end", {}),
+        ("/portal/people/{user}/reset", {}),
+    ],
+)
+async def test_forms_without_the_sessions_token_do_nothing(
+    door: Door, visitor: AtDoor, path: str, fields: dict[str, str]
+) -> None:
+    erika = await join(door.reception, a_new_user())
+    await visitor.sign_in(erika)
+    other = door.visitor()
+    await other.sign_in(erika)
+    shown = await other.get("/portal/account")
+    address = path.format(user=erika.user_id)
+    for token in ("", "x" * 43, read_hidden(shown.text)["token"]):
+        answer = await visitor.post(address, token=token, **fields)
+        assert answer.status_code == 403
+    for headers in FOREIGN:
+        assert (await visitor.post(address, headers, **fields)).status_code == 403
+    assert (await visitor.get("/portal/account")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "https://evil.example/", "//evil.example/portal", "/\\evil.example", "\\\\evil.example",
+        "javascript:alert(1)", "/portal\\@evil.example", "/portalx", "https:/portal", "/q/x",
+        "/portal/\r\nX: y", "portal", "/portal/sign-in?next=/portal/sign-in", "/\u202e/portal",
+    ],
+)  # fmt: skip
+async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:
+    erika = await join(door.reception, a_new_user())
+    shown = await visitor.get("/portal/sign-in?" + urlencode({"next": to}))
+    assert read_hidden(shown.text)["next"] == "/portal"
+    await visitor.post("/portal/sign-in", email=erika.email, password=PASSWORD, next=to)
+    answer = await visitor.sign_in(erika)
+    assert answer.headers["Location"].startswith("/portal")
+    assert "evil" not in answer.headers["Location"]
+
+
+async def test_whoever_is_there_the_page_says_the_same(door: Door) -> None:
+    await join(door.reception, a_new_user())
+    await invite(door.reception, a_new_user("invited@example.org"))
+    texts = set()
+    for email in ("erika@example.org", "invited@example.org", "nobody@example.org", ""):
+        answer = await door.visitor().post("/portal/sign-in", email=email, password="wrong")
+        assert answer.status_code == 400
+        texts.add(answer.text.replace(email, "") if email else answer.text)
+    assert len({re.sub(r' value=""', "", each) for each in texts}) == 1
+
+
+async def test_too_many_tries_say_how_long_to_wait(door: Door) -> None:
+    for number in range(MOST_WRONG):
+        address = f"198.51.100.{number}"
+        await door.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
+    answer = await door.visitor().post("/portal/sign-in", email="E@x.org", password="wrong")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "900")
+    assert "15 minutes" in answer.text
+
+
+async def test_a_recovery_code_is_another_way_in(door: Door, visitor: AtDoor) -> None:
+    erika = await join(door.reception, a_new_user())
+    code = (await read_codes(door.reception, erika))[0]
+    await visitor.give_password(erika)
+    answer = await visitor.send("/portal/sign-in/recovery-code", code=code)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/portal")
+    await door.visitor().give_password(erika)
+    again = door.visitor()
+    await again.give_password(erika)
+    assert (await again.send("/portal/sign-in/recovery-code", code=code)).status_code == 400
+
+
+async def test_a_new_place_is_asked_about(door: Door) -> None:
+    erika = await join(door.reception, a_new_user())
+    far = door.visitor("198.51.100.99")
+    answer = await far.sign_in(erika)
+    assert answer.headers["Location"] == "/portal/account?done=new_place"
+    shown = await far.get(answer.headers["Location"])
+    assert "Was that you?" in shown.text
+    assert "new place" in shown.text
+
+
+async def test_without_a_password_given_there_is_no_second_page(visitor: AtDoor) -> None:
+    answer = await visitor.get("/portal/sign-in/code")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303, "/portal/sign-in?next=%2Fportal",
+    )  # fmt: skip
+    answer = await visitor.post("/portal/sign-in/code", code="123456")
+    assert answer.headers["Location"] == "/portal/sign-in?next=%2Fportal&fault=GONE"

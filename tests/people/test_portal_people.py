@@ -1,0 +1,242 @@
+"""The pages about people: who sees them, what they take, in both languages."""
+
+import html
+import re
+
+import pyotp
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.support.passkeys import SoftwarePasskey
+from tests.support.people import PASSWORD, Person, a_new_user, invite, join
+from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden
+
+NEW = "kettle pebbles orchid 32"
+ROLES = [Place(Role.OPERATOR), Place(Role.AUDITOR)]
+
+
+@pytest.fixture
+def door(resources: Resources) -> Door:
+    return a_door(resources)
+
+
+@pytest.fixture
+async def erika(door: Door) -> Person:
+    return await join(door.reception, a_new_user())
+
+
+@pytest.fixture
+async def admin(door: Door, erika: Person) -> AtDoor:
+    visitor = door.visitor()
+    await visitor.sign_in(erika)
+    return visitor
+
+
+def find_secret(page: str) -> str:
+    found = re.search(r"data-secret>([A-Z2-7 ]+)<", page)
+    assert found is not None
+    return found[1].replace(" ", "")
+
+
+def find_link(page: str) -> str:
+    found = re.search(r"(https://pay\.example\.org/portal/invitation/[\w-]{43})", page)
+    assert found is not None
+    return found[1].removeprefix(ORIGIN)
+
+
+async def test_whoever_is_invited_joins_and_keeps_ten_codes(
+    door: Door, admin: AtDoor, clock: MovableClock
+) -> None:
+    made = await admin.send(
+        "/portal/people/invite", name="Paul <b>", email="paul@example.org", language="de",
+        role="OPERATOR",
+    )  # fmt: skip
+    assert made.status_code == 200
+    assert "Paul &lt;b&gt;" in made.text
+    link, paul = find_link(made.text), door.visitor("198.51.100.5")
+    shown = await paul.get(link)
+    assert "<svg" in shown.text
+    code = pyotp.TOTP(find_secret(shown.text)).at(clock.now())
+    given = {"password": NEW, "password_again": NEW, "code": code}
+    wrong = await paul.send(link, **{**given, "password_again": "another one 42"})
+    assert (wrong.status_code, "The two passwords differ" in wrong.text) == (400, True)
+    joined = await paul.send(link, **given)
+    assert joined.headers["Location"] == "/portal/account/recovery-codes"
+    codes = await paul.get(joined.headers["Location"])
+    assert len(re.findall(r"(?:[0-9A-Z]{4}-){3}[0-9A-Z]{4}", codes.text)) == 10
+    assert 'lang="de"' in codes.text
+    await paul.send("/portal/account/recovery-codes", "/portal/account/recovery-codes/kept")
+    again = await paul.get("/portal/account/recovery-codes")
+    assert not re.findall(r"(?:[0-9A-Z]{4}-){3}[0-9A-Z]{4}", again.text)
+    assert (await paul.get(link)).status_code == 410
+    assert (await paul.post(link, **given)).status_code == 410
+
+
+async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
+    link = "/portal/invitation/" + (await invite(door.reception, a_new_user())).secret
+    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
+    options = await visitor.post(f"{link}/passkey/ask")
+    answer = passkey.create(options.text).decode()
+    joined = await visitor.post(f"{link}/passkey", answer=answer)
+    assert joined.headers["Location"] == "/portal/account/recovery-codes"
+    other = door.visitor()
+    options = await other.post("/portal/sign-in/passkey/ask")
+    assert options.headers["Content-Type"] == "application/json"
+    signed_in = await other.post(
+        "/portal/sign-in/passkey", answer=passkey.get(options.text).decode(), next="/portal/people"
+    )
+    assert (signed_in.status_code, signed_in.headers["Location"]) == (303, "/portal/people")
+    refused = await door.visitor().post("/portal/sign-in/passkey", answer="rubbish")
+    assert refused.status_code == 400
+
+
+async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor) -> None:
+    passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
+    token = read_hidden((await admin.get("/portal/account")).text)["token"]
+    wrong = await admin.post("/portal/account/passkey/ask", token=token, password="no")
+    assert (wrong.status_code, wrong.json()) == (403, {"fault": "WRONG"})
+    options = await admin.post("/portal/account/passkey/ask", token=token, password=PASSWORD)
+    answer = passkey.create(options.text).decode()
+    added = await admin.post("/portal/account/passkey", token=token, answer=answer, name="key <1>")
+    assert added.headers["Location"] == "/portal/account?done=passkey_added"
+    assert "key &lt;1&gt;" in (await admin.get("/portal/account")).text
+    again = await admin.post("/portal/account/passkey", token=token, answer=answer, name="")
+    assert again.headers["Location"] == "/portal/account?done=passkey_refused"
+
+
+async def test_a_new_password_goes_on_in_a_new_session(door: Door, admin: AtDoor) -> None:
+    before = admin.session
+    changed = await admin.send(
+        "/portal/account/password", password=PASSWORD, password_new=NEW, password_again=NEW
+    )
+    assert changed.headers["Location"] == "/portal/account?done=password_changed"
+    assert admin.session not in (None, before)
+    thief = door.visitor()
+    thief.http.cookies.set("__Host-dunwell-portal", before or "")
+    assert (await thief.get("/portal/account")).status_code == 303
+    assert (await admin.get("/portal/account")).status_code == 200
+
+
+async def test_another_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None:
+    await admin.send("/portal/account/app", password=PASSWORD)
+    secret = find_secret((await admin.get("/portal/account/app")).text)
+    wrong = await admin.send("/portal/account/app", code="000000")
+    assert wrong.status_code == 400
+    right = await admin.send("/portal/account/app", code=pyotp.TOTP(secret).at(clock.now()))
+    assert right.headers["Location"] == "/portal/account?done=app_added"
+
+
+async def test_the_last_way_in_is_not_removed(admin: AtDoor) -> None:
+    fields = read_hidden((await admin.get("/portal/account")).text)
+    answer = await admin.post("/portal/account/factor", **{**fields, "password": PASSWORD})
+    assert answer.status_code == 409
+
+
+async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admin: AtDoor) -> None:
+    paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
+    path = f"/portal/people/{paul.user_id}"
+    hidden = read_hidden((await admin.get(path)).text)
+    first = await admin.post(path, **{**hidden, "role": "AUDITOR"})
+    assert first.headers["Location"] == f"{path}?done=saved"
+    second = await admin.post(path, **{**hidden, "role": "OPERATOR"})
+    assert second.status_code == 409
+    assert "Somebody else changed this user" in second.text
+    assert re.search(r'value="OPERATOR" checked', second.text)
+    assert re.search(r"<dd>\s*Auditor\s*</dd>", second.text)
+
+
+async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erika: Person) -> None:
+    paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
+    path = f"/portal/people/{paul.user_id}"
+    reset = await admin.send(path, f"{path}/reset")
+    assert (await door.visitor().get(find_link(reset.text))).status_code == 200
+    ended = await admin.send(path, f"{path}/end")
+    assert ended.headers["Location"] == "/portal/people?done=user_ended"
+    last = await admin.send(
+        f"/portal/people/{erika.user_id}", f"/portal/people/{erika.user_id}/end"
+    )
+    assert last.status_code == 409
+    assert "last admin" in last.text
+
+
+@pytest.mark.parametrize("place", ROLES)
+async def test_others_find_no_people(door: Door, erika: Person, place: Place) -> None:
+    other = await join(door.reception, a_new_user("o@example.org", name="O", place=place))
+    visitor = door.visitor()
+    await visitor.sign_in(other)
+    home = await visitor.get("/portal/account")
+    assert 'href="/portal/people"' not in home.text
+    for path in ("", "/invite", f"/{erika.user_id}"):
+        assert (await visitor.get(f"/portal/people{path}")).status_code == 404
+    token = read_hidden(home.text)["token"]
+    for path in (
+        "/invite",
+        f"/{erika.user_id}",
+        f"/{erika.user_id}/end",
+        f"/{erika.user_id}/reset",
+    ):
+        sent = await visitor.post(
+            f"/portal/people{path}", token=token, email="x@example.org", name="X", role="ADMIN",
+            revision="1",
+        )  # fmt: skip
+        assert sent.status_code == 404
+
+
+@pytest.mark.parametrize("given", ["x", "0", "' OR 1", "00000000-0000-0000-0000-000000000000"])
+async def test_nobody_there_is_no_page(admin: AtDoor, given: str) -> None:
+    assert (await admin.get(f"/portal/people/{given}")).status_code == 404
+
+
+async def test_what_was_done_is_told_with_names(
+    door: Door, admin: AtDoor, erika: Person, database: Database
+) -> None:
+    shown = await admin.get(f"/portal/people/audit?of={erika.user_id}")
+    for action in ("user.invite", "user.join", "session.begin"):
+        assert action in shown.text
+    assert "erika@example.org" not in shown.text
+    assert "Erika" in shown.text
+    bad = await admin.get("/portal/people/audit?after=rubbish")
+    assert bad.status_code == 303
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_every_page_is_there_in_both_languages(
+    door: Door, admin: AtDoor, erika: Person, language: str
+) -> None:
+    link = (await invite(door.reception, a_new_user("new@example.org"))).secret
+    pages = [
+        "/portal/account", "/portal/account/password", "/portal/account/app",
+        "/portal/account/recovery-codes", "/portal/people", "/portal/people/invite",
+        f"/portal/people/{erika.user_id}", "/portal/people/audit", f"/portal/invitation/{link}",
+        f"/portal/invitation/{'x' * 43}",
+    ]  # fmt: skip
+    for path in pages:
+        shown = await admin.get(f"{path}?lang={language}")
+        assert shown.status_code == (410 if path.endswith("xxx") else 200), path
+        assert f'<html lang="{language}"' in shown.text
+        check_page(shown.text)
+    visitor = door.visitor()
+    for path in ("/portal/sign-in", "/portal/sign-in/code", "/portal/sign-in/recovery-code"):
+        if path != "/portal/sign-in":
+            await visitor.give_password(erika)
+        shown = await visitor.get(f"{path}?lang={language}")
+        assert shown.status_code == 200
+        check_page(shown.text)
+
+
+def check_page(text: str) -> None:
+    """One title, one heading, ids once, labels for what is typed, nothing inline."""
+    assert text.count("<h1") == 1
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids)), sorted(ids)
+    named = set(re.findall(r'<label[^>]* for="([^"]+)"', text))
+    for tag in re.findall(r"<(?:input|textarea)[^>]*>", text):
+        is_typed = not re.search(r'type="(?:hidden|radio|checkbox)"', tag)
+        found = re.search(r'\sid="([^"]+)"', tag)
+        assert not is_typed or (found and found[1] in named), tag
+    assert not re.search(r"<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=", text)
+    assert html.unescape(text)

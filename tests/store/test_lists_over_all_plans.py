@@ -1,0 +1,282 @@
+"""Lists over all claims, at 100,000 of them: every first page and every next one rides on an index,
+reads a page or so where its filter is met often, and never more than its budget.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.claims.find_claims import count_claims, find_claims
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.narrowing import FEW
+from dunwell.claims.searching.search_claims import search_claims
+from dunwell.claims.searching.store import BUDGET as SEARCH_BUDGET
+from dunwell.claims.states import Status
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.disputes.find_disputes import find_disputes
+from dunwell.jobs.read_jobs import find_jobs
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.newest_first import BUDGET
+from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
+from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
+from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.modalities.modality import ModalityState
+from dunwell.payments.find_payments import (
+    PaymentFilter,
+    RequestFilter,
+    find_payment_requests,
+    find_payments,
+)
+from dunwell.payments.request_states import RequestState
+from dunwell.waiting.read_waiting import read_waiting
+from tests.support.plans import Explaining
+from tests.support.webhooks import Outbox, an_outbox
+
+COUNT, PAGE = 100_000, 50
+# A page's rows, each with its claim and what belongs to it, and a little more.
+MOST_OF_A_PAGE = 15 * PAGE
+# Looked through twice, for the page and for where the next begins; each row that an index brings is
+# told of once more as one of those looked at.
+MOST_AT_ALL = 4 * BUDGET + MOST_OF_A_PAGE
+_GROWN = {
+    "claims", "debtors", "items", "holds", "payments", "payment_modalities", "payment_requests",
+    "communications", "suppressions", "disputes", "claim_search",
+}  # fmt: skip
+# A minute apart; a tenth is held, every thousandth is rare in some way.
+_FILL = """
+SET session_replication_role = replica;
+-- The one there is comes before all.
+UPDATE claims SET written_by = '1';
+INSERT INTO claims (merchant_id, claim_id, reference_number, currency, status, created_at,
+                    updated_at, written_by, held, due_at, workflow_id, workflow_major)
+SELECT {m}, 1000000 + n, 'A-' || n, 'EUR',
+       CASE WHEN n % 100 = 0 THEN 'WITHDRAWN' ELSE 'IN_PROCESS' END,
+       timestamptz '{now}' + n * interval '1 minute', timestamptz '{now}' + n * interval '1 minute',
+       (10 + n / 1000)::text::xid8, n % 10 = 0,
+       CASE WHEN n % 100 > 0 THEN timestamptz '{now}' + n % 1000 * interval '1 hour' END,
+       CASE WHEN n % 1000 = 7 THEN '{other}'::uuid ELSE '{workflow}'::uuid END, 1
+FROM generate_series(1, 100000) n;
+INSERT INTO debtors (merchant_id, claim_id, last_name, customer_number)
+SELECT {m}, 1000000 + n, 'Muster', 'C-' || n / 5 FROM generate_series(1, 100000) n;
+INSERT INTO items (merchant_id, claim_id, position, type, value_cents)
+SELECT {m}, 1000000 + n, 0, 'PRIMARY', CASE WHEN n % 1000 = 3 THEN 999999 ELSE 100 END
+FROM generate_series(1, 100000) n;
+INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, actor_kind)
+SELECT {m}, 1000000 + n, gen_random_uuid(),
+       CASE WHEN n % 1000 = 0 THEN 'DISPUTE' ELSE 'PAUSE' END, '{now}', 'CREDENTIAL'
+FROM generate_series(10, 100000, 10) n;
+INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency, transaction_id,
+                      paid_at, recorded_at, written_by, provider_name, reversed_at)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 1, 'EUR', 'bulk ' || n, '{now}',
+       timestamptz '{now}' + n * interval '1 minute', (10 + n / 1000)::text::xid8,
+       CASE WHEN n % 1000 = 0 THEN 'rare' ELSE 'usual' END,
+       CASE WHEN n % 1000 = 1 THEN timestamptz '{now}' END
+FROM generate_series(1, 100000) n;
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, written_by)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 'sandbox', 1, 'EUR', 'x',
+       CASE WHEN n % 1000 = 0 THEN 'PENDING' WHEN n % 1000 = 1 THEN 'FAILED' ELSE 'COMPLETED' END,
+       timestamptz '{now}' + n * interval '1 minute', (10 + n / 1000)::text::xid8
+FROM generate_series(1, 100000) n;
+INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, state, amount_cents,
+                                paid_before_cents, deferred_until, requested_at, actor_kind,
+                                written_by, answered_at)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 'PAYMENT_DEFEREMENT',
+       CASE WHEN n % 1000 = 0 THEN 'REQUESTED' ELSE 'APPROVED' END, 1, 0, '2026-04-01',
+       timestamptz '{now}' + n * interval '1 minute', 'DEBTOR', (10 + n / 1000)::text::xid8,
+       CASE WHEN n % 1000 > 0 THEN timestamptz '{now}' END
+FROM generate_series(1, 100000) n;
+INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
+                            state, not_before, planned_at, settled_at, written_by)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 0, 1, 0,
+       CASE WHEN n % 1000 = 2 THEN 'LETTER' ELSE 'EMAIL' END,
+       CASE WHEN n % 1000 = 0 THEN 'UNKNOWN' WHEN n % 1000 = 1 THEN 'FAILED'
+            WHEN n % 1000 = 2 THEN 'CANCELLED' ELSE 'ACCEPTED' END,
+       '{now}', timestamptz '{now}' + n * interval '1 minute', '{now}',
+       (10 + n / 1000)::text::xid8
+FROM generate_series(1, 100000) n;
+INSERT INTO suppressions (merchant_id, channel, address_digest, masked_address, reason, created_at,
+                          actor_kind, written_by, key_version)
+SELECT {m}, CASE WHEN n % 1000 = 0 THEN 'SMS' ELSE 'EMAIL' END, decode(md5(n::text), 'hex'),
+       'x***', 'BOUNCE', timestamptz '{now}' + n * interval '1 minute', 'SYSTEM',
+       (10 + n / 1000)::text::xid8, 1
+FROM generate_series(1, 100000) n;
+INSERT INTO disputes (merchant_id, dispute_id, claim_id, type, state, hold_id, actor_kind,
+                      opened_at, resolved_at, written_by)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 'DEFECTIVE',
+       CASE WHEN n % 100 = 0 THEN 'OPEN' ELSE 'WITHDRAWN' END, gen_random_uuid(), 'DEBTOR',
+       timestamptz '{now}' + n * interval '1 minute',
+       CASE WHEN n % 100 > 0 THEN timestamptz '{now}' END, (10 + n / 1000)::text::xid8
+FROM generate_series(1, 100000) n;
+INSERT INTO claim_search (merchant_id, claim_id, term)
+SELECT {m}, 1000000 + n, unnest(ARRAY['a-' || n, 'muster', 'c-' || n / 5])
+FROM generate_series(1, 100000) n;
+RESET session_replication_role;
+ANALYZE
+"""
+Ask = Callable[[Work, str | None], Awaitable[Any]]
+_OTHER = UUID(int=9)
+
+
+@pytest.fixture
+async def filled(resources: Resources) -> Outbox:
+    outbox = await an_outbox(resources)
+    given = {
+        "m": outbox.merchant.merchant_id, "now": outbox.now, "other": _OTHER,
+        "workflow": UUID(int=8),
+    }  # fmt: skip
+    async with resources.database.connection() as connection:
+        await connection.execute(_FILL.format(**given))
+    return outbox
+
+
+def at(now: datetime, share: float) -> datetime:
+    """When so much of all was there."""
+    return now + timedelta(minutes=COUNT * share)
+
+
+def of_claims(wanted: ClaimFilter) -> Ask:
+    return lambda work, cursor: find_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
+
+
+def list_often(now: datetime) -> dict[str, Ask]:
+    """Filters that many rows meet, or that an index knows."""
+    middle = {"since": at(now, 0.4), "until": at(now, 0.5)}
+    return {
+        "claims by states": of_claims(
+            ClaimFilter(statuses=(Status.CREATED, Status.IN_PROCESS, Status.COLLECTED))
+        ),
+        "paused claims": of_claims(ClaimFilter(hold=HoldKind.PAUSE)),
+        "claims of a workflow": of_claims(ClaimFilter(workflow_id=UUID(int=8))),
+        "claims owing little": of_claims(ClaimFilter(most_cents=500)),
+        "payments": lambda w, c: find_payments(w, limit=PAGE, cursor=c),
+        "payments of a time": lambda w, c: find_payments(
+            w, limit=PAGE, cursor=c, wanted=PaymentFilter(**middle)
+        ),
+        "pending requests": lambda w, c: find_payment_requests(
+            w, limit=PAGE, cursor=c, wanted=RequestFilter(RequestState.PENDING)
+        ),
+        "modalities of a time": lambda w, c: find_modalities(
+            w, limit=PAGE, cursor=c, wanted=ModalityFilter(**middle)
+        ),
+        "modalities to answer": lambda w, c: find_modalities(
+            w, limit=PAGE, cursor=c, wanted=ModalityFilter(ModalityState.REQUESTED, stands=True)
+        ),
+        "communications": lambda w, c: find_communications(w, limit=PAGE, cursor=c),
+        "unknown sends": lambda w, c: find_communications(
+            w, limit=PAGE, cursor=c, wanted=CommunicationFilter("UNKNOWN")
+        ),
+        "failed communications": lambda w, c: find_communications(
+            w, limit=PAGE, cursor=c, wanted=CommunicationFilter("FAILED")
+        ),
+        "communications of a time": lambda w, c: find_communications(
+            w, limit=PAGE, cursor=c, wanted=CommunicationFilter("ACCEPTED", "EMAIL", 1, **middle)
+        ),
+        "suppressions": lambda w, c: find_suppressions(w, limit=PAGE, cursor=c),
+        "suppressions of a time": lambda w, c: find_suppressions(
+            w, limit=PAGE, cursor=c, wanted=SuppressionFilter("EMAIL", **middle)
+        ),
+        "open disputes": lambda w, c: find_disputes(w, limit=PAGE, cursor=c),
+        "jobs": lambda w, c: find_jobs(w, limit=PAGE, cursor=c),
+        "a name of all": lambda w, c: search_claims(w, "mus", limit=PAGE, cursor=c),
+        "a reference": lambda w, c: search_claims(w, "A-777", limit=PAGE, cursor=c),
+    }  # fmt: skip
+
+
+def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
+    """Filters that few rows meet, and what each may read."""
+    return {
+        # Those that the last transaction wrote before then are passed over.
+        "claims created long ago": (
+            of_claims(ClaimFilter(created_since=at(now, 0.4), created_until=at(now, 0.5))),
+            2 * 1_000 + MOST_OF_A_PAGE,
+        ),
+        "claims of a rare workflow": (of_claims(ClaimFilter(workflow_id=_OTHER)), MOST_AT_ALL),
+        "claims owing much": (
+            of_claims(ClaimFilter(least_cents=5000)), 2 * BUDGET + MOST_AT_ALL,
+        ),
+        "disputed claims": (of_claims(ClaimFilter(hold=HoldKind.DISPUTE)), 4 * BUDGET),
+        "claims that changed in an hour": (
+            of_claims(ClaimFilter(updated_since=at(now, 0.5),
+                                  updated_until=at(now, 0.5) + timedelta(hours=1))),
+            4 * FEW,
+        ),
+        "claims due in an hour": (
+            of_claims(ClaimFilter(next_step_since=now + timedelta(hours=5),
+                                  next_step_until=now + timedelta(hours=6))),
+            4 * FEW,
+        ),
+        "a customer's archived claims": (
+            of_claims(ClaimFilter(customer_number="C-77", statuses=(Status.ARCHIVED,))),
+            MOST_OF_A_PAGE,
+        ),
+        "payments of a rare provider": (
+            lambda w, c: find_payments(
+                w, limit=PAGE, cursor=c, wanted=PaymentFilter(provider_name="rare")
+            ), MOST_AT_ALL,
+        ),
+        "reversed payments": (
+            lambda w, c: find_payments(w, limit=PAGE, cursor=c, wanted=PaymentFilter(True)),
+            MOST_AT_ALL,
+        ),
+        "letters": (
+            lambda w, c: find_communications(
+                w, limit=PAGE, cursor=c, wanted=CommunicationFilter(channel="LETTER")
+            ), MOST_AT_ALL,
+        ),
+        "suppressed numbers": (
+            lambda w, c: find_suppressions(
+                w, limit=PAGE, cursor=c, wanted=SuppressionFilter("SMS")
+            ), MOST_AT_ALL,
+        ),
+        "two words": (
+            lambda w, c: search_claims(w, "muster a-777", limit=PAGE, cursor=c),
+            6 * SEARCH_BUDGET,
+        ),
+    }  # fmt: skip
+
+
+async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
+    now = filled.now
+    asked = {name: (ask, MOST_OF_A_PAGE) for name, ask in list_often(now).items()}
+    asked |= list_seldom(now)
+    too_much = {}
+    async with filled.resources.database.transaction() as tx:
+        for name, (ask, most) in asked.items():
+            cursor = None
+            for page in range(3):
+                explaining = Explaining(tx)
+                found = await ask(replace(filled.work(tx), tx=explaining), cursor)
+                whole = explaining.tables_read_whole & _GROWN
+                if explaining.rows_read > most or whole:
+                    too_much[name, page] = explaining.rows_read, most, whole, explaining.plans
+                cursor = found.next_cursor
+                if cursor is None:
+                    break
+            assert cursor is not None or page or name in (
+                "jobs", "claims that changed in an hour", "claims due in an hour",
+                "a customer's archived claims", "a reference", "two words",
+            ), name  # fmt: skip
+    assert too_much == {}
+
+
+async def test_numbers_are_counted_within_bounds(filled: Outbox) -> None:
+    async with filled.resources.database.transaction() as tx:
+        for count in (
+            count_claims,
+            lambda work: count_claims(work, ClaimFilter(workflow_id=_OTHER)),
+        ):
+            explaining = Explaining(tx)
+            found = await count(replace(filled.work(tx), tx=explaining))
+            assert found.is_more
+            assert explaining.rows_read <= MOST_AT_ALL, explaining.plans
+            assert not explaining.tables_read_whole & _GROWN
+        explaining = Explaining(tx)
+        await read_waiting(replace(filled.work(tx), tx=explaining))
+        assert explaining.rows_read <= 7 * 2 * 1_100 + 4 * BUDGET, explaining.plans
+        assert not explaining.tables_read_whole & _GROWN

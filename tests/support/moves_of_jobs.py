@@ -1,0 +1,51 @@
+"""What moves jobs, with every reason for which one stays where it is."""
+
+from tests.support.rows import NOW
+from tests.support.two_claims import (
+    FIRST,
+    JUST_LATER,
+    LEASE,
+    OTHER_LEASE,
+    UNTIL,
+    UUIDS,
+    Moving,
+)
+
+_WAITING = {"kind": "PAUSE", "state": "WAITING", "due_at": NOW, "actor_rights": []}
+_RUNNING = {**_WAITING, "state": "RUNNING", "lease_id": LEASE}
+_ENDED = {
+    **_WAITING, "state": "DONE", "due_at": None, "ended_at": NOW, "kept_until": NOW,
+}  # fmt: skip
+_HAS_ENDED = (
+    f"UPDATE jobs SET state = 'CANCELLED', due_at = NULL, ended_at = '{NOW.isoformat()}',"
+    f" kept_until = '{NOW.isoformat()}'"
+)
+_NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
+
+MOVES_OF_JOBS = [
+    Moving(
+        "jobs.store._TAKE", (NOW, UNTIL, LEASE, False, 10), {"jobs": _WAITING}, "jobs", "job_id",
+        {
+            "not due": f"UPDATE jobs SET due_at = {JUST_LATER}",
+            "ended": _HAS_ENDED,
+            "an export": "UPDATE jobs SET kind = 'EXPORT'",
+        },
+        whose="ALL", passes_by="jobs",
+    ),
+    Moving(
+        "jobs.store._LOCK_LEASED", (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING}, "jobs", "job_id",
+        {**_NOT_OURS, "cancelled": _HAS_ENDED}, answers="job_id", whose="SECOND",
+    ),
+    *(
+        Moving(
+            statement, (FIRST, UUIDS[1], LEASE, UNTIL), {"jobs": _RUNNING}, "jobs", "job_id",
+            _NOT_OURS, whose="SECOND",
+        )
+        for statement in ("jobs.store._LET_GO", "jobs.store._KEEP")
+    ),
+    Moving(
+        "jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
+        {"not old enough": f"UPDATE jobs SET kept_until = {JUST_LATER}"}, answers="job_id",
+        whose="ALL",
+    ),
+]  # fmt: skip

@@ -1,0 +1,101 @@
+"""The portal's door without a browser: an application of its own at an address of the test's, and
+whoever stands before it with cookies and the page at hand.
+"""
+
+import html
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import lru_cache
+
+import httpx
+from starlette.applications import Starlette
+
+from dunwell.api.app import build_app
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.application import build_site
+from dunwell.people.passwords import Passwords
+from dunwell.people.reception import Reception
+from dunwell.portal.application import build_portal_routes
+from tests.support.children import INSPECTOR, PRINTER
+from tests.support.people import PASSWORD, CountingHasher, Person
+
+ORIGIN = "https://pay.example.org"
+OWN = {"Sec-Fetch-Site": "same-origin", "Origin": ORIGIN}
+SESSION, ENTRY = "__Host-dunwell-portal", "__Host-dunwell-portal-entry"
+_FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+
+
+@dataclass(frozen=True)
+class Door:
+    app: Starlette
+    reception: Reception
+
+    def visitor(self, address: str = "203.0.113.7") -> "AtDoor":
+        transport = httpx.ASGITransport(self.app, client=(address, 40000))
+        agent = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"}
+        return AtDoor(
+            httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=agent), self.reception
+        )
+
+
+@lru_cache(maxsize=4)
+def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
+    """One for each of these resources: its templates take long to compile."""
+    settings = replace(resources.settings, public_url=origin)
+    there = replace(resources, settings=settings)
+    passwords = Passwords(CountingHasher())
+    debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
+    routes = [*build_portal_routes(there, debtors, passwords)]
+    app = build_app(there, [], INSPECTOR, routes)
+    return Door(app, Reception(there, passwords))
+
+
+@dataclass
+class AtDoor:
+    http: httpx.AsyncClient
+    reception: Reception
+    page: httpx.Response | None = None
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        self.page = await self.http.get(path, headers=headers)
+        return self.page
+
+    async def post(
+        self, path: str, headers: dict[str, str] | None = None, **fields: str
+    ) -> httpx.Response:
+        """Nothing is added to the fields."""
+        sent = OWN if headers is None else headers
+        self.page = await self.http.post(path, data=fields, headers=sent)
+        return self.page
+
+    async def send(self, shown_at: str, path: str | None = None, **fields: str) -> httpx.Response:
+        """The form of the page at this address, its hidden fields with it."""
+        shown = await self.get(shown_at)
+        assert shown.status_code == 200, shown.text
+        return await self.post(path or shown_at, **{**read_hidden(shown.text), **fields})
+
+    async def give_password(self, person: Person, password: str = PASSWORD) -> httpx.Response:
+        return await self.send("/portal/sign-in", email=person.email, password=password)
+
+    async def sign_in(self, person: Person) -> httpx.Response:
+        """With the app's next code."""
+        await self.give_password(person)
+        return await self.give_code(person)
+
+    async def give_code(self, person: Person) -> httpx.Response:
+        clock = self.reception.resources.clock
+        assert isinstance(clock, MovableClock)
+        clock.advance(timedelta(seconds=30))
+        code = person.code(clock.now())
+        return await self.send("/portal/sign-in/code", code=code)
+
+    @property
+    def session(self) -> str | None:
+        return self.http.cookies.get(SESSION)
+
+
+def read_hidden(page: str) -> dict[str, str]:
+    """The hidden fields of all the page's forms, those of a form further up first."""
+    return {name: html.unescape(value) for name, value in _FIELD.findall(page)}

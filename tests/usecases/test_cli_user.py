@@ -1,0 +1,81 @@
+"""`dunwell user`: one-time addresses, the list, ends; and the first admin that `up` tells."""
+
+import re
+
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.accept_invitation import find_invitation
+from tests.support.command_line import CommandLine
+from tests.support.merchants import AT_NOON, a_merchant
+from tests.support.people import a_new_user, a_reception, join
+
+_LINK = re.compile(r"http://127\.0\.0\.1:8000/portal/invitation/([\w-]{43})\n")
+_ACTS = "SELECT actor_kind, actor_id, action FROM installation_audit ORDER BY audit_id"
+
+
+def find_secret(stdout: str) -> str:
+    found = _LINK.fullmatch(stdout)
+    assert found is not None, stdout
+    return found[1]
+
+
+async def test_users_are_created_listed_reset_and_ended(
+    dunwell: CommandLine, database: Database, resources: Resources
+) -> None:
+    reception = a_reception(resources)
+    async with database.transaction() as tx:
+        merchant = await a_merchant(tx, now=AT_NOON)
+    await join(reception, a_new_user())
+    made = dunwell.run(
+        "user", "create", "paul@example.org", "--name", "Paul", "--role", "merchant-user",
+        "--merchant", "nordwind", "--language", "de",
+    )  # fmt: skip
+    assert (made.returncode, made.stderr) == (
+        0, "Good once, for 72 hours. Give it to this person alone.\n",
+    )  # fmt: skip
+    invited = await find_invitation(reception, find_secret(made.stdout))
+    assert invited is not None
+    assert invited.user.place.memberships == {merchant.merchant_id: Role.MERCHANT_USER}
+    again = dunwell.run("user", "reset", "PAUL@example.org")
+    assert find_secret(again.stdout) != find_secret(made.stdout)
+    listed = dunwell.run("user", "list").stdout.splitlines()
+    assert [re.split(r"  +", line) for line in listed] == [
+        ["e-mail", "name", "role", "state"],
+        ["erika@example.org", "Erika", "admin", "active"],
+        ["paul@example.org", "Paul", "merchant-user of nordwind", "invited"],
+    ]
+    assert dunwell.run("user", "end", "paul@example.org", "--yes").stdout == (
+        "ended paul@example.org\n"
+    )
+    async with database.connection() as connection:
+        acts = [tuple(row) for row in await connection.fetch(_ACTS)]
+    assert acts[-3:] == [
+        ("OPERATOR", "command line", "user.invite"), ("OPERATOR", "command line", "user.reset"),
+        ("OPERATOR", "command line", "user.end"),
+    ]  # fmt: skip
+
+
+async def test_what_cannot_be_done_is_told_in_a_line(
+    dunwell: CommandLine, resources: Resources
+) -> None:
+    await join(a_reception(resources), a_new_user())
+    name = ("--name", "X", "--role")
+    for words, told in (
+        (("end", "erika@example.org", "--yes"), "This is the last admin."),
+        (("end", "nobody@example.org", "--yes"), "There is no user nobody@example.org."),
+        (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
+        (("create", "erika@example.org", *name, "admin"), "Somebody with this e-mail address"),
+        (("create", "x@example.org", *name, "auditor", "--merchant", "x"), "There is no merchant"),
+        (("create", "x@example.org", *name, "merchant-user"), "A merchant's user works for"),
+    ):
+        done = dunwell.run("user", *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert told in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_nobody_is_ended_without_a_yes(dunwell: CommandLine) -> None:
+    done = dunwell.run("user", "end", "erika@example.org")
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
