@@ -7,6 +7,9 @@ import httpx
 
 from dunwell.api.edge import build_outside_answer
 from dunwell.kit.http_server import ServerLimits
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.credentials import allow_credential
+from dunwell.merchants.rights import Scope
 from tests.support.api import Api, a_credential, form_of
 from tests.support.bounded import bounded, read_response, talk
 from tests.support.claims import a_claim
@@ -23,6 +26,14 @@ async def _break_json(api: Api) -> httpx.Response:
 
 async def _forge_token(api: Api) -> httpx.Response:
     return await api.nordwind.get("/events", token="dwt_" + "A" * 43)
+
+
+async def _lack_a_right(api: Api) -> httpx.Response:
+    [claim_id] = await api.nordwind.create()
+    async with api.house.work(COMMAND_LINE) as work:
+        await allow_credential(work, api.nordwind.credential.client_id, [Scope.CLAIMS])
+    payment = {"amount": 10240, "currency": "EUR", "transactionId": "bank-2026-03-12-0007"}
+    return await api.nordwind.post(f"/claims/{claim_id}/payments", payment)
 
 
 async def _ask_for_absent(api: Api) -> httpx.Response:
@@ -150,6 +161,7 @@ PROVOCATIONS: dict[str, Callable[[Api], Awaitable[httpx.Response]]] = {
     "InvalidRequest": _break_json,
     "AuthenticationError": _forge_token,
     "NotFound": _ask_for_absent,
+    "InsufficientScope": _lack_a_right,
     "MethodNotAllowed": _use_another_method,
     "MerchantNotConfigured": _use_bare_merchant,
     "DuplicateReferenceNumber": _hand_over_twice,

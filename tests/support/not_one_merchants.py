@@ -45,9 +45,15 @@ NOT_ONE_MERCHANTS = _name({
         "merchants.store._LOAD_MERCHANTS_PAGE", "merchants.store_changes._INSERT_MERCHANT",
     ),
     "it belongs to the installation, or to a visitor of whom nothing is known": (
+        "installation.audit._INSERT", "installation.audit_entries._LOAD",
         "installation.store._LIST_FORWARDERS", "installation.store._LOAD",
         "installation.store._NOTE_FORWARDERS", "installation.store._SAVE",
-        "keys.standing._LOCK", "keys.standing._RETIRE", "kit.attempts._LOAD",
+        "keys.installation_seals_store._COUNT_UNSEALED",
+        "keys.installation_seals_store._LOAD_HEAD", "keys.installation_seals_store._LOAD_SEALED",
+        "keys.installation_seals_store._LOAD_SEALS", "keys.installation_seals_store._LOAD_UNSEALED",
+        "keys.installation_seals_store._SAVE_SEAL",
+        "keys.standing._COUNT_DIGESTS[installation seals]", "keys.standing._LOCK",
+        "keys.standing._RETIRE", "kit.attempts._LOAD",
         "kit.attempts._REMOVE", "kit.attempts._SAVE", "kit.key_versions._LOAD",
         "kit.key_versions._RECORD", "landing.entering.store_asked_links._FIND",
         "landing.entering.store_asked_links._SAVE", "landing.entering.store_asked_links._TAKE",
@@ -60,7 +66,8 @@ NOT_ONE_MERCHANTS = _name({
     ),
     "it reads and writes no table of ours": (
         "api.readiness._LOOK", "api.readiness._WRITE",
-        "intake.claim_ids._DRAW", "kit.attempts._TAKE_TURN",
+        "intake.claim_ids._DRAW", "keys.installation_seals_store._TAKE_TURN",
+        "kit.attempts._TAKE_TURN",
         "kit.migrate._SET_TIMEOUT", "kit.migrate._TAKE_TURN",
         "landing.entering.store_tries._TAKE_EVERYBODYS_TURN",
         "landing.entering.store_tries._TAKE_TURN", "merchants.kept_answers._TRY_LOCK",
@@ -90,6 +97,9 @@ QUIET = _name({
         "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
         "landing.objecting.store._LOAD_UNSENT", "messages.suppression.LOAD_KNOWN",
         "rollout.running_store._LOAD_OPEN",
+    ),
+    "a part of a statement, tried whole by tests.usecases.test_audit": (
+        "merchants.find_audit._LOAD",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         "assignment.store._SAVE_DRAFT", "escalation.gate_store._HAND_OVER",

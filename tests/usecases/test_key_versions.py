@@ -12,12 +12,14 @@ from dunwell.events.sealing import open_authorization, open_secret
 from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.keys.sealed import SealedValues
-from dunwell.keys.standing import give_up_version, load_standing, retire_version
+from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Database
 from dunwell.kit.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
 from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.messages.letters.reseal_letters import SealedLetters
 from tests.support.keys import SECOND, THIRD, admit, with_versions
 from tests.support.webhooks import Outbox, an_outbox
@@ -166,9 +168,13 @@ def kinds(resources: Resources) -> list[SealedValues]:
     return [SealedEndpoints(), SealedLetters(Storage.open(resources.settings.files_url))]
 
 
+def moment(resources: Resources) -> Moment:
+    return Moment(resources.clock.now(), resources.ids)
+
+
 async def retire(resources: Resources, version: int) -> None:
     async with resources.database.transaction() as tx:
-        await retire_version(tx, resources.keys, kinds(resources), version)
+        await retire_version(tx, resources.keys, kinds(resources), version, moment(resources))
 
 
 async def state_of(resources: Resources, version: int) -> str:
@@ -226,6 +232,8 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
     both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
     async with resources.database.transaction() as tx:
         with pytest.raises(InvalidState, match="is there"):
-            await give_up_version(tx, both.keys, kinds(resources), 1)
-        await give_up_version(tx, second.keys, kinds(resources), 1)
+            await give_up_version(tx, both.keys, kinds(resources), 1, moment(both))
+        await give_up_version(tx, second.keys, kinds(resources), 1, moment(second))
+        told = await find_installation_audit(tx, COMMAND_LINE, limit=10)
+    assert [(each.action, each.subject) for each in told.entries] == [("key.give-up", "key:1")]
     await admit(second)

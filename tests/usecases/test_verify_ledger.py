@@ -7,7 +7,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
-from dunwell.messages.ledger_store import Head
+from dunwell.messages.ledger_store import AUDITS, Head, load_unsealed
 from dunwell.messages.seal_ledger import seal_ledger
 from dunwell.messages.verify_ledger import verify_ledger
 from tests.support.definitions import a_definition
@@ -72,8 +72,12 @@ async def test_an_altered_row_is_named(house: House, change: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["details = details || '{\"x\": 1}'", "actor_id = 'erp2'", "action = 'hold.open'"]
-)
+    "change",
+    [
+        "details = details || '{\"x\": 1}'", "actor_id = 'erp2'", "action = 'hold.open'",
+        "before = '{\"x\": 1}'", "after = '{}'", "origin = NULL",
+    ],
+)  # fmt: skip
 async def test_an_altered_audit_row_is_named(house: House, change: str) -> None:
     await tamper(
         house, f"UPDATE audit_log SET {change} WHERE merchant_id = $1 AND audit_id = {_FIRST_AUDIT}"
@@ -190,3 +194,18 @@ async def test_another_key_makes_no_digest_of_the_ledger(house: House) -> None:
     )
     verdict = await verify_ledger(other, house.merchant.merchant_id)
     assert verdict.fault_count >= verdict.sealed_rows
+
+
+async def test_an_audit_row_from_before_it_had_values_is_as_it_was_sealed(house: House) -> None:
+    await house.rows(
+        "UPDATE audit_log SET before = NULL, after = NULL, origin = NULL, seal = NULL"
+        " WHERE merchant_id = $1 RETURNING 1"
+    )
+    async with house.resources.database.connection() as tx:
+        rows = await load_unsealed(tx, house.merchant.merchant_id, table=AUDITS, seal=7, limit=1000)
+    before = await house.rows(
+        "SELECT jsonb_build_array(7, audit_id, (extract(epoch FROM at) * 1000000)::bigint,"
+        " actor_kind, actor_id, action, subject, details)::text AS fields"
+        " FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id"
+    )
+    assert [row.fields for row in rows] == [row["fields"] for row in before]

@@ -16,15 +16,18 @@ from dunwell.config.secret_key import FILE_NAME, draw_key, render_version, save_
 from dunwell.errors import InvalidState
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.keys.standing import (
+    Moment,
     VersionStanding,
     find_next_version,
     give_up_version,
     load_standing,
     retire_version,
 )
+from dunwell.kit.clock import SystemClock
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Database
 from dunwell.kit.folder_lock import FolderLock
+from dunwell.kit.ids import RandomIds
 from dunwell.kit.key_versions import find_misfit, load_versions
 
 _WORD = "key"
@@ -96,7 +99,8 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
     end = give_up_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
-        await end(tx, keys, list_sealed_values(settings), version)
+        moment = Moment(SystemClock().now(), RandomIds())
+        await end(tx, keys, list_sealed_values(settings), version, moment)
 
     _run(settings, use)
     click.echo(f"Version {version} is retired. It may be taken out of the settings.")

@@ -30,9 +30,11 @@ _WORDS = {
     ),
     "outbox": Word("dunwell.cli.outbox:command", "Read messages written into the outbox."),
     "verify-ledger": Word(
-        "dunwell.cli.verify_ledger:command", "Verify that the ledger is as it was written."
+        "dunwell.cli.ledgers.verify_ledger:command", "Verify that the ledger is as it was written."
     ),
-    "audit": Word("dunwell.cli.audit:command", "Show who did what, and what changed by it."),
+    "audit": Word(
+        "dunwell.cli.ledgers.audit:command", "Show who did what, and what changed by it."
+    ),
     "key": Word(
         "dunwell.cli.key:command", "Draw a new version of the secret key, retire old ones."
     ),

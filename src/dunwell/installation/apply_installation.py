@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from dunwell.errors import InvalidState
+from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.document import Installation, list_changes, merge
 from dunwell.installation.store import Revision, load_installation, save_installation
 from dunwell.kit.resources import Resources
@@ -43,4 +46,21 @@ async def apply_installation(resources: Resources, given: Installation) -> Appli
                 "Another installation file was applied meanwhile. Look, and apply yours again.",
                 state="CHANGED",
             )
+        act = _describe(present.installation, revision)
+        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)
+
+
+def _describe(before: Installation, revision: Revision) -> Act:
+    """Nothing of it is secret: secrets are given by file name."""
+    was, now = msgspec.to_builtins(before), msgspec.to_builtins(revision.installation)
+    changed = [name for name in now if now[name] != was[name]]
+    return Act(
+        actor_kind="OPERATOR",
+        actor_id=_APPLIED_BY,
+        action="installation.apply",
+        subject=f"installation:{revision.number}",
+        before={name: was[name] for name in changed},
+        after={name: now[name] for name in changed},
+        origin={"face": "COMMAND_LINE"},
+    )

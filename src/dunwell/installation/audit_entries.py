@@ -48,6 +48,8 @@ class AuditFilter(msgspec.Struct, frozen=True, gc=False):
     # Inclusive; `until` exclusive.
     since: datetime | None = None
     until: datetime | None = None
+    # USER, OPERATOR, CREDENTIAL, DEBTOR, SYSTEM; of the installation's also VISITOR.
+    actor_kind: str | None = None
     actor_id: str | None = None
     action: str | None = None
     subject: str | None = None
@@ -65,6 +67,8 @@ def narrow(conditions: Conditions, wanted: AuditFilter, behind: UUID | None) -> 
     if wanted.until is not None:
         end = _find_first(wanted.until + timedelta(milliseconds=1))
         conditions.add("audit_id < {} AND at < {}", end, wanted.until)
+    if wanted.actor_kind is not None:
+        conditions.add("actor_kind = {}", wanted.actor_kind)
     if wanted.actor_id is not None:
         conditions.add("actor_id = {}", wanted.actor_id)
     if wanted.action is not None:

@@ -1,14 +1,17 @@
 """How the versions of the secret key stand: what still names each, and when one can be retired."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
 
 from dunwell.errors import InvalidState, NotFound
+from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.keys.sealed import SealedValues
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
 from dunwell.kit.key_versions import KnownVersion, load_versions
 
 # Digests and what is derived again from a row's id cannot be made anew: who an address was is not
@@ -73,18 +76,26 @@ async def find_next_version(tx: Connection, keys: KeyRing) -> int:
     return max([*known, *keys.versions]) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is done, and what it is recorded under."""
+
+    now: datetime
+    ids: Ids
+
+
 async def retire_version(
-    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
 ) -> None:
     """From now on it may be taken out of the settings. Twice is as good as once. Raises NotFound,
     InvalidState: something needs it."""
     await tx.execute(_LOCK)
     await _check_retirable(tx, keys, kinds, version)
-    await tx.execute(_RETIRE, version)
+    await _retire(tx, version, "key.retire", moment)
 
 
 async def give_up_version(
-    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
 ) -> None:
     """It is lost: go on without what needs it. Raises NotFound, InvalidState: it is there."""
     await tx.execute(_LOCK)
@@ -93,7 +104,21 @@ async def give_up_version(
         raise NotFound(f"There is no version {version} of the secret key here.")
     if standing[version].state in ("IN_USE", "KEPT"):
         raise InvalidState(f"Version {version} is there. Only what is missing can be lost.")
-    await tx.execute(_RETIRE, version)
+    await _retire(tx, version, "key.give-up", moment)
+
+
+async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> None:
+    if (await tx.execute(_RETIRE, version)).endswith(" 0"):
+        return
+    act = Act(
+        actor_kind="OPERATOR",
+        actor_id="dunwell key",
+        action=action,
+        subject=f"key:{version}",
+        after={"state": "RETIRED"},
+        origin={"face": "COMMAND_LINE"},
+    )
+    await save_installation_audit(tx, act, moment.now, moment.ids)
 
 
 async def _check_retirable(

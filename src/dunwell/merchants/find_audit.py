@@ -21,7 +21,8 @@ from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
 
-# By the primary key; of one subject on audit_log_subject.
+# By the primary key; of one subject on audit_log_subject, of one action on audit_log_action, of one
+# person on audit_log_people.
 _LOAD = """
 SELECT audit_id, at, actor_kind, actor_id, action, subject, details, before, after, origin, seal
 FROM audit_log
@@ -30,8 +31,11 @@ WHERE merchant_id = $1
 ORDER BY audit_id DESC
 LIMIT $2
 """
-# As the index of subjects has it: created claims are found by their creation, not by a subject.
-_INDEXED = "action <> 'claims.create'"
+# What the indexes hold, said as they say it. Created claims are found by their creation, not by a
+# subject.
+_CREATION = "claims.create"
+_OTHER_ACTIONS = "action <> 'claims.create'"
+_PEOPLE = "actor_kind IN ('USER', 'OPERATOR')"
 _CURSORS = CursorForm(b"aud1", "16s")
 _INSTALLATION_CURSORS = CursorForm(b"ias1", "16s", owner_layout="")
 
@@ -52,8 +56,10 @@ async def find_audit(
     owner = (work.merchant_id,)
     conditions = Conditions(work.merchant_id, limit + 1)
     narrow(conditions, wanted, _read_place(_CURSORS, owner, cursor))
-    if wanted.subject is not None:
-        conditions.add(_INDEXED)
+    if wanted.subject is not None or wanted.action not in (None, _CREATION):
+        conditions.add(_OTHER_ACTIONS)
+    if wanted.actor_kind in ("USER", "OPERATOR"):
+        conditions.add(_PEOPLE)
     statement = compose(_LOAD, filters=conditions.render())
     found = [read_entry(row) for row in await work.tx.fetch(statement, *conditions.values)]
     return _cut(found, limit, _CURSORS, owner)

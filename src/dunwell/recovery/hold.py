@@ -13,6 +13,7 @@ import structlog
 
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.errors import InvalidState
+from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.kit.db import Connection, DatabaseAway, NotMigrated
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
@@ -111,4 +112,13 @@ async def resume(resources: Resources, lost_until: datetime) -> int:
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
+        act = Act(
+            actor_kind="OPERATOR",
+            actor_id=COMMAND_LINE.actor_id,
+            action="restore.resume",
+            subject="installation",
+            after={"lostUntil": lost_until.isoformat(), "paused": len(concerned)},
+            origin=COMMAND_LINE.origin_json,
+        )
+        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return len(concerned)

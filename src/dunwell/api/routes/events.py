@@ -13,8 +13,9 @@ from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
 from dunwell.errors import InvalidRequest, ValidationError
 from dunwell.events.body import EVENT_TYPES, EXAMPLE
+from dunwell.events.find_events import find_events
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
-from dunwell.events.store import EventFilter, load_events_page
+from dunwell.events.store import EventFilter
 from dunwell.kit.wire import read_as_json
 from dunwell.merchants.rights import Right
 
@@ -99,9 +100,7 @@ async def _list(call: Call) -> EncodedEventList:
         claim_id=query.integer("claimId"),
     )
     query.check()
-    page = await load_events_page(
-        call.work.tx, call.work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
-    )
+    page = await find_events(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return EncodedEventList([msgspec.Raw(body.encode()) for body in page.bodies], page.next_cursor)
 
 

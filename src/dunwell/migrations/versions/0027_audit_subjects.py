@@ -1,4 +1,4 @@
-"""The audit log found by what was done to; the SQL stands beside this."""
+"""The audit log found by what was done, to what, and by whom; the SQL stands beside this."""
 
 from dunwell.migrations.beside import run_sql_beside
 

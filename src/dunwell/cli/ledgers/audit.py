@@ -66,7 +66,9 @@ def _read_filter(
     since: datetime | None, until: datetime | None,
     actor: str | None, action: str | None, subject: str | None,
 ) -> AuditFilter:  # fmt: skip
-    return AuditFilter(_as_utc(since), _as_utc(until), actor, action, subject)
+    return AuditFilter(
+        since=_as_utc(since), until=_as_utc(until), actor_id=actor, action=action, subject=subject
+    )
 
 
 def _as_utc(day: datetime | None) -> datetime | None:

@@ -1,0 +1,132 @@
+"""Each operation under each scope of a credential: what was not given is refused at the door."""
+
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.api.catalogue import ENDPOINTS
+from dunwell.api.operation import Operation
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.credentials import allow_credential
+from dunwell.merchants.rights import SCOPE_RIGHTS, Right, Scope
+from tests.support.api import Api
+
+# The right of every operation but those that only read.
+_RIGHTS = {
+    "uploadFile": Right.CHANGE_CLAIMS,
+    "createClaims": Right.CHANGE_CLAIMS,
+    "changeClaim": Right.CHANGE_CLAIMS,
+    "withdrawClaim": Right.CHANGE_CLAIMS,
+    "archiveClaim": Right.CHANGE_CLAIMS,
+    "pauseClaim": Right.CHANGE_CLAIMS,
+    "resumeClaim": Right.CHANGE_CLAIMS,
+    "addFee": Right.RECORD_MONEY,
+    "addItem": Right.RECORD_MONEY,
+    "deleteItem": Right.RECORD_MONEY,
+    "attachFile": Right.CHANGE_CLAIMS,
+    "replaceAttachment": Right.CHANGE_CLAIMS,
+    "deleteAttachment": Right.CHANGE_CLAIMS,
+    "recordPayment": Right.RECORD_MONEY,
+    "reversePayment": Right.RECORD_MONEY,
+    "openDispute": Right.CHANGE_CLAIMS,
+    "resolveDispute": Right.ANSWER,
+    "approvePaymentModality": Right.ANSWER,
+    "rejectPaymentModality": Right.ANSWER,
+    "assignToWorkflow": Right.CHANGE_CLAIMS,
+    "startAssignment": Right.CHANGE_CLAIMS,
+    "assignToScenario": Right.CHANGE_CLAIMS,
+    "replayEvents": Right.OPERATE,
+    "advanceTestClock": Right.OPERATE,
+}
+_OPERATIONS = [each.operation for each in ENDPOINTS]
+
+
+async def narrow(api: Api, *scopes: Scope) -> None:
+    """From now on Nordwind's credential may do this at Nordwind, and the token it has too."""
+    async with api.house.work(COMMAND_LINE) as work:
+        await allow_credential(work, api.nordwind.credential.client_id, scopes)
+
+
+async def call(api: Api, operation: Operation, claim_id: int) -> httpx.Response:
+    ids = {"claim_id": claim_id, "scenario_id": 1, "item_id": 1}
+    path = operation.path.removeprefix("/merchants/{merchant_id}")
+    for parameter in operation.parameters:
+        if parameter.place == "path" and parameter.name != "merchant_id":
+            value = str(ids.get(parameter.name, uuid.UUID(int=7)))
+            path = path.replace(f"{{{parameter.name}}}", value)
+    assert "{" not in path
+    given: dict[str, Any] = {} if operation.body is None else {"json": {}}
+    prefix = f"/merchants/{api.nordwind.merchant_id}"
+    return await api.nordwind.send(operation.method, prefix + path, **given)
+
+
+def test_what_each_operation_asks_for_is_as_decided() -> None:
+    for operation in _OPERATIONS:
+        wanted = _RIGHTS.get(operation.operation_id, Right.READ_CLAIMS)
+        assert operation.right is wanted, operation.operation_id
+        assert (operation.method == "GET") is (wanted is Right.READ_CLAIMS)
+    assert _RIGHTS.keys() <= {each.operation_id for each in _OPERATIONS}
+
+
+@pytest.mark.parametrize("scope", Scope)
+async def test_a_scope_opens_what_its_rights_allow_and_nothing_else(api: Api, scope: Scope) -> None:
+    [claim_id] = await api.nordwind.create()
+    await narrow(api, scope)
+    before = await api.count("audit_log")
+    for operation in _OPERATIONS:
+        if operation.right in SCOPE_RIGHTS[scope]:
+            continue
+        answer = await call(api, operation, claim_id)
+        assert answer.status_code == 403, operation.operation_id
+        error = answer.json()["error"]
+        assert error["type"] == "InsufficientScope"
+        assert error["details"] == {"right": operation.right.value}
+    assert await api.count("audit_log") == before
+    for operation in _OPERATIONS:
+        if operation.right in SCOPE_RIGHTS[scope]:
+            assert (await call(api, operation, claim_id)).status_code != 403, operation.operation_id
+
+
+async def test_a_refusal_does_not_tell_what_exists(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    [others] = await api.hansen.create()
+    await narrow(api, Scope.READ)
+    answers = {
+        (await api.nordwind.post(f"/claims/{each}/archive")).content
+        for each in (claim_id, others, 999_999_999)
+    }
+    assert len(answers) == 1
+
+
+async def test_an_answer_kept_for_another_credential_is_not_shown(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    payment = {"amount": 100, "currency": "EUR", "transactionId": "t-1"}
+    path = f"/claims/{claim_id}/payments"
+    assert (await api.nordwind.post(path, payment, key="k")).status_code == 200
+    await narrow(api, Scope.CLAIMS)
+    assert (await api.nordwind.post(path, payment, key="k")).status_code == 403
+
+
+async def test_scopes_add_up_and_count_at_once(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    await narrow(api, Scope.MONEY)
+    pause = f"/claims/{claim_id}/pause"
+    assert (await api.nordwind.post(pause, {})).status_code == 403
+    await narrow(api, Scope.MONEY, Scope.CLAIMS)
+    payment = {"amount": 100, "currency": "EUR", "transactionId": "t-1"}
+    assert (await api.nordwind.post(pause, {})).status_code == 200
+    assert (await api.nordwind.post(f"/claims/{claim_id}/payments", payment)).status_code == 200
+
+
+async def test_a_scope_is_of_one_merchant(api: Api) -> None:
+    """Elsewhere the same credential may do other things."""
+    [claim_id] = await api.nordwind.create()
+    async with api.house.work(COMMAND_LINE) as work:
+        await allow_credential(work, api.hansen.credential.client_id, [Scope.READ])
+    token = api.hansen.token
+    path = f"/claims/{claim_id}"
+    assert (await api.nordwind.get(path, token=token)).status_code == 200
+    assert (await api.nordwind.post(f"{path}/pause", {}, token=token)).status_code == 403
+    assert await api.hansen.create("H-1")

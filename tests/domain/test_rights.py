@@ -1,0 +1,180 @@
+"""Rights, and that every use case asks for one."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.errors import InsufficientScope
+from dunwell.kit.addresses import name_network
+from dunwell.merchants.account import Work, check_right
+from dunwell.merchants.actor import (
+    COMMAND_LINE,
+    SYSTEM,
+    Actor,
+    ActorKind,
+    Face,
+    Origin,
+    credential_actor,
+    debtor_actor,
+    user_actor,
+)
+from dunwell.merchants.rights import (
+    ALL_RIGHTS,
+    RIGHT_WORDS,
+    ROLE_RIGHTS,
+    SCOPE_RIGHTS,
+    Right,
+    Role,
+    Scope,
+    order_scopes,
+    rights_of_roles,
+    rights_of_scopes,
+)
+from tests.support.use_cases import ASK_NOTHING, UseCase, call_with_nothing, find_use_cases
+
+_ASKING = [each for each in find_use_cases() if each.right is not None]
+# Those that more hangs on than reading and changing claims; others may join them.
+_ASKED_BY = {
+    Right.RECORD_MONEY: {
+        "payments.add_item.add_fee", "payments.add_item.add_item",
+        "payments.delete_item.delete_item", "payments.record_payment.record_payment",
+        "payments.reverse_payment.reverse_payment",
+    },
+    Right.ANSWER: {
+        "disputes.end_dispute.resolve_dispute", "modalities.answer_modality.approve_modality",
+        "modalities.answer_modality.reject_modality",
+    },
+    Right.CONTACT_SETTINGS: {
+        "escalation.settle_unknown.settle_unknown", "messages.suppression.lift_suppression",
+        "messages.suppression.suppress",
+    },
+    Right.CONFIGURE: {
+        "events.endpoints.add_endpoint", "events.endpoints.change_endpoint",
+        "events.endpoints.remove_endpoint", "events.endpoints.rotate_secret",
+        "merchants.credentials.allow_credential", "merchants.credentials.create_credential",
+        "merchants.credentials.disallow_credential", "merchants.credentials.end_old_secret",
+        "merchants.credentials.list_credentials", "merchants.credentials.revoke_credential",
+        "merchants.credentials.rotate_credential", "merchants.set_up_merchant.change_configuration",
+        "merchants.set_up_merchant.create_merchant", "merchants.tokens.revoke_token",
+        "assignment.rules_draft.save_rules_draft", "rollout.delete_workflow.delete_workflow",
+        "workflows.save_draft.save_draft",
+    },
+    Right.PUBLISH: {
+        "assignment.publish_rules.publish_rules", "assignment.rules_draft.publish_rules_draft",
+        "rollout.publish_workflow.publish_workflow", "rollout.save_scenario.save_scenario",
+        "rollout.switch.switch_to_workflows", "workflows.change_workflow.activate_workflow",
+        "workflows.change_workflow.deactivate_workflow", "workflows.publish_draft.publish_draft",
+    },
+    Right.AUDIT: {
+        "merchants.find_audit.find_audit", "merchants.find_audit.find_installation_audit",
+    },
+    Right.OPERATE: {
+        "events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",
+    },
+}  # fmt: skip
+_MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}
+
+
+def test_every_use_case_begins_by_asking_for_a_right() -> None:
+    silent = {each.name for each in find_use_cases() if each.right is None}
+    assert silent == set(ASK_NOTHING)
+
+
+@pytest.mark.parametrize("right", _ASKED_BY)
+def test_what_much_hangs_on_asks_for_its_own_right(right: Right) -> None:
+    asking = {each.name for each in _ASKING if each.right == right.name}
+    assert _ASKED_BY[right] <= asking
+
+
+def test_every_right_that_is_asked_for_is_one() -> None:
+    asked = {each.right for each in find_use_cases() if each.right is not None}
+    assert asked <= {right.name for right in Right}
+    assert len(asked) >= 8
+
+
+def test_roles_are_these_sets_of_rights() -> None:
+    assert dict(ROLE_RIGHTS) == {
+        Role.ADMIN: ALL_RIGHTS,
+        Role.OPERATOR: ALL_RIGHTS - {Right.PEOPLE},
+        Role.AUDITOR: {Right.READ_CLAIMS, Right.AUDIT},
+        Role.MERCHANT_USER: _MERCHANTS,
+    }
+    assert rights_of_roles([Role.AUDITOR, Role.MERCHANT_USER]) == _MERCHANTS | {Right.AUDIT}
+    assert rights_of_roles([]) == frozenset()
+
+
+def test_scopes_are_these_sets_of_rights() -> None:
+    assert dict(SCOPE_RIGHTS) == {
+        Scope.READ: {Right.READ_CLAIMS},
+        Scope.CLAIMS: {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.ANSWER},
+        Scope.MONEY: {Right.READ_CLAIMS, Right.RECORD_MONEY},
+        Scope.ALL: ALL_RIGHTS - {Right.PEOPLE},
+    }
+    assert rights_of_scopes(("CLAIMS", "MONEY")) == _MERCHANTS
+    assert rights_of_scopes(()) == frozenset()
+
+
+def test_all_swallows_the_other_scopes_and_each_stands_once() -> None:
+    assert order_scopes([Scope.MONEY, Scope.READ, Scope.MONEY]) == (Scope.READ, Scope.MONEY)
+    assert order_scopes([Scope.MONEY, Scope.ALL]) == (Scope.ALL,)
+
+
+def test_neither_debtors_nor_workers_configure_publish_or_look_into_the_audit_log() -> None:
+    withheld = {Right.CONFIGURE, Right.PUBLISH, Right.PEOPLE, Right.AUDIT}
+    debtor = debtor_actor("session-1")
+    assert not withheld & SYSTEM.rights
+    assert not (withheld | {Right.RECORD_MONEY, Right.ANSWER, Right.OPERATE}) & debtor.rights
+    assert COMMAND_LINE.rights == ALL_RIGHTS
+
+
+def test_an_actor_without_rights_may_do_nothing() -> None:
+    nobody = Actor(ActorKind.USER, "somebody")
+    for right in Right:
+        with pytest.raises(InsufficientScope):
+            check_right(nobody, right)
+
+
+@pytest.mark.parametrize("right", Right)
+def test_a_refusal_names_the_right_and_says_it_in_words(right: Right) -> None:
+    rest = credential_actor("shop", ALL_RIGHTS - {right})
+    with pytest.raises(InsufficientScope) as refused:
+        check_right(rest, right)
+    assert refused.value.details == {"right": right.value}
+    assert f"the right to {RIGHT_WORDS[right]} ({right})" in refused.value.message
+    for other in ALL_RIGHTS - {right}:
+        check_right(rest, other)
+
+
+def test_an_origin_tells_what_is_known() -> None:
+    origin = Origin(Face.PORTAL, "192.0.2.0/24", "s-1")
+    user = user_actor("u-1", ROLE_RIGHTS[Role.AUDITOR], origin)
+    assert user.origin_json == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
+    assert SYSTEM.origin_json == {"face": "WORKER"}
+    assert Actor(ActorKind.USER).origin_json is None
+
+
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("192.0.2.77", "192.0.2.0/24"),
+        ("::ffff:192.0.2.77", "192.0.2.0/24"),
+        ("2001:db8:1:2:3::4", "2001:db8:1::/48"),
+        ("testclient", None),
+    ],
+)
+def test_a_network_is_no_single_visitors(host: str, network: str | None) -> None:
+    assert name_network(host) == network
+
+
+@pytest.mark.parametrize("use_case", _ASKING, ids=lambda each: each.name)
+async def test_who_lacks_the_right_alone_is_refused_before_anything_is_done(
+    use_case: UseCase,
+) -> None:
+    """Whatever else a use case is given is nothing at all: it would break on it."""
+    assert use_case.right is not None
+    actor = credential_actor("shop", ALL_RIGHTS - {Right[use_case.right]})
+    nothing: Any = None
+    work = Work(nothing, nothing, actor, nothing, nothing, nothing)
+    with pytest.raises(InsufficientScope) as refused:
+        await call_with_nothing(use_case, work)
+    assert refused.value.details == {"right": use_case.right}

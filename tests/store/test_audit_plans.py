@@ -1,0 +1,68 @@
+"""How the audit log is found among 100,000 rows of a merchant: by an index, reading a page."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.installation.audit_entries import AuditFilter
+from dunwell.kit.resources import Resources
+from dunwell.merchants.find_audit import find_audit
+from tests.store.test_list_plans import explained, fill
+from tests.support.webhooks import Outbox, an_outbox
+
+PAGE = 50
+# Most are creations, which name their merchant; a hundred rows of each claim.
+_ROWS = """
+SET session_replication_role = replica;
+INSERT INTO audit_log (merchant_id, audit_id, at, actor_kind, actor_id, action, subject)
+SELECT {merchant_id},
+       (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
+        || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
+       at, CASE WHEN n % 100 = 0 THEN 'USER' ELSE 'CREDENTIAL' END,
+       CASE WHEN n % 100 = 0 THEN 'u-' || n / 10000 ELSE 'erp' END,
+       CASE WHEN n % 4 = 0 THEN 'hold.open' ELSE 'claims.create' END,
+       CASE WHEN n % 4 = 0 THEN 'claim:' || n / 400 ELSE 'merchant:' || {merchant_id} END
+FROM generate_series(1, 100000) n, LATERAL (
+    SELECT timestamptz '{now}' + n * interval '1 second' AS at) made;
+RESET session_replication_role;
+ANALYZE audit_log
+"""
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    outbox = await an_outbox(resources)
+    await fill(outbox, _ROWS)
+    return outbox
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        ({}, "audit_log_pkey"),
+        ({"subject": "claim:7"}, "audit_log_subject"),
+        ({"action": "hold.open"}, "audit_log_action"),
+        ({"action": "claims.create"}, "audit_log_pkey"),
+        ({"actor_kind": "USER", "actor_id": "u-7"}, "audit_log_people"),
+        ({"actor_id": "erp"}, "audit_log_pkey"),
+        ({"since": 40_000, "until": 50_000}, "audit_log_pkey"),
+        ({"subject": "claim:7", "since": 10}, "audit_log_subject"),
+    ],
+)
+async def test_a_page_rides_on_an_index_and_reads_little_more_than_itself(
+    outbox: Outbox, wanted: dict[str, Any], index: str
+) -> None:
+    given = {
+        name: outbox.now + timedelta(seconds=value) if isinstance(value, int) else value
+        for name, value in wanted.items()
+    }
+    async with outbox.resources.database.connection() as tx:
+        work, explaining = explained(outbox, tx)
+        page = await find_audit(work, limit=PAGE, wanted=AuditFilter(**given))
+        assert len(page.entries) == PAGE
+        assert page.next_cursor is not None
+        await find_audit(work, limit=PAGE, cursor=page.next_cursor, wanted=AuditFilter(**given))
+    assert explaining.indexes == {index}
+    assert not explaining.tables_read_whole
+    assert explaining.rows_read <= 6 * PAGE, explaining.plans

@@ -1,0 +1,123 @@
+"""Every use case of the product, found in its source: a public asynchronous function that takes a
+`Work`, or an `Actor` where it opens its transactions itself.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from operator import attrgetter
+from pathlib import Path
+
+import dunwell
+from dunwell.merchants.account import Work
+
+SOURCE = Path(dunwell.__file__).parent
+_GIVEN = {"Work", "Actor"}
+
+
+@dataclass(frozen=True)
+class UseCase:
+    module: str
+    # With its class before it, of a method.
+    function: str
+    right: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.module}.{self.function}"
+
+
+def find_use_cases() -> list[UseCase]:
+    return [
+        UseCase(module, function, _find_right(each))
+        for module, tree in find_modules()
+        for function, each in _list_functions(tree)
+    ]
+
+
+def find_modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        if not module.startswith("migrations."):
+            yield module, ast.parse(path.read_text())
+
+
+def _list_functions(tree: ast.Module) -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
+    for each in tree.body:
+        if isinstance(each, ast.AsyncFunctionDef) and _is_use_case(each):
+            yield each.name, each
+        if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
+            for method in each.body:
+                if isinstance(method, ast.AsyncFunctionDef) and _is_use_case(method):
+                    yield f"{each.name}.{method.name}", method
+
+
+def _is_use_case(function: ast.AsyncFunctionDef) -> bool:
+    given = [*function.args.args, *function.args.kwonlyargs]
+    takes_one = any(ast.unparse(each.annotation) in _GIVEN for each in given if each.annotation)
+    return takes_one and not function.name.startswith("_")
+
+
+def _find_right(function: ast.AsyncFunctionDef) -> str | None:
+    """What it asks for in its first line behind the docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    first = ast.unparse(body[0]) if body else ""
+    for call in ("work.need(Right.", "check_right(actor, Right."):
+        if first.startswith(call):
+            return first.removeprefix(call).removesuffix(")")
+    return None
+
+
+def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
+    return {name: reason for reason, names in reasons.items() for name in names}
+
+
+ASK_NOTHING = _name({
+    "it runs within a use case that has asked": (
+        "assignment.start_runs.start_runs",
+        "claims.access.access_claim", "claims.access.check_claim",
+        "claims.lift_hold.lift_hold", "claims.open_hold.open_hold",
+        "claims.raise_event.raise_event",
+        "disputes.end_dispute.lock_dispute", "disputes.evidence_store.save_evidence",
+        "escalation.attach_file.check_ticket", "escalation.end_claim.end_claim",
+        "explanation.explain_rules.explain_rules",
+        "intake.create_claims.create_requests", "intake.starts.decide_starts",
+        "merchants.audit.save_audit",
+        "modalities.confirmation.tell_modality",
+        "modalities.request_modality.announce", "modalities.request_modality.open_modality_hold",
+        "modalities.tell_plan.is_still_true",
+        "notices.send_notice.find_repeated", "notices.send_notice.send_notice",
+        "notices.tell_debtor.tell_debtor",
+        "payments.balancing.collect_if_paid", "payments.balancing.load_balance",
+        "payments.balancing.use_surplus", "payments.check_choice.check_choice",
+        "payments.expire_transfer.complete_transfer", "payments.expire_transfer.find_arrived",
+        "payments.expire_transfer.load_awaited_requests",
+        "payments.receipt.tell_payment", "payments.record_payment.enter_payment",
+        "payments.request_holds.lift_request_hold", "payments.request_holds.open_request_hold",
+        "payments.take_request.audit_request",
+        "rollout.delete_workflow.find_uses", "rollout.publish_workflow.find_publishing_faults",
+        "workflows.open_workflow.open_scenarios", "workflows.open_workflow.open_workflow",
+    ),
+    "workers alone reach it, as a step of what is due": (
+        "disputes.rest_after_answer.rest_after_answer",
+        "escalation.record_decisions.record_decisions",
+        "escalation.settle_contacts.record_answers", "escalation.settle_contacts.settle_contacts",
+        "modalities.rest_after_break.begin_rest", "modalities.rest_after_break.rest_after_break",
+        "modalities.tell_plan.tell_plans", "notices.settled.report_notice_failure",
+    ),
+})  # fmt: skip
+
+
+async def call_with_nothing(use_case: UseCase, work: Work) -> None:
+    """With the work or its actor, and None for all else."""
+    function = attrgetter(use_case.function)(import_module(f"dunwell.{use_case.module}"))
+    given = {"work": work, "actor": work.actor}
+    positional, named = [], {}
+    for each in signature(function).parameters.values():
+        if each.kind is each.KEYWORD_ONLY:
+            named[each.name] = given.get(each.name)
+        else:
+            positional.append(given.get(each.name))
+    await function(*positional, **named)

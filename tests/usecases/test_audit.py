@@ -1,0 +1,206 @@
+"""The audit log: what a change was from and to, where it came from, and who may read it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.pause_claim import pause_claim, resume_claim
+from dunwell.errors import InsufficientScope, ValidationError
+from dunwell.escalation.end_claim import archive_claim
+from dunwell.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.merchants.find_audit import find_audit
+from dunwell.merchants.rights import ALL_RIGHTS, Right
+from dunwell.merchants.set_up_merchant import change_configuration
+from dunwell.messages.suppression import suppress
+from dunwell.payments.add_item import NewItem, add_fee
+from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.workflows.change_workflow import rename_workflow
+from tests.support.definitions import a_definition
+from tests.support.disputes import REJECTED, dispute, resolve
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def read(house: House, **wanted: Any) -> list[AuditEntry]:
+    """The newest first."""
+    async with house.work() as work:
+        page = await find_audit(work, limit=200, wanted=AuditFilter(**wanted))
+    assert page.next_cursor is None
+    return [*page.entries]
+
+
+async def newest(house: House, action: str) -> tuple[Any, Any]:
+    """Before and after."""
+    entry = (await read(house, action=action))[0]
+    return entry.before, entry.after
+
+
+async def test_contact_data_is_masked_field_by_field(house: House) -> None:
+    [claim_id] = await house.create(email="old@example.org", mobileNumber="+4915112345678")
+    async with house.work() as work:
+        patch = {"email": "new@example.org", "mobileNumber": None, "debtorName": "Erika"}
+        await change_contact_data(work, claim_id, patch)
+    before, after = await newest(house, "claim.change")
+    assert before["email"] == after["email"] == "***"
+    assert (before["mobileNumber"], after["mobileNumber"]) == ("***", None)
+    rows = await house.rows("SELECT a::text FROM audit_log a WHERE merchant_id = $1")
+    for secret in ("example.org", "4915112345678", "Erika"):
+        assert not any(secret in row["a"] for row in rows)
+
+
+async def test_a_pause_and_its_end_tell_what_stood(house: House, clock: MovableClock) -> None:
+    [claim_id] = await house.create()
+    until = clock.now() + timedelta(days=3)
+    async with house.work() as work:
+        await pause_claim(work, claim_id, until=until, reason="Frau Muster ist krank")
+    async with house.work() as work:
+        await resume_claim(work, claim_id)
+    opened = (None, {"kind": "PAUSE", "until": until.isoformat()})
+    assert await newest(house, "hold.open") == opened
+    assert await newest(house, "hold.lift") == ({"kind": "PAUSE"}, None)
+
+
+async def test_an_answer_tells_the_state_and_not_what_was_written(house: House) -> None:
+    [claim_id] = await house.create()
+    opened = await dispute(house, claim_id)
+    await resolve(house, opened, REJECTED, message="Liebe Frau Muster")
+    answered = ({"state": "OPEN"}, {"state": "REJECTED", "message": "***"})
+    assert await newest(house, "dispute.resolve") == answered
+    assert await newest(house, "dispute.open") == (None, {"state": "OPEN", "type": "AMOUNT_WRONG"})
+
+
+async def test_money_tells_what_was_owed_before_and_after(house: House) -> None:
+    [claim_id] = await house.create()
+    paid = await house.pay(claim_id, 240)
+    async with house.work() as work:
+        await reverse_payment(work, claim_id, paid.payment.payment_id)
+    async with house.work() as work:
+        await add_fee(work, claim_id, NewItem("DUNNING_FEE", 250))
+    assert await newest(house, "payment.record") == (
+        {"status": "CREATED", "outstanding": 10240},
+        {"status": "CREATED", "outstanding": 10000, "amount": 240, "currency": "EUR"},
+    )
+    assert await newest(house, "payment.reverse") == (
+        {"status": "CREATED", "amount": 240}, {"status": "CREATED", "outstanding": 10240},
+    )  # fmt: skip
+    _, after = await newest(house, "item.add")
+    assert after == {
+        "type": "DUNNING_FEE", "value": 250, "status": "CREATED", "outstanding": 10490,
+    }  # fmt: skip
+
+
+async def test_an_end_by_hand_tells_the_state_it_ended(house: House) -> None:
+    [claim_id] = await house.create()
+    for _ in range(2):
+        async with house.work() as work:
+            await archive_claim(work, claim_id)
+    [entry] = await read(house, action="claim.archive")
+    assert (entry.before, entry.after) == ({"status": "CREATED"}, {"status": "ARCHIVED"})
+
+
+async def test_a_configuration_tells_the_parts_that_differ(house: House) -> None:
+    async with house.work() as work:
+        await change_configuration(work, "Nordwind GmbH", CONFIGURATION)
+    before, after = await newest(house, "merchant.change_configuration")
+    assert before == {"name": house.merchant.name}
+    assert after == {"name": "Nordwind GmbH"}
+
+
+async def test_processes_and_rules_tell_what_ruled_and_what_rules(house: House) -> None:
+    version = await house.publish(a_definition(), name="Second")
+    async with house.work() as work:
+        await rename_workflow(work, version.workflow_id, "Third")
+    assert await newest(house, "workflow.publish") == (None, {"version": "v1.0"})
+    assert await newest(house, "workflow.rename") == ({"name": "Second"}, {"name": "Third"})
+    before, after = await newest(house, "assignment_rules.publish")
+    assert before["default"] != after["default"] == str(version.workflow_id)
+
+
+async def test_a_suppressed_address_is_masked(house: House) -> None:
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "OPERATOR")
+    _, after = await newest(house, "address.suppress")
+    assert after == {"address": "e***@example.org", "reason": "OPERATOR"}
+
+
+async def test_a_row_tells_where_it_was_done_from(house: House) -> None:
+    [claim_id] = await house.create()
+    async with house.work(COMMAND_LINE) as work:
+        await pause_claim(work, claim_id)
+    await dispute(house, claim_id)
+    origins = {each.action: each.origin for each in await read(house)}
+    assert origins["claims.create"] == {"face": "API"}
+    assert origins["dispute.open"] == {"face": "LANDING_PAGE"}
+    [pause] = await read(house, actor_id="command line")
+    assert pause.origin == {"face": "COMMAND_LINE"}
+
+
+async def test_pages_hold_every_row_once_the_newest_first(
+    house: House, clock: MovableClock
+) -> None:
+    for number in range(7):
+        clock.advance(timedelta(seconds=1))
+        await house.create(f"A-{number}")
+    found: list[AuditEntry] = []
+    cursor = None
+    async with house.work() as work:
+        while True:
+            page = await find_audit(work, limit=3, cursor=cursor)
+            found += page.entries
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+    assert len({each.audit_id for each in found}) == len(found)
+    assert [each.at for each in found] == sorted((each.at for each in found), reverse=True)
+    [count] = await house.rows("SELECT count(*) FROM audit_log WHERE merchant_id = $1")
+    assert len(found) == count[0]
+
+
+async def test_filters_narrow_by_time_subject_action_and_actor(
+    house: House, clock: MovableClock
+) -> None:
+    first, second = await house.create("A-1", "A-2")
+    begin = clock.now()
+    clock.advance(timedelta(microseconds=1500))
+    for claim_id in (first, second):
+        async with house.work(COMMAND_LINE) as work:
+            await pause_claim(work, claim_id)
+    later = clock.now()
+    assert [e.subject for e in await read(house, subject=f"claim:{first}")] == [f"claim:{first}"]
+    assert len(await read(house, action="hold.open")) == 2
+    assert {e.actor_id for e in await read(house, actor_id="command line")} == {"command line"}
+    assert {e.action for e in await read(house, since=later)} == {"hold.open"}
+    assert "hold.open" not in {e.action for e in await read(house, until=later)}
+    assert "claims.create" in {e.action for e in await read(house, since=begin, until=later)}
+    assert await read(house, since=later + timedelta(microseconds=1)) == []
+
+
+async def test_another_merchants_rows_and_cursors_are_nobodys_else(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    other = await a_house(resources, clock, a_definition(), key="hansen")
+    await house.create("A-1", "A-2")
+    async with house.work() as work:
+        cursor = (await find_audit(work, limit=1)).next_cursor
+    async with other.work() as work:
+        with pytest.raises(ValidationError):
+            await find_audit(work, limit=1, cursor=cursor)
+    subjects = {each.subject for each in await read(other)}
+    assert f"merchant:{house.merchant.merchant_id}" not in subjects
+
+
+async def test_without_the_right_nobody_reads_it(house: House) -> None:
+    for rights in (ALL_RIGHTS - {Right.AUDIT}, frozenset[Right]()):
+        async with house.work(credential_actor("shop", rights)) as work:
+            with pytest.raises(InsufficientScope, match="AUDIT"):
+                await find_audit(work, limit=1)
