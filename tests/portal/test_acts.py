@@ -68,9 +68,7 @@ async def test_the_second_of_two_is_told_what_changed_and_loses_nothing(
     assert (await house.read(claim_id)).debtor.email == "new@example.org"
 
 
-async def test_contact_data_are_changed_by_field(
-    clerk: Clerk, house: House, claim_id: int
-) -> None:
+async def test_contact_data_are_changed_by_field(clerk: Clerk, house: House, claim_id: int) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/contact", city="Kiel", street="Wall 1", mobileNumber="+4915112345678"
     )

@@ -61,7 +61,9 @@ async def test_what_is_not_decided_is_not_previewed(
     assert "Kept all the same." in answer.text
 
 
-async def test_of_two_drafts_neither_is_lost(clerk: Clerk, staff: Clerk, house: House, claim_id: int) -> None:
+async def test_of_two_drafts_neither_is_lost(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
     opened = await dispute(house, claim_id)
     mine = read_fields((await clerk.get(_path(opened))).text)
     theirs = read_fields((await staff.get(_path(opened))).text)

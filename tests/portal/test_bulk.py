@@ -36,12 +36,16 @@ async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
     await house.run()
     await _begin(clerk, "pause", which="ticked", claim=[str(each) for each in claim_ids[:2]])
 
-    refused = await clerk.send("/bulk", do="start", count="3", claim=[str(each) for each in claim_ids[:2]])
+    refused = await clerk.send(
+        "/bulk", do="start", count="3", claim=[str(each) for each in claim_ids[:2]]
+    )
     assert refused.status_code == 422
     assert "Type the number of claims to confirm." in refused.text
 
     begun = await clerk.follow(
-        await clerk.send("/bulk", do="start", count="2", claim=[str(each) for each in claim_ids[:2]])
+        await clerk.send(
+            "/bulk", do="start", count="2", claim=[str(each) for each in claim_ids[:2]]
+        )
     )
     assert "The job has begun." in begun.text
     await run_jobs(resources)

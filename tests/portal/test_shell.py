@@ -116,9 +116,7 @@ async def test_every_page_bears_the_strict_policy(clerk: Clerk, claim_id: int) -
 async def test_an_auditor_sees_no_form_and_none_is_taken(
     resources: Resources, house: House, claim_id: int
 ) -> None:
-    auditor = await sign_in(
-        resources, an_application(resources).app, house, Place(Role.AUDITOR)
-    )
+    auditor = await sign_in(resources, an_application(resources).app, house, Place(Role.AUDITOR))
     page = await auditor.get(f"/claims/{claim_id}")
     assert "Payment received" not in page.text
     assert "Write a note" not in page.text

@@ -37,8 +37,8 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans, lists, jobs, routes_bulk,
-    routes_acts,
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans,
+    lists, jobs, routes_bulk, routes_acts,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
