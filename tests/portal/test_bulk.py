@@ -103,6 +103,7 @@ async def test_a_list_is_written_out_without_formulas(
     job = await clerk.get(shown.url.path)
     assert "Download the file" in job.text
     file = await clerk.get(f"{shown.url.path}/file.csv")
+    assert file.status_code == 200, file.text[-900:]
 
     assert file.headers["Content-Disposition"].startswith("attachment")
     assert ",'=cmd()," in file.text
