@@ -7,10 +7,10 @@ from dunwell.claims.read_claim import ClaimView
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.errors import MerchantNotConfigured
+from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.notice import Addressee, Notice
-from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.portal.disputes.drafts import Answer
 
 
@@ -59,7 +59,7 @@ def _write(
 ) -> Notice | None:
     debtor = claim.debtor
     language = debtor.language or work.merchant.configuration.language
-    if debtor.email or debtor.has_address and not debtor.mobile_number:
+    if debtor.email or (debtor.has_address and not debtor.mobile_number):
         # A letter says the same; its sheet is set when it is printed.
         addressee = Addressee(claim.claim_id, "EMAIL", debtor.email or "", language)
     elif debtor.mobile_number:
