@@ -45,6 +45,7 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
 
 def test_nobody_waits_in_vain_for_more_than_ten_seconds() -> None:
     limits = Limits()
+    assert limits.doubt_seconds is not None
     assert 2 * limits.doubt_seconds + limits.silence_seconds <= 10
     assert limits.patience_seconds <= 10
 

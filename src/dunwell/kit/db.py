@@ -7,6 +7,7 @@ mode may stand in front, if the address says so.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from dunwell.config.database_address import read_address
 from dunwell.errors import Refusal, Unavailable
 from dunwell.kit.epochs import settle_epoch
 from dunwell.kit.pool import ConnectionPool, Limits, OpenConnection, PooledConnection, connect
@@ -91,6 +93,9 @@ class Database:
     ) -> "Database":
         """Connect lazily, so that a service starts before its database does. `greet` is given each
         new connection before anybody else; one it raises for is used by nobody."""
+        if read_address(url).is_pooled:
+            # Who asks would have to queue at the pooler, behind those who work for long.
+            limits = replace(limits, doubt_seconds=None)
         connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
         return cls(ConnectionPool(connect_one, size, limits))
 

@@ -84,8 +84,8 @@ class Limits:
     patience_seconds: float = 5.0
     # For each answer of a server that answers others.
     answer_seconds: float = 60.0
-    # After which the server is asked whether it answers at all.
-    doubt_seconds: float = 1.5
+    # After which the server is asked whether it answers at all; None: never.
+    doubt_seconds: float | None = 1.5
     # For that. Both together, and the first once more, are as long as anybody waits in vain.
     silence_seconds: float = 6.5
     # To end what a failed use left behind; after that the connection is dropped.
@@ -229,15 +229,16 @@ class ConnectionPool:
         held.connection.terminate()
 
     def _watch_later(self) -> None:
-        if self._watching is None:
+        doubt_seconds = self._limits.doubt_seconds
+        if self._watching is None and doubt_seconds is not None:
             loop = asyncio.get_running_loop()
-            self._watching = loop.call_later(self._limits.doubt_seconds, self._watch)
+            self._watching = loop.call_later(doubt_seconds, self._watch, doubt_seconds)
 
-    def _watch(self) -> None:
+    def _watch(self, doubt_seconds: float) -> None:
         """As long as any is taken: a server that stands still is not waited for as one that works
         for long is."""
         self._watching = None
-        long_ago = asyncio.get_running_loop().time() - self._limits.doubt_seconds
+        long_ago = asyncio.get_running_loop().time() - doubt_seconds
         since = [held.taken_at for held in self._open if held.taken_at is not None]
         if not since:
             return
