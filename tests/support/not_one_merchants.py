@@ -59,7 +59,7 @@ NOT_ONE_MERCHANTS = _name({
         "notices.store._LOAD_ASKED_TO_ONE",
     ),
     "it reads and writes no table of ours": (
-        "api.readiness._LOOK", "api.readiness._WRITE", "kit.pool._COMMIT",
+        "api.readiness._LOOK", "api.readiness._WRITE", "kit.db._COMMIT",
         "intake.claim_ids._DRAW", "kit.attempts._TAKE_TURN",
         "kit.migrate._SET_TIMEOUT", "kit.migrate._TAKE_TURN",
         "landing.entering.store_tries._TAKE_EVERYBODYS_TURN",

@@ -7,7 +7,6 @@ mode may stand in front, if the address says so.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any, TypeAlias
@@ -28,6 +27,8 @@ Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 _log = structlog.get_logger(__name__)
 _LIMITS = Limits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
+# A commit, which waits for the disk and for a standby that must confirm.
+_COMMIT = "SELECT pg_current_xact_id()"
 _AWAY = (
     OSError,
     asyncpg.PostgresConnectionError,
@@ -93,11 +94,10 @@ class Database:
     ) -> "Database":
         """Connect lazily, so that a service starts before its database does. `greet` is given each
         new connection before anybody else; one it raises for is used by nobody."""
-        if read_address(url).is_pooled:
-            # Who asks would have to queue at the pooler, behind those who work for long.
-            limits = replace(limits, doubt_seconds=None)
+        # Behind a pooler, who asks would have to queue with those who work for long.
+        ask = None if read_address(url).is_pooled else partial(_ask, url)
         connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
-        return cls(ConnectionPool(connect_one, size, limits))
+        return cls(ConnectionPool(connect_one, size, limits, ask))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -201,6 +201,15 @@ async def _connect(
         connection.terminate()
         raise
     return connection
+
+
+async def _ask(url: str) -> None:
+    """Whatever tables are locked."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await connection.execute(_COMMIT)
+    finally:
+        connection.terminate()
 
 
 def _encode_day(day: date) -> tuple[int]:
