@@ -107,3 +107,12 @@ def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Arc
     take_base(archive, "whole", age=3 * DAY, start=a_segment(8))
     assert extend_bases(archive, Reach(NOW, a_segment(20))) is True
     assert load_reach(archive.bases / "whole") == Reach(NOW, a_segment(20))
+
+
+def test_a_base_of_another_timeline_is_none_of_the_one_that_is_written_now(
+    archive: Archive,
+) -> None:
+    """As after going back to a moment: its own log is whole, and ends elsewhere."""
+    take_base(archive, "before", age=1 * DAY, start=a_segment(9))
+    assert extend_bases(archive, Reach(NOW, a_segment(20, timeline=2))) is False
+    assert load_reach(archive.bases / "before") is None

@@ -3,6 +3,7 @@ row, by the runbook's own commands. What merchants hold (cursors, ids, webhooks)
 """
 
 import asyncio
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from tests.support.receiver import Receiver, a_receiver, answers
 
 # Table -> what of its rows is written once, and not changed by what happens to a claim later.
 _LASTING = {
-    "claims": "jsonb_build_object('id', claim_id, 'of', reference_number, 'at', created_at)",
+    "claims": "jsonb_build_object('claim_id', claim_id, 'of', reference_number, 'at', created_at)",
     "debtors": "to_jsonb(t)",
     "items": "to_jsonb(t)",
     "events": "to_jsonb(t)",
@@ -124,11 +125,12 @@ def open_shop(installation: Installation, receiver: Receiver) -> Shop:
 
 
 def back_up_under_load(shop: Shop, backups: Path, follow: Follow) -> set[str]:
-    """What was acknowledged before the backup began."""
+    """What was acknowledged before the backup began, claims and events."""
     client = shop.client
     with client.at_work():
         client.wait_for_more(50)
-        acknowledged = set(client.acknowledged)
+        wait_until(lambda: shop.receiver.received, "webhooks arrive")
+        acknowledged = client.acknowledged | set(shop.receiver.event_ids)
         here = {"DUNWELL_DATA_DIR": client.installation.data_dir, "BACKUPS": backups}
         assert "backed up as of" in follow("A backup", **here)
         client.wait_for_more(50)
@@ -161,12 +163,19 @@ def check_restored(shop: Shop, acknowledged: set[str], rows: Mapping[str, set[st
         table: set() for table in rows
     }
     there = shop.client.read_stored()
-    assert acknowledged <= there
+    assert acknowledged <= there | {json.loads(each)["event_id"] for each in restored["events"]}
+    # With each claim all that came with it.
+    ids = {json.loads(each)["claim_id"] for each in restored["claims"]}
+    for table in ("debtors", "items"):
+        before = {each for each in rows[table] if json.loads(each)["claim_id"] in ids}
+        assert restored[table] == before, table
     # What came after it is lost: that is what the merchant hands over again.
     lost = shop.client.acknowledged - there
     assert lost
-    print(f"{len(shop.client.acknowledged)} acknowledged, {len(acknowledged)} of them before the"
-          f" backup, {len(there)} restored, {len(lost)} lost with the host")  # fmt: skip
+    print(
+        f"{len(shop.client.acknowledged)} acknowledged, {len(acknowledged)} claims and events told"
+        f" before the backup, {len(there)} restored, {len(lost)} lost with the host"
+    )
 
 
 def resume(other: Installation, follow: Follow) -> None:

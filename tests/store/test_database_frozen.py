@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
+import asyncpg
 import psutil
 import pytest
 
@@ -83,6 +84,30 @@ async def test_what_may_have_been_committed_is_told_as_unknown(
 
 async def test_a_statement_that_takes_long_is_waited_for(database: Database) -> None:
     assert await _ask(database, "SELECT 7 FROM pg_sleep(1.5)") == 7
+
+
+async def test_one_whose_tables_are_locked_is_waited_for(server: OwnServer) -> None:
+    """Such as those that each new connection of a pool reads."""
+    is_locked = asyncio.Event()
+
+    async def read_tables(_connection: asyncpg.Connection) -> None:
+        if is_locked.is_set():
+            await asyncio.Event().wait()
+
+    database = await Database.open(server.url, size=3, limits=_LIMITS, greet=read_tables)
+    await _ask(database)
+    is_locked.set()
+    assert await _ask(database, "SELECT 7 FROM pg_sleep(1.5)") == 7
+    await database.close()
+
+
+async def test_a_process_that_stood_still_itself_reads_what_was_answered(
+    database: Database,
+) -> None:
+    asking = asyncio.create_task(_ask(database, "SELECT 7 FROM pg_sleep(0.5)"))
+    await asyncio.sleep(0.3)  # asked whether it answers, a moment ago
+    time.sleep(1.5)  # noqa: ASYNC251 - nothing else of the process goes on
+    assert await asking == 7
 
 
 async def test_one_that_stood_still_for_a_moment_is_waited_for(

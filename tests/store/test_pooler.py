@@ -13,6 +13,7 @@ from dunwell.config import Settings
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection, Database, DatabaseAway
 from dunwell.kit.migrate import migrate
+from dunwell.kit.pool import Limits
 from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.kit.resources import Resources
 from dunwell.migrations.revisions import load_revisions
@@ -74,6 +75,20 @@ async def test_those_who_share_connections_get_their_own_answers(behind: Databas
             await _ask_all_kinds(tx, number)
 
     await asyncio.gather(*(ask(number) for number in range(100)))
+
+
+async def test_those_who_queue_behind_long_ones_are_waited_for(pooler: Pooler) -> None:
+    """Nobody could ask the server meanwhile whether it answers."""
+    limits = Limits(doubt_seconds=0.1, silence_seconds=0.3)
+    database = await Database.open(pooler.url, size=_POOL_SIZE, limits=limits)
+
+    async def work() -> int:
+        async with database.connection() as connection:
+            found: int = await connection.fetchval("SELECT 7 FROM pg_sleep(1)")
+            return found
+
+    assert await asyncio.gather(*(work() for _ in range(2 * _SHARED))) == [7] * (2 * _SHARED)
+    await database.close()
 
 
 async def test_a_cursor_leaves_nothing_behind_for_others(behind: Database) -> None:

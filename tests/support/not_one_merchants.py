@@ -67,7 +67,7 @@ NOT_ONE_MERCHANTS = _name({
     ),
     "it reads and writes no table of ours": (
         "claims.searching.store._LOAD_LAST_ID",
-        "api.readiness._LOOK", "api.readiness._WRITE", "kit.pool._COMMIT",
+        "api.readiness._LOOK", "api.readiness._WRITE", "kit.db._COMMIT",
         "intake.claim_ids._DRAW", "keys.installation_seals_store._TAKE_TURN",
         "kit.attempts._TAKE_TURN",
         "kit.migrate._SET_TIMEOUT", "kit.migrate._TAKE_TURN",

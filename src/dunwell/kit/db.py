@@ -15,6 +15,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from dunwell.config.database_address import read_address
 from dunwell.errors import Refusal, Unavailable
 from dunwell.kit.epochs import settle_epoch
 from dunwell.kit.pool import ConnectionPool, Limits, OpenConnection, PooledConnection, connect
@@ -26,6 +27,8 @@ Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 _log = structlog.get_logger(__name__)
 _LIMITS = Limits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
+# A commit, which waits for the disk and for a standby that must confirm.
+_COMMIT = "SELECT pg_current_xact_id()"
 _AWAY = (
     OSError,
     asyncpg.PostgresConnectionError,
@@ -91,8 +94,10 @@ class Database:
     ) -> "Database":
         """Connect lazily, so that a service starts before its database does. `greet` is given each
         new connection before anybody else; one it raises for is used by nobody."""
+        # Behind a pooler, who asks would have to queue with those who work for long.
+        ask = None if read_address(url).is_pooled else partial(_ask, url)
         connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
-        return cls(ConnectionPool(connect_one, size, limits))
+        return cls(ConnectionPool(connect_one, size, limits, ask))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -196,6 +201,15 @@ async def _connect(
         connection.terminate()
         raise
     return connection
+
+
+async def _ask(url: str) -> None:
+    """Whatever tables are locked."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await connection.execute(_COMMIT)
+    finally:
+        connection.terminate()
 
 
 def _encode_day(day: date) -> tuple[int]:

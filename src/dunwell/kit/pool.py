@@ -20,8 +20,7 @@ from dunwell.config.database_address import read_address
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 # Poolers know the name of who connects; what else a session may begin with they refuse.
 _KNOWN_TO_POOLERS = ("application_name",)
-# A commit, which the disk and a standby that must confirm are waited for with.
-_COMMIT = "SELECT pg_current_xact_id()"
+_TURNS = 10
 
 
 class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
@@ -104,9 +103,13 @@ class ConnectionPool:
     """
 
     def __init__(
-        self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: Limits
-    ) -> None:
+        self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: Limits,
+        ask: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:  # fmt: skip
+        """ask: returns or raises once the server answers, on a connection of its own; None: however
+        long it says nothing, it is waited for."""
         self._connect = connect
+        self._ask = ask
         self._size = size
         self._limits = limits
         self._places = asyncio.Semaphore(size)
@@ -115,7 +118,7 @@ class ConnectionPool:
         self._mending: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
         self._watching: asyncio.TimerHandle | None = None
-        self._asking: asyncio.Task[None] | None = None
+        self._doubting: asyncio.Task[None] | None = None
         # So often the server has done all that it was asked for.
         self._answers = 0
         self._is_closing = False
@@ -174,7 +177,7 @@ class ConnectionPool:
                 return_exceptions=True,
             )
         finally:
-            for each in (self._sweeping, self._watching, self._asking):
+            for each in (self._sweeping, self._watching, self._doubting):
                 if each is not None:
                     each.cancel()
             self._idle.clear()
@@ -229,7 +232,7 @@ class ConnectionPool:
         held.connection.terminate()
 
     def _watch_later(self) -> None:
-        if self._watching is None:
+        if self._watching is None and self._ask is not None:
             loop = asyncio.get_running_loop()
             self._watching = loop.call_later(self._limits.doubt_seconds, self._watch)
 
@@ -241,27 +244,27 @@ class ConnectionPool:
         since = [held.taken_at for held in self._open if held.taken_at is not None]
         if not since:
             return
-        if min(since) <= long_ago and (self._asking is None or self._asking.done()):
-            self._asking = asyncio.create_task(self._ask_server())
+        if min(since) <= long_ago and (self._doubting is None or self._doubting.done()):
+            self._doubting = asyncio.create_task(self._doubt())
         self._watch_later()
 
-    async def _ask_server(self) -> None:
-        """Close the connections of one that answers nobody. What waits for them is told that at
-        once; whether the server does what it was asked for is known as little as it was before."""
-        answers = self._answers
+    async def _doubt(self) -> None:
+        """Close the connections of a server that answers nobody. What waits for them is told that
+        at once; whether the server does what it was asked for is known as little as before."""
+        assert self._ask is not None
+        answers, asking = self._answers, asyncio.ensure_future(self._ask())
         try:
-            async with asyncio.timeout(self._limits.silence_seconds):
-                connection = await self._connect()
-                try:
-                    await connection.execute(_COMMIT)
-                finally:
-                    connection.terminate()
-        except TimeoutError:
-            if self._answers == answers:
-                for held in [each for each in self._open if each.taken_at is not None]:
-                    held.connection.terminate()
-        except Exception:  # noqa: BLE001 - a refusal is an answer too; a server that is gone tells all
-            return
+            # In turns: where this process itself stood still, an answer may lie there unread.
+            for _ in range(_TURNS):
+                await asyncio.wait([asking], timeout=self._limits.silence_seconds / _TURNS)
+                if asking.done() or self._answers != answers:
+                    return
+        finally:
+            asking.cancel()
+            # A refusal is an answer too.
+            await asyncio.gather(asking, return_exceptions=True)
+        for held in [each for each in self._open if each.taken_at is not None]:
+            held.connection.terminate()
 
     def _sweep_later(self) -> None:
         if self._sweeping is None and self._idle:
