@@ -278,14 +278,15 @@ async def test_a_link_alone_is_not_shown_what_files_are_kept(
     assert await files(doorstep) == []
 
 
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}])
 async def test_what_a_stale_form_brings_from_anywhere_is_refused(
-    doorstep: Doorstep, clock: MovableClock
+    doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     path = await _a_case(doorstep)
     given = await _fill(doorstep, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await doorstep.browser.type_code(await doorstep.give_code())
-    foreign = given | {"headers": {"Sec-Fetch-Site": "cross-site", "Origin": "null"}}
+    foreign = given | {"headers": headers}
 
     answer = await doorstep.browser.http.post(f"{path}/files", **foreign)
 

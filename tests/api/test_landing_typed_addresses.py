@@ -89,13 +89,14 @@ async def test_below_its_level_it_waits_until_it_is_shown_again(
     assert f'value="{_NEW}"' in (await doorstep.browser.get(_EMAIL)).text
 
 
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}])
 async def test_a_stale_form_from_anywhere_is_refused(
-    doorstep: Doorstep, clock: MovableClock
+    doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     given = await _type(doorstep)
     clock.advance(timedelta(hours=1))
     await be_sure(doorstep)
-    foreign = given | {"headers": {"Sec-Fetch-Site": "cross-site", "Origin": "null"}}
+    foreign = given | {"headers": headers}
 
     assert (await doorstep.browser.http.post(_EMAIL, **foreign)).status_code == 403
     assert _NEW not in (await doorstep.browser.get(_EMAIL)).text

@@ -76,7 +76,8 @@ HOSTILE = (
     'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
 )
 _LINKED = (
-    LinkFacts, DisputeAnswerFacts, RejectionFacts, RateDueFacts, RateMissedFacts,
+    LinkFacts, DisputeAnswerFacts, RejectionFacts, RateDueFacts, RateMissedFacts, PlanFacts,
+    DefermentFacts, TransferFacts, PauseFacts, ObjectionFacts,
     PlanBrokenFacts, PlanFulfilledFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"

@@ -118,6 +118,7 @@ async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
     await _bounce(house)
     await tell(house)
     assert await _holds(house, claim_id) == []
+    assert "beantwortet" in house.channels[1].sent[-1].body_text
 
 
 async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(

@@ -107,6 +107,8 @@ def frame_email(
             body=Markup(fill(body.html, values)),  # noqa: S704 - escaped value by value
             button=button,
             footer=footer,
+            # A code is read off in one piece.
+            check=CHECK_MASK,
         ),
     )
 

@@ -1,5 +1,5 @@
 """What stands first on a claim's page for a month: how an objection was answered, that a payment
-plan has ended. Pure."""
+plan has ended."""
 
 from datetime import date, datetime, timedelta
 from uuid import UUID

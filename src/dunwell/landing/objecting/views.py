@@ -90,7 +90,8 @@ class DisputePage(Page, frozen=True):
     ended_claim: bool | None
     # Whether the claim stands still for it.
     is_stopped: bool
-    # Until when nothing is done after the answer, if that is known.
+    # Whether nothing is done after the answer, and until when, if that is known.
+    is_resting: bool
     rests_until: date | None
     opened_on: date
     answer_on: date
@@ -163,6 +164,7 @@ def describe_dispute(
         state=dispute.state,
         ended_claim=dispute.ended_claim,
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        is_resting=_is_resting(dispute, opened),
         rests_until=_find_rest(dispute, opened),
         opened_on=find_day(dispute.opened_at, timezone),
         answer_on=find_answer_day(dispute.opened_at, days, timezone),
@@ -180,6 +182,11 @@ def describe_dispute(
         most_files=MOST_AT_ONCE,
         refusals=refusals,
     )
+
+
+def _is_resting(dispute: Dispute, opened: OpenedClaim) -> bool:
+    is_held = any(hold.hold_id == dispute.hold_id for hold in opened.facts.holds)
+    return is_held and dispute.state in (DisputeState.ACCEPTED, DisputeState.REJECTED)
 
 
 def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:

@@ -1,0 +1,49 @@
+"""Legal notice, privacy notice and accessibility statement are one press away from every page, with
+a claim open or without."""
+
+import re
+from html import unescape
+
+import pytest
+
+from tests.support.landing import Doorstep
+from tests.support.objections import enter
+
+_PARTS = {"legal": "Impressum", "privacy": "Datenschutz", "accessibility": "Barrierefreiheit"}
+_OUTSIDE = [
+    "/", "/q", "/q/new-link", "/q/new-link/sent", "/real", "/imprint", "/impressum",
+    "/q/AAAAAAAAAAAAAAAAAAAAAA", "/claim", "/claim/ended", "/claim/nothing", "LINK",
+]  # fmt: skip
+_INSIDE = [
+    "/claim", "/claim/pay", "/claim/options", "/claim/help", "/claim/dispute", "/claim/notices",
+    "/claim/preferences", "/claim/nothing", "/real", "/",
+]  # fmt: skip
+
+
+async def check_links(doorstep: Doorstep, path: str, shown: str) -> None:
+    page = await doorstep.browser.get(f"{path}?lang=de")
+    found = {
+        name: re.findall(rf'<a href="([^"#]*)#{name}">{words}</a>', page.text)
+        for name, words in _PARTS.items()
+    }
+    assert {name: len(links) for name, links in found.items()} == dict.fromkeys(_PARTS, 1)
+    for name, [address] in found.items():
+        notices = await doorstep.browser.get(unescape(address))
+        assert notices.status_code == 200
+        assert f'id="{name}"' in notices.text
+        assert shown in notices.text
+
+
+@pytest.mark.parametrize("path", _OUTSIDE)
+async def test_they_are_reached_without_a_claim(doorstep: Doorstep, path: str) -> None:
+    address = await doorstep.give_link() if path == "LINK" else path
+    await check_links(doorstep, address, "Diese Seite wird für die Firma gezeigt")
+
+
+@pytest.mark.parametrize("path", _INSIDE)
+async def test_they_are_reached_with_a_claim_open_and_name_its_creditor(
+    doorstep: Doorstep, path: str
+) -> None:
+    await enter(doorstep)
+    shown = "Diese Seite wird gezeigt für:" if path.startswith("/claim") else "Diese Seite wird"
+    await check_links(doorstep, path, shown)
