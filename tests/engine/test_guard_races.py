@@ -184,6 +184,8 @@ async def test_the_database_refuses_a_contact_over_the_limit(
     house = await a_guarded_house(resources, clock)
     await house.create(email=ERIKA)
     await house.run()
+    assert await states(house) == ["ACCEPTED"]
+    assert await contact_days(house) == [[clock.now().date()]]
     for days in ([0, 0], [0, 1, 2, 6]):
         dates = [clock.now().date() + timedelta(days=n) for n in days]
         with pytest.raises(asyncpg.CheckViolationError, match="contact_guards_keep_limits"):
