@@ -4,13 +4,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 
 import asyncpg
 import psutil
 import pytest
 
 from dunwell.kit.db import Database, DatabaseAway
-from dunwell.kit.pool import Limits
+from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection, connect
 from tests.support.servers import OwnServer, an_own_server
 
 _LIMITS = Limits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
@@ -102,23 +104,30 @@ async def test_one_whose_tables_are_locked_is_waited_for(server: OwnServer) -> N
 
 
 async def test_a_process_that_stood_still_itself_reads_what_was_answered(
-    database: Database,
+    server: OwnServer,
 ) -> None:
-    asking = asyncio.create_task(_ask(database, "SELECT 7 FROM pg_sleep(0.5)"))
-    await asyncio.sleep(0.3)  # asked whether it answers, a moment ago
-    time.sleep(1.5)  # noqa: ASYNC251 - nothing else of the process goes on
-    assert await asking == 7
+    async def ask() -> None:
+        time.sleep(1.5)  # noqa: ASYNC251 - nothing else of the process goes on
+        await asyncio.sleep(0.01)
+
+    connect_one = partial(connect, server.url, PooledConnection)
+    database = Database(ConnectionPool(connect_one, 3, _LIMITS, ask))
+    assert await _ask(database, "SELECT 7 FROM pg_sleep(2.5)") == 7
+    await database.close()
 
 
 async def test_one_that_stood_still_for_a_moment_is_waited_for(
-    server: OwnServer, database: Database, frozen: Callable[[], None]
+    server: OwnServer, frozen: Callable[[], None]
 ) -> None:
+    patient = replace(_LIMITS, silence_seconds=10)
+    database = await Database.open(server.url, size=3, limits=patient)
     await _ask(database)
     frozen()
     asking = asyncio.create_task(_ask(database))
-    await asyncio.wait([asking], timeout=0.5)
+    await asyncio.wait([asking], timeout=1)
     server.thaw()
     assert await asking == 1
+    await database.close()
 
 
 async def test_one_that_answers_others_is_not_given_up(
