@@ -15,7 +15,7 @@ from dunwell.notices.store_occasions import empty_occasions, find_due
 from tests.support.house import House, a_house
 from tests.support.plans import Explaining
 
-COUNT, PAGE, FEW = 20_000, 50, 5
+COUNT, PAGE, FEW = 5000, 50, 5
 # A claim with each; a tenth of the disputes are open, and of those some are overdue.
 _FILL = f"""
 WITH filled AS (
@@ -101,19 +101,16 @@ async def test_what_was_told_and_is_emptied_is_found_by_its_index(
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-@pytest.mark.parametrize(
-    "wanted", [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}], ids=["all", "open", "late"]
-)
-async def test_a_page_of_disputes_reads_little_more_than_itself(
-    house: House, resources: Resources, wanted: dict[str, Any]
-) -> None:
-    cursor = None
-    for _ in range(2):
-        async with house.work() as work:
-            explaining: Any = Explaining(work.tx)
-            explained = replace(work, tx=explaining)
-            page = await find_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
-        cursor = page.next_cursor
-        assert len(page.disputes) == PAGE
-        assert explaining.rows_read <= 6 * PAGE, explaining.plans
-        assert "disputes" not in explaining.tables_read_whole, explaining.plans
+async def test_a_page_of_disputes_reads_little_more_than_itself(house: House) -> None:
+    listed: list[dict[str, Any]] = [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}]
+    for wanted in listed:
+        cursor = None
+        for _ in range(2):
+            async with house.work() as work:
+                explaining: Any = Explaining(work.tx)
+                explained = replace(work, tx=explaining)
+                page = await find_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
+            cursor = page.next_cursor
+            assert len(page.disputes) == PAGE
+            assert explaining.rows_read <= 6 * PAGE, (wanted, explaining.plans)
+            assert "disputes" not in explaining.tables_read_whole, (wanted, explaining.plans)

@@ -104,7 +104,7 @@ _OCCASIONS = [
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
     Moving(
-        "notices.store_occasions._EMPTY", (NOW, 10),
+        "notices.store_occasions._EMPTY", (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
@@ -191,11 +191,6 @@ _PLAN_ENDED = {
     "not due": f"UPDATE payment_modalities SET check_at = {JUST_LATER}",
     "ended": _ENDED,
 }
-_CLAIM_ENDED: Rows = {
-    "claims": {"status": "WITHDRAWN"},
-    "payment_modalities": {"check_at": NOW + timedelta(days=9)},
-}
-_GOES_ON = {"goes on": "UPDATE claims SET status = 'IN_PROCESS'", "ended": _ENDED}
 _MONEY = [
     Moving(
         "payments.store_requests._LOCK_DUE", (FIRST, NOW, 10), _REQUEST, "payment_requests",
@@ -210,16 +205,8 @@ _MONEY = [
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
     Moving(
-        "modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _CLAIM_ENDED, "payment_modalities",
-        "claim_id", _GOES_ON, answers="claim_id", passes_by="claims", case="claims that ended",
-    ),
-    Moving(
         "modalities.store_checks._FIND_MERCHANTS", (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
-    ),
-    Moving(
-        "modalities.store_checks._FIND_MERCHANTS", (NOW, None), _CLAIM_ENDED, "payment_modalities",
-        "claim_id", _GOES_ON, answers="merchant_id", whose="MERCHANTS", case="claims that ended",
     ),
     Moving(
         "adapters.payments.sandbox.store._TAKE_NOTICES", (NOW, UNTIL, 10),

@@ -132,7 +132,8 @@ QUIET = _name({
         "events.store._LOAD_TIMED",
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",
         "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
-        "landing.objecting.store._LOAD_UNSENT", "messages.suppression.LOAD_KNOWN",
+        "landing.objecting.store._LOAD_KEPT", "landing.objecting.store._LOAD_UNSENT",
+        "landing.reaching.store_typed._LOAD_TYPED", "messages.suppression.LOAD_KNOWN",
         "rollout.running_store._LOAD_OPEN",
     ),
     "a part of a statement, tried whole by tests.usecases.test_audit": (
@@ -151,8 +152,12 @@ QUIET = _name({
         "messages.contact_check_store._CONTENTS", "messages.contact_check_store._OTHER_DIGESTS",
         "messages.contact_check_store._TWICE", "messages.contact_check_store._WITHOUT_CONTACT",
     ),
+    "writes what stands there already: tests.engine.test_news_that_bounces": (
+        "disputes.store._SAVE_HOLD",
+    ),
     "acts on a state that none of these rows is in": (
-        "escalation.claim_contact_store._WAKE", "landing.session.store._END",
+        "escalation.claim_contact_store._WAKE", "landing.session.details.LOAD_BROKEN",
+        "landing.session.store._END", "modalities.store.LOAD_BROKEN",
         "merchants.store_revocations._END_ROTATED", "modalities.rest_after_break._END_HOLDS",
         "payments.store_requests._OPEN",
     ),
