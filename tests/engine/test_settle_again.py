@@ -7,7 +7,7 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.rollout.save_scenario import save_scenario
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
@@ -43,7 +43,7 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
     editing: list[asyncio.Task[None]] = []
 
     async def edit_both() -> None:
-        async with house.work(SYSTEM) as work:
+        async with house.work(COMMAND_LINE) as work:
             # Of the two the dispatcher is the one that gives way.
             await work.tx.execute("SET LOCAL deadlock_timeout = '30s'")
             await save_scenario(work, "Second", EDITED)

@@ -53,7 +53,7 @@ async def outbox(resources: Resources) -> Outbox:
 async def test_a_page_rides_on_an_index_and_reads_little_more_than_itself(
     outbox: Outbox, wanted: dict[str, Any], index: str
 ) -> None:
-    given = {
+    given: dict[str, Any] = {
         name: outbox.now + timedelta(seconds=value) if isinstance(value, int) else value
         for name, value in wanted.items()
     }

@@ -27,6 +27,7 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
     # nobody's, as its users are.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
         "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
+        "installation_audit", "installation_seals",
         "key_versions", "epochs", "restores",
         "seen_forwarders",
         "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",

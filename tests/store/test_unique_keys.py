@@ -69,7 +69,9 @@ event_spans              upto_written_by upto_event_id
 events                   event_id; claim_id sequence
 holds                    claim_id hold_id
 idempotency_keys         key
+installation_audit       ! audit_id
 installation_revisions   ! revision
+installation_seals       ! seal
 instalments              modality_id number
 items                    claim_id item_id; claim_id run step_id
 key_versions             ! version; ! fingerprint

@@ -10,6 +10,7 @@ from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
 from dunwell.api.reference.refusals import list_statuses
 from dunwell.api.routes.events import LIST_EVENTS
 from dunwell.api.routes.parameters import IDEMPOTENCY_KEY
+from dunwell.merchants.rights import SCOPE_RIGHTS
 
 _TOKEN_STATUSES = {
     400: "The form is broken, or the grant type is another.",
@@ -90,12 +91,19 @@ def _list_answered() -> list[str]:
     return [kind.name for kind in KINDS if kind in answered]
 
 
+def _name_scopes(operation: Operation) -> str:
+    if not operation.needs_token:
+        return ""
+    scopes = [scope for scope, rights in SCOPE_RIGHTS.items() if operation.right in rights]
+    return f"\n\nScopes: {', '.join(f'`{each}`' for each in scopes)}."
+
+
 def _describe_operation(operation: Operation, components: Components) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.operation_id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "description": operation.description,
+        "description": operation.description + _name_scopes(operation),
     }
     if operation.is_addition:
         described["x-addition"] = True
