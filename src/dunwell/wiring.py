@@ -126,7 +126,6 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
         resealer = Resealer(resources, list_sealed_values(settings))
         storage = SealedFiles.open(resources)
-        housekeeping = Housekeeping(resources, storage)
         yield [
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
@@ -150,13 +149,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
                 lambda: seal_installation(resources),
                 idle_seconds=SEAL_SECONDS,
             ),
-            Loop(
-                "notice contents",
-                lambda: sweep_notices(resources),
-                idle_seconds=HOUSEKEEPING_SECONDS,
-            ),
-            Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
-            Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
+            *_list_sweeping_loops(resources, storage),
         ]
 
 
@@ -186,6 +179,17 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
         Loop("search", search.run_once, idle_seconds=SEARCH_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
+    ]
+
+
+def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
+    housekeeping = Housekeeping(resources, storage)
+    return [
+        Loop(
+            "notice contents", lambda: sweep_notices(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+        Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
+        Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
     ]
 
 

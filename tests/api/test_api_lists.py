@@ -104,8 +104,8 @@ async def find(api: Api, name: str, **params: Any) -> Any:
     return answer.json()["result"]
 
 
-async def read_all(api: Api, name: str, **params: Any) -> list[str]:
-    seen: list[str] = []
+async def read_all(api: Api, name: str, **params: Any) -> list[Any]:
+    seen: list[Any] = []
     while True:
         page = await find(api, name, **params)
         assert len(page["items"]) <= params.get("limit", 50)

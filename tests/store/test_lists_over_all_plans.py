@@ -146,7 +146,7 @@ def of_claims(wanted: ClaimFilter) -> Ask:
 
 def list_often(now: datetime) -> dict[str, Ask]:
     """Filters that many rows meet, or that an index knows."""
-    middle = {"since": at(now, 0.4), "until": at(now, 0.5)}
+    middle: dict[str, Any] = {"since": at(now, 0.4), "until": at(now, 0.5)}
     return {
         "claims by states": of_claims(
             ClaimFilter(statuses=(Status.CREATED, Status.IN_PROCESS, Status.COLLECTED))
@@ -215,6 +215,12 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
             of_claims(ClaimFilter(customer_number="C-77", statuses=(Status.ARCHIVED,))),
             MOST_OF_A_PAGE,
         ),
+        **_list_seldom_elsewhere(),
+    }  # fmt: skip
+
+
+def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
+    return {
         "payments of a rare provider": (
             lambda w, c: find_payments(
                 w, limit=PAGE, cursor=c, wanted=PaymentFilter(provider_name="rare")

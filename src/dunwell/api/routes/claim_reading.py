@@ -158,7 +158,7 @@ async def _find(call: Call) -> ClaimList:
     search = query.text("search")
     query.check()
     if search is not None:
-        if not (reference_number is customer_number is status is updated_since is None):
+        if any((reference_number, customer_number, status, updated_since)):
             raise ValidationError(
                 [Fault("/search", "Search without other filters.", "NOT_ALLOWED")]
             )
