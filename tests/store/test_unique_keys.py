@@ -40,6 +40,8 @@ attachments              claim_id attachment_id
 attempts                 ! subject_digest
 audit_log                audit_id
 check_codes              message_id
+claim_search             claim_id term
+claim_search_progress    -
 claims                   claim_id; reference_number
 code_attempts            ! visitor_digest window_start
 communication_contents   communication_id
@@ -74,6 +76,9 @@ installation_revisions   ! revision
 installation_seals       ! seal
 instalments              modality_id number
 items                    claim_id item_id; claim_id run step_id
+job_files                job_id part
+job_rows                 job_id position; job_id claim_id
+jobs                     job_id
 key_versions             ! version; ! fingerprint
 ledger_seals             seal
 merchants                -; ! key

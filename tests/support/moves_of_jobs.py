@@ -11,7 +11,7 @@ from tests.support.two_claims import (
     Moving,
 )
 
-_WAITING = {"kind": "PAUSE", "state": "WAITING", "due_at": NOW, "actor_rights": []}
+_WAITING = {"kind": "PAUSE", "state": "WAITING", "due_at": NOW, "actor_rights": [[], []]}
 _RUNNING = {**_WAITING, "state": "RUNNING", "lease_id": LEASE}
 _ENDED = {
     **_WAITING, "state": "DONE", "due_at": None, "ended_at": NOW, "kept_until": NOW,

@@ -11,7 +11,8 @@ def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
 
 NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
-        "adapters.payments.sandbox.store._TAKE_NOTICES", "escalation.contact_store._FIND_MERCHANTS",
+        "adapters.payments.sandbox.store._TAKE_NOTICES", "claims.searching.store._FIND_MERCHANTS",
+        "escalation.contact_store._FIND_MERCHANTS", "jobs.store._FIND_OLD", "jobs.store._TAKE",
         "escalation.due_claim_store._FIND_MERCHANTS", "events.store_deliveries._FIND_DUE",
         "events.store_deliveries._RECORD", "events.store_spans._SAVE", "files.store._FIND_UNUSED",
         "disputes.store_overdue._FIND_MERCHANTS",
@@ -65,6 +66,7 @@ NOT_ONE_MERCHANTS = _name({
         "notices.store._LOAD_ASKED_TO_ONE",
     ),
     "it reads and writes no table of ours": (
+        "claims.searching.store._LOAD_LAST_ID",
         "api.readiness._LOOK", "api.readiness._WRITE",
         "intake.claim_ids._DRAW", "keys.installation_seals_store._TAKE_TURN",
         "kit.attempts._TAKE_TURN",
@@ -114,13 +116,19 @@ NOT_ONE_MERCHANTS = _name({
         "people.store_sessions._SHOW_CODES", "people.store_sessions._TAKE",
     ),
     "its callers put the condition behind it": (
+        "merchants.newest_first._COUNT", "merchants.newest_first._FIND",
+        "merchants.newest_first._FIND_LAST",
         "messages.communication_store._READ", "messages.suppression._FIND",
     ),
 })  # fmt: skip
 
 QUIET = _name({
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
-        "claims.store_lists._LOAD", "disputes.store_lists._LOAD", "events.store._LOAD",
+        "claims.narrowing._FIND_FEW", "claims.searching.store._FIND",
+        "claims.searching.store._FIND_END", "claims.store_lists._LOAD",
+        "disputes.store_lists._LOAD", "events.store._LOAD",
+        "merchants.newest_first._AMONG", "merchants.newest_first._FIND_LATER",
+        "merchants.newest_first._FIND_OLDEST", "merchants.newest_first._LOOKED_AT",
         "events.store._LOAD_TIMED",
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",
         "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
