@@ -9,8 +9,8 @@ from tests.support.portal import Clerk
 PATHS = (
     "", "/claims", "/claims?status=IN_PROCESS&hold=DISPUTE&least=1&most=5000&due_from=2026-03-01",
     "/claims?q=INV-1001", "/disputes", "/disputes?state=ACCEPTED", "/plans", "/plans?show=all",
-    "/payments", "/payments?show=requests", "/payments?on=2026-03-02", "/jobs", "/webhooks", "/messages",
-    "/messages?state=FAILED&channel=EMAIL", "/suppressions", "/answer-texts",
+    "/payments", "/payments?show=requests", "/payments?on=2026-03-02", "/jobs", "/webhooks",
+    "/messages", "/messages?state=FAILED&channel=EMAIL", "/suppressions", "/answer-texts",
 )  # fmt: skip
 OF_CLAIM = (
     "", "?show=messages", "/why", "/account", "/account?on=2026-03-01", "/debtor",

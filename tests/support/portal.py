@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
-from tests.support.people import a_new_user, a_reception, join
 from tests.support.application import connect
 from tests.support.house import House
+from tests.support.people import a_new_user, a_reception, join
 
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
 COOKIE = "dunwell-portal"

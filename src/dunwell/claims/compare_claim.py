@@ -1,17 +1,23 @@
 """Whether a claim is still as somebody saw it who wants to change it.
 
-A form bears the instant of the claim's last change that its page showed. What was changed since by
-somebody else is told instead of being overwritten.
+A form bears what was seen: the transaction that wrote the claim's row last, and the claim's time of
+it. The transaction is compared, as a sandbox's clock stands; the time says what has come since.
 """
 
 from datetime import UTC, datetime, timedelta
 
-from dunwell.claims.access import access_claim
+from dunwell.claims.access import access_claim, check_claim
 from dunwell.errors import InvalidState
+from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 # By primary key.
-_LOAD = "SELECT updated_at FROM claims WHERE merchant_id = $1 AND claim_id = $2"
+_LOAD = """
+SELECT xmin::text AS written_by, updated_at
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+"""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -25,17 +31,23 @@ class ChangedMeanwhile(InvalidState):
 
 
 async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
-    """seen: `render_seen` of the instant that was shown. The claim stays locked. Raises NotFound
-    and ChangedMeanwhile."""
+    """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
+    ChangedMeanwhile."""
     await access_claim(work, claim_id)
-    updated_at = await work.tx.fetchval(_LOAD, work.merchant_id, claim_id)
-    if render_seen(updated_at) != seen:
-        raise ChangedMeanwhile(_read_seen(seen))
+    if await _load(work.tx, work.merchant_id, claim_id) != seen:
+        raise ChangedMeanwhile(_read_seen(seen.partition("-")[2]))
 
 
-def render_seen(updated_at: datetime) -> str:
-    """In microseconds, as a form bears it."""
-    return str((updated_at - _EPOCH) // _MICROSECOND)
+async def load_seen(work: Work, claim_id: int) -> str:
+    """As a form bears it; read before what its page shows. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    await check_claim(work, claim_id)
+    return await _load(work.tx, work.merchant_id, claim_id)
+
+
+async def _load(tx: Connection, merchant_id: int, claim_id: int) -> str:
+    row = await tx.fetchrow(_LOAD, merchant_id, claim_id)
+    return f"{row['written_by']}-{(row['updated_at'] - _EPOCH) // _MICROSECOND}"
 
 
 def _read_seen(seen: str) -> datetime:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -37,8 +37,8 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans, lists, jobs, routes_bulk,
-    routes_acts,
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans,
+    lists, jobs, routes_bulk, routes_acts,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -102,7 +102,9 @@ def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
         visit.route = path
         response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
         site.keep_language(visit, response)
-        return compress_page(response) if visit.takes_gzip and not visit.carried else response
+        is_packed = visit.takes_gzip and not visit.carried
+        is_whole = not isinstance(response, StreamingResponse)
+        return compress_page(response) if is_packed and is_whole else response
 
     return Route(path, serve, methods=[*runs])
 

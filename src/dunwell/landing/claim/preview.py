@@ -1,5 +1,5 @@
-"""A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was looked
-at, no session begins, and no form of it is taken."""
+"""A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was
+looked at, no session begins, and no form of it is taken."""
 
 import msgspec
 from starlette.responses import Response
@@ -17,7 +17,7 @@ from dunwell.landing.web.visit import Visit
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 
-_SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)  # noqa: S106
+_SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)
 # Nothing of it can be sent.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "

@@ -1,1 +1,2 @@
-"""Claims in the portal: the list, one claim with all that happened to it, and what is done to it."""
+"""Claims in the portal: the list, one claim with all that happened to it, what is done
+to it."""

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged
+from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.disputes.reasons import list_reasons
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact
-from dunwell.portal.web.looking import look_at_claim, read_claim_id
 from dunwell.portal.claims.views import ActPage, describe_head
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.looking import look_at_claim, read_claim_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
@@ -26,6 +26,7 @@ from dunwell.portal.web.visit import Fields, Visit
 async def show_act(site: Site, visit: Visit, desk: Desk) -> Response:
     act, claim_id = _find_act(visit, desk), read_claim_id(visit)
     async with site.work(desk) as work:
+        seen = await load_seen(work, claim_id)
         view = await look_at_claim(work, desk, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
         return site.redirect(visit, desk, "claim", claim_id=claim_id)
@@ -33,7 +34,7 @@ async def show_act(site: Site, visit: Visit, desk: Desk) -> Response:
     values = {**dict.fromkeys(act.names, ""), **act.fill(view, language)}
     if "form_id" in values:
         values["form_id"] = str(site.resources.ids.new(site.now()))
-    return _answer(site, visit, desk, view, values=values)
+    return _answer(site, visit, desk, (view, seen), values=values)
 
 
 @takes_form_at_merchant
@@ -60,9 +61,12 @@ async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
     except InvalidState as refusal:
         faults, refused = [("", refusal.message)], 409
     async with site.work(desk) as work:
+        seen = await load_seen(work, claim_id)
         view = await read_claim(work, claim_id)
     values = {name: fields.text(name) for name in act.names}
-    return _answer(site, visit, desk, view, values=values, faults=faults, status=refused or 422)
+    return _answer(
+        site, visit, desk, (view, seen), values=values, faults=faults, status=refused or 422
+    )
 
 
 async def _answer_overtaken(
@@ -71,25 +75,34 @@ async def _answer_overtaken(
     """Both texts: what was typed, and what is there now."""
     act, claim_id = _find_act(visit, desk), read_claim_id(visit)
     async with site.work(desk) as work:
+        seen = await load_seen(work, claim_id)
         view = await read_claim(work, claim_id)
         life = await read_claim_life(work, claim_id)
-    changed = [each for each in life if each.at > overtaken.since]
+    changed = [each for each in life if each.at >= overtaken.since]
     values = {name: fields.text(name) for name in act.names}
     return _answer(
-        site, visit, desk, view, values=values, changed=changed[:10], is_overtaken=True, status=409
+        site,
+        visit,
+        desk,
+        (view, seen),
+        values=values,
+        changed=changed[:10],
+        is_overtaken=True,
+        status=409,
     )
 
 
 def _answer(  # noqa: PLR0913 - what a form shows, by name
-    site: Site, visit: Visit, desk: Desk, view: ClaimView, *, values: dict[str, str],
+    site: Site, visit: Visit, desk: Desk, shown: tuple[ClaimView, str], *, values: dict[str, str],
     faults: Sequence[tuple[str, str]] = (), changed: Sequence[Happening] = (),
     is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    name = visit.path_params["act"]
+    name, (view, seen) = visit.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_overtaken else {}
     page = ActPage(
         act=name,
         head=describe_head(view),
+        seen=seen,
         values=values,
         faults=faults,
         changed=changed,

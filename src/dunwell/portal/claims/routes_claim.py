@@ -15,7 +15,6 @@ from dunwell.landing.claim.preview import preview_claim
 from dunwell.landing.session.session import Level
 from dunwell.messages.read_communications import read_communication
 from dunwell.payments.read_account import read_account
-from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.claims.views import (
     AccountPage,
     ClaimPage,
@@ -30,6 +29,7 @@ from dunwell.portal.render.formats import read_instant
 from dunwell.portal.web.answer import answer_file
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
+from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 

@@ -1,4 +1,4 @@
-"""The list of claims: filters that stand in the address, pages, saved views, a table to download."""
+"""The list of claims: filters that stand in the address, pages, saved views."""
 
 from starlette.responses import Response
 
@@ -7,12 +7,12 @@ from dunwell.errors import ValidationError
 from dunwell.portal.claims.list_views import ClaimsPage, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
-from dunwell.portal.web.looking import read_id
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.claim_filters import Filters, read_filters, read_filters_from
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 from dunwell.rollout.read_workflows import list_workflows

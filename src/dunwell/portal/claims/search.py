@@ -1,5 +1,5 @@
-"""Finds claims by what people call them, narrowed by the list's other filters as far as a row of the
-list shows what they ask for."""
+"""Finds claims by what people call them, narrowed by the list's other filters as far as a row of
+the list shows what they ask for."""
 
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter, ListedClaim

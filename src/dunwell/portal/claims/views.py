@@ -8,7 +8,6 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.balance import Balance, Item
-from dunwell.claims.compare_claim import render_seen
 from dunwell.claims.fields import DebtorFields
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import ClaimView
@@ -43,8 +42,6 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     status: str
     holds: Sequence[Hold]
     balance: Balance
-    # Of the claim's last change, for forms to bear.
-    seen: str
 
     @property
     def is_active(self) -> bool:
@@ -124,6 +121,8 @@ class ActPage(Page, frozen=True):
 
     act: str
     head: Head
+    # What the form is compared by (`compare_claim`).
+    seen: str
     values: Mapping[str, str]
     # Field -> code of a fault, or its words.
     faults: Sequence[tuple[str, str]]
@@ -155,7 +154,6 @@ def describe_head(view: ClaimView) -> Head:
         status=str(view.status),
         holds=view.holds,
         balance=view.balance,
-        seen=render_seen(view.updated_at),
     )
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from starlette.responses import Response
 
-from dunwell.claims.read_claim import ClaimView, read_claim
+from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_disputes import find_disputes
@@ -14,8 +15,8 @@ from dunwell.disputes.find_waiting import (
     count_waiting_disputes,
     find_waiting_disputes,
 )
-from dunwell.disputes.store_lists import ListedDispute
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
+from dunwell.disputes.store_lists import ListedDispute
 from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
@@ -214,8 +215,10 @@ async def _insert(site: Site, desk: Desk, typed: Answer, wanted: str) -> Answer:
 
 
 def _read(fields: Fields) -> Answer:
-    given = fields["outcome"]
-    outcome = "ACCEPTED" if given == "ACCEPTED" else "REJECTED" if given == "REJECTED" else ""
+    outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
+    outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
+        (each for each in outcomes if each == fields["outcome"]), ""
+    )
     return Answer(outcome, fields["ends_claim"] != "no", fields.text("message"))
 
 

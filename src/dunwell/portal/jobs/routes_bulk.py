@@ -10,7 +10,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
 from dunwell.portal.jobs.views import BulkPage
-from dunwell.portal.web.claim_filters import Filters, read_filters, read_filters_from
+from dunwell.portal.web.claim_filters import read_filters, read_filters_from
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site

@@ -57,7 +57,8 @@ class Visit(_Visit):
     @property
     def chosen(self) -> str:
         """The language chosen here before; "": none."""
-        return self.cookies.get(LANGUAGE_COOKIE, "")
+        chosen: str = self.cookies.get(LANGUAGE_COOKIE, "")
+        return chosen
 
     def ask(self, name: str) -> str:
         """What the address's query says of this name; "": nothing."""
@@ -85,5 +86,6 @@ class Visit(_Visit):
     @property
     def own_address(self) -> str:
         """Its path and query, to come back to."""
+        path: str = self.scope["path"]
         query = self.scope["query_string"].decode("latin-1")
-        return self.scope["path"] + (f"?{query}" if query else "")
+        return f"{path}?{query}" if query else path

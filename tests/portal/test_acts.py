@@ -1,0 +1,153 @@
+"""What is done to one claim by the portal's forms, also by two people at once."""
+
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.claims.states import Status
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_AUDIT = """
+SELECT action, actor_kind FROM audit_log WHERE merchant_id = $1 AND subject = $2 ORDER BY audit_id
+"""
+
+
+async def _actions(house: House, claim_id: int) -> list[str]:
+    return [row["action"] for row in await house.rows(_AUDIT, f"claim:{claim_id}")]
+
+
+async def test_a_payment_received_lowers_what_is_open(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/payment", amount="2.40", number="bank-7")
+
+    assert "The payment is recorded." in page.text
+    view = await house.read(claim_id)
+    assert view.balance.outstanding_cents == 10000
+
+
+async def test_the_same_form_twice_is_one_payment(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    form = await clerk.get(f"/claims/{claim_id}/payment")
+    fields = {**read_fields(form.text), "amount": "2.40"}
+
+    first = await clerk.post(f"/claims/{claim_id}/payment", fields)
+    second = await clerk.post(f"/claims/{claim_id}/payment", fields)
+
+    assert (first.status_code, second.status_code) == (303, 409)
+    assert (await house.read(claim_id)).balance.outstanding_cents == 10000
+
+
+async def test_what_was_typed_wrong_is_told_and_kept(clerk: Clerk, claim_id: int) -> None:
+    page = await clerk.submit(
+        f"/claims/{claim_id}/payment", amount="a lot", on="2030-01-01", number="bank-<7>"
+    )
+
+    assert page.status_code == 422
+    assert "This is no amount." in page.text
+    assert "This day is still to come." in page.text
+    assert 'value="bank-&lt;7&gt;"' in page.text
+
+
+async def test_the_second_of_two_is_told_what_changed_and_loses_nothing(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    form = await clerk.get(f"/claims/{claim_id}/contact")
+    fields = {**read_fields(form.text), "email": "new@example.org"}
+    async with house.work() as work:
+        await pause_claim(work, claim_id, reason="Somebody else")
+
+    answer = await clerk.post(f"/claims/{claim_id}/contact", fields)
+
+    assert answer.status_code == 409
+    assert "Somebody was faster" in answer.text
+    assert 'value="new@example.org"' in answer.text
+    assert (await house.read(claim_id)).debtor.email != "new@example.org"
+
+    again = await clerk.send(f"/claims/{claim_id}/contact")
+    assert again.status_code == 303
+    assert (await house.read(claim_id)).debtor.email == "new@example.org"
+
+
+async def test_contact_data_are_changed_by_field(clerk: Clerk, house: House, claim_id: int) -> None:
+    page = await clerk.submit(
+        f"/claims/{claim_id}/contact", city="Kiel", street="Wall 1", mobileNumber="+4915112345678"
+    )
+
+    assert "The contact data are changed." in page.text
+    debtor = (await house.read(claim_id)).debtor
+    assert (debtor.mobile_number, debtor.address and debtor.address.city) == (
+        "+4915112345678", "Kiel",
+    )  # fmt: skip
+
+
+async def test_a_refused_address_is_told_beside_its_field(clerk: Clerk, claim_id: int) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/contact", email="no address")
+
+    assert page.status_code == 422
+    assert 'id="email-error"' in page.text
+
+
+async def test_a_claim_is_paused_resumed_and_ended(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    await clerk.submit(f"/claims/{claim_id}/pause", until="2026-03-20", reason="Ill")
+    assert [hold.kind for hold in (await house.read(claim_id)).holds] == ["PAUSE"]
+
+    await clerk.submit(f"/claims/{claim_id}/resume")
+    assert (await house.read(claim_id)).holds == []
+
+    await clerk.submit(f"/claims/{claim_id}/end", how="withdraw")
+    assert (await house.read(claim_id)).status is Status.WITHDRAWN
+
+
+async def test_an_end_without_a_choice_is_refused(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/end")
+
+    assert page.status_code == 422
+    assert (await house.read(claim_id)).status is Status.IN_PROCESS
+
+
+async def test_a_note_stands_in_the_timeline_as_text(clerk: Clerk, claim_id: int) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/note", text="Called.\n<script>x</script>")
+
+    assert "Called.\n&lt;script&gt;x&lt;/script&gt;" in page.text
+    assert "<script>x" not in page.text
+
+
+async def test_an_objection_is_recorded(clerk: Clerk, house: House, claim_id: int) -> None:
+    page = await clerk.submit(
+        f"/claims/{claim_id}/dispute", reason="GOODS_RETURNED", message="By phone"
+    )
+
+    assert "The objection is recorded" in page.text
+    assert [hold.kind for hold in (await house.read(claim_id)).holds] == ["DISPUTE"]
+
+
+async def test_each_look_of_the_merchants_staff_is_kept_and_no_operators(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    await clerk.get(f"/claims/{claim_id}")
+    assert "claim.look" not in await _actions(house, claim_id)
+
+    await staff.get(f"/claims/{claim_id}")
+    await staff.get(f"/claims/{claim_id}/account")
+
+    assert (await _actions(house, claim_id)).count("claim.look") == 2
+
+
+async def test_as_the_debtor_sees_it_raises_nothing(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    count = "SELECT count(*) AS n FROM events WHERE merchant_id = $1"
+    sessions = "SELECT count(*) AS n FROM debtor_sessions WHERE merchant_id = $1"
+    before = (await house.rows(count))[0]["n"]
+
+    page = await clerk.get(f"/claims/{claim_id}/debtor")
+
+    assert page.status_code == 200
+    assert "A preview" in page.text or "Eine Vorschau" in page.text
+    assert "form-action 'none'" in page.headers["Content-Security-Policy"]
+    assert (await house.rows(count))[0]["n"] == before
+    assert (await house.rows(sessions))[0]["n"] == 0

@@ -1,0 +1,151 @@
+"""Objections in the portal: the inbox, drafts that two people write, the preview, the answer."""
+
+from dunwell.disputes.dispute import Dispute
+from tests.support.disputes import dispute, give_evidence
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_STATE = "SELECT state, resolution, ended_claim FROM disputes WHERE merchant_id = $1"
+
+
+def _path(opened: Dispute) -> str:
+    return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
+
+
+async def test_the_oldest_objection_stands_first_with_the_day_to_answer_by(
+    clerk: Clerk, house: House
+) -> None:
+    first, second = await house.create("INV-1", "INV-2")
+    await dispute(house, first, message="=HYPERLINK(1)")
+    await dispute(house, second)
+
+    page = (await clerk.get("/disputes")).text
+
+    assert page.index("INV-1") < page.index("INV-2")
+    assert "16 March 2026" in page
+    assert "Open (2)" in page
+
+
+async def test_an_answer_is_previewed_before_it_is_sent(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    form = await clerk.get(_path(opened))
+    fields = {**read_fields(form.text), "outcome": "REJECTED", "message": "It <i>never</i> came."}
+
+    shown = await clerk.follow(await clerk.post(_path(opened), {**fields, "do": "preview"}))
+
+    assert "It &lt;i&gt;never&lt;/i&gt; came." in shown.text
+    assert "The process rests until" in shown.text
+    assert (await house.rows(_STATE))[0]["state"] == "OPEN"
+
+    sent = await clerk.follow(await clerk.send(f"{_path(opened)}/preview"))
+    assert "The answer is sent." in sent.text
+    [row] = await house.rows(_STATE)
+    assert (row["state"], row["resolution"]) == ("REJECTED", "It <i>never</i> came.")
+    assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
+
+
+async def test_what_is_not_decided_is_not_previewed(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    form = await clerk.get(_path(opened))
+
+    answer = await clerk.post(
+        _path(opened), {**read_fields(form.text), "message": "Kept all the same.", "do": "preview"}
+    )
+
+    assert answer.status_code == 422
+    assert "Choose whether you accept or reject it." in answer.text
+    assert "Kept all the same." in answer.text
+
+
+async def test_of_two_drafts_neither_is_lost(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    mine = read_fields((await clerk.get(_path(opened))).text)
+    theirs = read_fields((await staff.get(_path(opened))).text)
+
+    first = await staff.post(_path(opened), {**theirs, "message": "Theirs, long.", "do": "save"})
+    second = await clerk.post(_path(opened), {**mine, "message": "Mine, long.", "do": "save"})
+
+    assert (first.status_code, second.status_code) == (303, 409)
+    assert "Theirs, long." in second.text
+    assert "Mine, long." in second.text
+    [row] = await house.rows("SELECT message FROM answer_drafts WHERE merchant_id = $1")
+    assert row["message"] == "Theirs, long."
+
+    assert (await clerk.send(_path(opened), do="save")).status_code == 303
+    [row] = await house.rows("SELECT message FROM answer_drafts WHERE merchant_id = $1")
+    assert row["message"] == "Mine, long."
+
+
+async def test_a_preview_of_a_draft_that_changed_is_not_sent(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    fields = read_fields((await clerk.get(_path(opened))).text)
+    shown = await clerk.follow(
+        await clerk.post(_path(opened), {**fields, "outcome": "REJECTED", "do": "preview"})
+    )
+    theirs = read_fields((await staff.get(_path(opened))).text)
+    await staff.post(_path(opened), {**theirs, "outcome": "ACCEPTED", "do": "save"})
+
+    answer = await clerk.post(f"{_path(opened)}/preview", read_fields(shown.text))
+
+    assert answer.status_code == 409
+    assert (await house.rows(_STATE))[0]["state"] == "OPEN"
+
+
+async def test_the_second_answer_is_told_the_first(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    mine = read_fields((await clerk.get(_path(opened))).text)
+    theirs = read_fields((await staff.get(_path(opened))).text)
+    await staff.post(_path(opened), {**theirs, "outcome": "ACCEPTED", "do": "preview"})
+    await staff.get(f"{_path(opened)}/preview")
+    await staff.send(f"{_path(opened)}/preview")
+
+    answer = await clerk.post(
+        _path(opened), {**mine, "outcome": "REJECTED", "message": "My own words.", "do": "preview"}
+    )
+
+    assert answer.status_code == 409
+    assert "Somebody has answered already" in answer.text
+    assert "My own words." in answer.text
+    [row] = await house.rows(_STATE)
+    assert (row["state"], row["ended_claim"]) == ("ACCEPTED", True)
+
+
+async def test_a_text_of_the_merchants_is_put_behind_what_was_written(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    await clerk.submit("/answer-texts", name="Returned", text="Your parcel has not reached us.")
+    [row] = await house.rows("SELECT template_id FROM answer_templates WHERE merchant_id = $1")
+    opened = await dispute(house, claim_id)
+    fields = read_fields((await clerk.get(_path(opened))).text)
+
+    page = await clerk.follow(
+        await clerk.post(
+            _path(opened),
+            {**fields, "message": "Hello,", "text": str(row["template_id"]), "do": "insert"},
+        )
+    )
+
+    assert "Hello,\n\nYour parcel has not reached us." in page.text
+
+
+async def test_evidence_is_a_download_that_may_do_nothing(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    file_id = await give_evidence(house, opened, "proof.pdf")
+
+    answer = await clerk.get(f"{_path(opened)}/files/{file_id}")
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"

@@ -1,0 +1,109 @@
+"""Something is done to many claims at once, and lists are written out."""
+
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.jobs.run_exports import run_exports
+from dunwell.jobs.run_jobs import run_jobs
+from dunwell.kit.resources import Resources
+from tests.support.disputes import dispute
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+
+async def _begin(clerk: Clerk, action: str, **fields: object) -> str:
+    page = await clerk.get("/claims")
+    answer = await clerk.post("/bulk", {**read_fields(page.text), "action": action, **fields})
+    return answer.text
+
+
+async def test_a_dry_run_tells_what_would_change_and_changes_nothing(
+    clerk: Clerk, house: House
+) -> None:
+    claim_ids = await house.create("INV-1", "INV-2", "INV-3")
+    await house.run()
+    await dispute(house, claim_ids[0])
+
+    page = await _begin(clerk, "archive", which="all")
+
+    assert "<strong>2 of 3</strong>" in page
+    assert "disputed" in page
+    assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
+
+
+async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
+    resources: Resources, clerk: Clerk, house: House
+) -> None:
+    claim_ids = await house.create("INV-1", "INV-2", "INV-3")
+    await house.run()
+    await _begin(clerk, "pause", which="ticked", claim=[str(each) for each in claim_ids[:2]])
+
+    refused = await clerk.send(
+        "/bulk", do="start", count="3", claim=[str(each) for each in claim_ids[:2]]
+    )
+    assert refused.status_code == 422
+    assert "Type the number of claims to confirm." in refused.text
+
+    begun = await clerk.follow(
+        await clerk.send(
+            "/bulk", do="start", count="2", claim=[str(each) for each in claim_ids[:2]]
+        )
+    )
+    assert "The job has begun." in begun.text
+    await run_jobs(resources)
+    job = await clerk.get(begun.url.path)
+    assert "2 of 2" in job.text
+    held = [len((await house.read(each)).holds) for each in claim_ids]
+    assert held == [1, 1, 0]
+
+
+async def test_a_selection_that_changed_is_shown_anew(clerk: Clerk, house: House) -> None:
+    await house.create("INV-1", "INV-2")
+    await _begin(clerk, "pause", which="all")
+    await house.create("INV-3")
+
+    answer = await clerk.send("/bulk", do="start", count="2")
+
+    assert answer.status_code == 422
+    assert "The selection has changed meanwhile." in answer.text
+    assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
+
+
+async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:
+    await house.create("INV-1")
+
+    page = await _begin(clerk, "pause", which="ticked")
+
+    assert "No claim is chosen." in page
+
+
+async def test_a_job_that_has_not_changed_is_answered_by_its_etag(
+    clerk: Clerk, house: House
+) -> None:
+    [claim_id] = await house.create("INV-1")
+    await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
+    begun = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
+    path = begun.headers["Location"].partition("?")[0]
+    first = await clerk.get(path)
+
+    again = await clerk.get(path, headers={"If-None-Match": first.headers["ETag"]})
+
+    assert again.status_code == 304
+
+
+async def test_a_list_is_written_out_without_formulas(
+    resources: Resources, clerk: Clerk, house: House
+) -> None:
+    await house.create("INV-1", debtorLastName="=cmd()")
+    page = await clerk.get("/claims")
+    fields = {"token": read_fields(page.text)["token"]}
+
+    shown = await clerk.follow(await clerk.post("/export", fields))
+    storage = SealedFiles.open(resources)
+    while await run_exports(resources, storage):
+        pass
+    job = await clerk.get(shown.url.path)
+    assert "Download the file" in job.text
+    file = await clerk.get(f"{shown.url.path}/file.csv")
+    assert file.status_code == 200, file.text[-900:]
+
+    assert file.headers["Content-Disposition"].startswith("attachment")
+    assert ",'=cmd()," in file.text

@@ -1,0 +1,145 @@
+"""What holds for every page of the portal: who may see it, whose forms are taken, its policy."""
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.portal.application import ROUTES
+from dunwell.portal.render.addresses import PATHS, is_ours
+from dunwell.portal.web.answer import POLICY
+from tests.support.application import an_application, connect
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+
+_OPEN = {"sign_in", "asset", "invitation", "second", "recovery"}
+_ANY = "11111111-1111-4111-8111-111111111111"
+
+
+def _fill(path: str, merchant_id: int, claim_id: int) -> str:
+    filled = path.replace("{merchant_id}", str(merchant_id)).replace("{claim_id}", str(claim_id))
+    filled = filled.replace("{act}", "payment")
+    while "{" in filled:
+        start, _, rest = filled.partition("{")
+        filled = start + _ANY + rest.partition("}")[2]
+    return filled
+
+
+_AT_MERCHANT = [name for name, path in PATHS.items() if "{merchant_id}" in path]
+
+
+@pytest.mark.parametrize("name", _AT_MERCHANT)
+async def test_another_merchants_pages_answer_as_absent(
+    resources: Resources, house: House, claim_id: int, staff: Clerk, name: str
+) -> None:
+    other = await a_house(resources, house.clock, key="other")
+    path = _fill(PATHS[name], other.merchant.merchant_id, claim_id)
+    fields = {"token": read_fields((await staff.get(f"/claims/{claim_id}/note")).text)["token"]}
+    for method in ROUTES[PATHS[name]]:
+        answer = await (staff.get(path) if method == "GET" else staff.post(path, fields))
+        assert answer.status_code == 404, (method, path)
+        assert "There is no such page" in answer.text
+
+
+@pytest.mark.parametrize("name", [each for each in _AT_MERCHANT if "{claim_id}" in PATHS[each]])
+async def test_another_merchants_claims_are_absent_under_ones_own_merchant(
+    resources: Resources, house: House, claim_id: int, name: str
+) -> None:
+    other = await a_house(resources, house.clock, key="other")
+    [foreign] = await other.create("INV-9")
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    path = _fill(PATHS[name], house.merchant.merchant_id, foreign)
+
+    assert (await clerk.get(path)).status_code == 404
+
+
+async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
+    resources: Resources, house: House
+) -> None:
+    stranger = connect(an_application(resources).app)
+    path = f"/portal/m/{house.merchant.merchant_id}/claims?status=PAID&x=1"
+
+    answer = await stranger.get(path)
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/portal/sign-in?next=%2Fportal%2Fm%2F")
+
+
+@pytest.mark.parametrize(
+    "address", ["//evil.example", "https://evil.example/portal", "/portalx", "/portal\\evil", "/"]
+)
+def test_nobody_is_led_elsewhere_after_signing_in(address: str) -> None:
+    assert not is_ours(address)
+
+
+@pytest.mark.parametrize("token", ["", "x" * 43])
+async def test_a_form_without_the_sessions_token_is_not_taken_and_its_text_is_kept(
+    clerk: Clerk, house: House, claim_id: int, token: str
+) -> None:
+    text = "A long note that somebody has typed."
+
+    answer = await clerk.post(f"/claims/{claim_id}/note", {"token": token, "text": text})
+
+    assert answer.status_code == 403
+    assert text in answer.text
+    assert await house.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+    ],
+)
+async def test_a_form_from_elsewhere_is_not_taken_even_with_the_token(
+    clerk: Clerk, house: House, claim_id: int, headers: dict[str, str]
+) -> None:
+    form = await clerk.get(f"/claims/{claim_id}/note")
+    fields = {**read_fields(form.text), "text": "x"}
+
+    answer = await clerk.post(f"/claims/{claim_id}/note", fields, headers=headers)
+
+    assert answer.status_code == 403
+    assert await house.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
+
+
+async def test_every_page_bears_the_strict_policy(clerk: Clerk, claim_id: int) -> None:
+    for path in ("", "/claims", f"/claims/{claim_id}", "/nowhere"):
+        page = await clerk.get(path)
+        assert page.headers["Content-Security-Policy"] == POLICY
+        assert page.headers["Cache-Control"] == "no-store"
+    assert "require-trusted-types-for 'script'; trusted-types dunwell" in POLICY
+
+
+async def test_an_auditor_sees_no_form_and_none_is_taken(
+    resources: Resources, house: House, claim_id: int
+) -> None:
+    auditor = await sign_in(resources, an_application(resources).app, house, Place(Role.AUDITOR))
+    page = await auditor.get(f"/claims/{claim_id}")
+    assert "Payment received" not in page.text
+    assert "Write a note" not in page.text
+
+    for act in ("payment", "pause", "note", "contact", "end", "dispute"):
+        assert (await auditor.get(f"/claims/{claim_id}/{act}")).status_code == 404
+
+
+async def test_an_ended_session_shows_what_was_typed(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    form = await clerk.get(f"/claims/{claim_id}/note")
+    fields = {**read_fields(form.text), "text": "Half an hour of typing."}
+    await house.rows("UPDATE portal_sessions SET ended_at = now() WHERE $1 > 0")
+
+    answer = await clerk.post(f"/claims/{claim_id}/note", fields)
+
+    assert answer.status_code == 403
+    assert "Half an hour of typing." in answer.text
+    assert "Your session is over" in answer.text
+
+
+async def test_the_language_that_was_chosen_stays(clerk: Clerk) -> None:
+    assert '<html lang="en"' in (await clerk.get("/claims")).text
+    await clerk.get("/claims?lang=de")
+    assert '<html lang="de"' in (await clerk.get("/claims")).text
