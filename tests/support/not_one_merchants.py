@@ -147,7 +147,10 @@ QUIET = _name({
         "merchants.find_audit._LOAD",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        "assignment.store._SAVE_DRAFT", "escalation.gate_store._HAND_OVER",
+        "assignment.store._SAVE_DRAFT", "claims.searching.store._BEGIN",
+        "claims.searching.store._LOAD_NEXT", "claims.searching.store._SAVE_PROGRESS",
+        "escalation.gate_store._HAND_OVER", "jobs.store._SET_TOTAL", "jobs.store_rows._COUNT",
+        "jobs.store_rows._LIST", "jobs.store_rows._SAVE_FAILED",
         "escalation.settlement_store._MARK_FAILED", "events.store_spans._FIND",
         "intake.create_claims._CREATE", "merchants.store._ROTATE",
         "messages.guard_store._GIVE_BACK", "messages.guard_store._LOAD_RAISED",

@@ -4,6 +4,7 @@ whoever stands before it with cookies and the page at hand.
 
 import html
 import re
+from typing import Any
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
@@ -63,7 +64,7 @@ class AtDoor:
         return self.page
 
     async def post(
-        self, path: str, headers: dict[str, str] | None = None, **fields: str
+        self, path: str, headers: Any = None, **fields: str
     ) -> httpx.Response:
         """Nothing is added to the fields."""
         sent = OWN if headers is None else headers

@@ -10,6 +10,8 @@ from dunwell.errors import InvalidState
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.recovery.hold import REASON, resume, wait_until_resumed
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
@@ -61,6 +63,18 @@ async def test_a_planned_contact_waits_too(
     await house.run()
     assert house.channels[0].sent == []
     assert [each.reason for each in (await house.read(claim_id)).holds] == [REASON]
+
+
+async def test_who_let_it_go_on_is_told(
+    resources: Resources, clock: MovableClock, house: House
+) -> None:
+    await house.create()
+    await note_restore(resources, clock.now())
+    await resume(resources, clock.now())
+    async with resources.database.connection() as tx:
+        [entry] = (await find_installation_audit(tx, COMMAND_LINE, limit=10)).entries
+    assert (entry.action, entry.actor_kind) == ("restore.resume", "OPERATOR")
+    assert entry.after == {"lostUntil": clock.now().isoformat(), "paused": 1}
 
 
 async def test_a_worker_waits_until_it_is_resumed(

@@ -154,3 +154,6 @@ async def test_another_merchants_claims_are_not_found(
     await house.create("A-1", **ERIKA)
     await filled(house)
     assert await search(hansen, "erika") == []
+    async with hansen.work() as work:
+        theirs = await store.find(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
+        assert theirs == ([], None)

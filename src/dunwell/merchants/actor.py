@@ -58,12 +58,15 @@ class Actor:
         return None if self.origin is None else self.origin.as_json()
 
 
+# Made once: one of them is of every request.
+_SHELL, _PAGE, _API = Origin(Face.COMMAND_LINE), Origin(Face.LANDING_PAGE), Origin(Face.API)
+
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER))
 
 
 def operator_actor(word: str) -> Actor:
     """Whoever holds the operator's shell; `word` says by which command."""
-    return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=Origin(Face.COMMAND_LINE))
+    return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=_SHELL)
 
 
 COMMAND_LINE = operator_actor("command line")
@@ -71,12 +74,12 @@ COMMAND_LINE = operator_actor("command line")
 
 def debtor_actor(session: str) -> Actor:
     """Whoever opened a claim's page; which claim, the session says."""
-    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=Origin(Face.LANDING_PAGE))
+    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_PAGE)
 
 
 def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:
     """A merchant's program, with what its credential's scopes allow."""
-    return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=Origin(Face.API))
+    return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=_API)
 
 
 def user_actor(user_id: str, rights: frozenset[Right], origin: Origin) -> Actor:

@@ -1,0 +1,124 @@
+"""What the list of claims can be narrowed to: each filter alone and together, page by page."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims import narrowing
+from dunwell.claims.find_claims import count_claims, find_claims
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.open_hold import open_hold
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.claims.states import Status
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants import newest_first
+from dunwell.merchants.newest_first import Count
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def find(house: House, wanted: ClaimFilter, limit: int = 50) -> list[str]:
+    found: list[str] = []
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        async with house.work() as work:
+            page = await find_claims(work, limit=limit, cursor=cursor, wanted=wanted)
+        found += [each.reference_number for each in page.claims]
+        cursor, pages = page.next_cursor, pages + 1
+    return found
+
+
+async def count(house: House, wanted: ClaimFilter, most: int = 1000) -> Count:
+    async with house.work() as work:
+        return await count_claims(work, wanted, most=most)
+
+
+async def test_by_states_holds_process_and_debt(house: House, clock: MovableClock) -> None:
+    [paid, part, held, _] = await house.create("A-1", "A-2", "A-3", "A-4")
+    await house.pay(paid, 10240)
+    await house.pay(part, 240)
+    async with house.work() as work:
+        await pause_claim(work, held, until=clock.now() + DAY)
+        await open_hold(work, part, HoldKind.DISPUTE)
+    [workflow_id] = {
+        row["workflow_id"]
+        for row in await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    }
+
+    open_states = (Status.CREATED, Status.IN_PROCESS)
+    assert await find(house, ClaimFilter(statuses=open_states)) == ["A-4", "A-3", "A-2"]
+    assert await find(house, ClaimFilter(statuses=(Status.COLLECTED,))) == ["A-1"]
+    assert await find(house, ClaimFilter(status=Status.CREATED, statuses=(Status.COLLECTED,))) == []
+    assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == ["A-3"]
+    assert await find(house, ClaimFilter(hold=HoldKind.DISPUTE)) == ["A-2"]
+    assert await find(house, ClaimFilter(workflow_id=workflow_id), 1) == [
+        "A-4", "A-3", "A-2", "A-1",
+    ]  # fmt: skip
+    assert await find(house, ClaimFilter(least_cents=1, most_cents=10000)) == ["A-2"]
+    assert await find(house, ClaimFilter(least_cents=10001)) == ["A-4", "A-3"]
+    assert await find(house, ClaimFilter(most_cents=0)) == ["A-1"]
+    both = ClaimFilter(statuses=open_states, hold=HoldKind.PAUSE, least_cents=10240)
+    assert await find(house, both) == ["A-3"]
+    clock.advance(DAY)
+    assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == []
+
+
+@pytest.mark.parametrize("few", [narrowing.FEW, 1], ids=["few", "many"])
+async def test_by_times_whether_few_or_many(
+    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(narrowing, "FEW", few)
+    start = clock.now()
+    for number in range(4):
+        await house.create(f"A-{number}", email=f"{number}@example.org")
+        clock.advance(DAY)
+    [first] = await house.rows(
+        "SELECT min(claim_id) AS claim_id FROM claims WHERE merchant_id = $1"
+    )
+    await house.pay(first["claim_id"], 240)
+
+    middle = {"since": start + DAY, "until": start + 3 * DAY}
+    created = ClaimFilter(created_since=middle["since"], created_until=middle["until"])
+    assert await find(house, created, 1) == ["A-2", "A-1"]
+    changed = ClaimFilter(updated_since=middle["since"], updated_until=middle["until"])
+    assert await find(house, changed, 1) == ["A-2", "A-1"]
+    assert await find(house, ClaimFilter(updated_since=clock.now(), updated_until=None,
+                                         least_cents=1)) == ["A-0"]  # fmt: skip
+    rows = await house.rows(
+        "SELECT reference_number, due_at FROM claims WHERE merchant_id = $1 ORDER BY claim_id DESC"
+    )
+    due = rows[1]["due_at"]
+    exactly = ClaimFilter(next_step_since=due, next_step_until=due + timedelta(microseconds=1))
+    expected = [row["reference_number"] for row in rows if row["due_at"] == due]
+    assert await find(house, exactly, 1) == expected
+
+
+async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    [first, *_] = await house.create(*(f"A-{n}" for n in range(6)))
+    await house.pay(first, 240)
+    wanted = ClaimFilter(most_cents=10000)
+    async with house.work() as work:
+        page = await find_claims(work, limit=50, wanted=wanted)
+    assert page.claims == []
+    assert page.next_cursor is not None
+    assert await find(house, wanted) == ["A-0"]
+    assert await count(house, wanted) == Count(0, is_more=True)
+
+
+async def test_a_count_goes_so_far(house: House) -> None:
+    await house.create(*(f"A-{n}" for n in range(4)))
+    assert await count(house, ClaimFilter()) == Count(4, is_more=False)
+    assert await count(house, ClaimFilter(), most=3) == Count(3, is_more=True)
+    assert await count(house, ClaimFilter(statuses=(Status.ARCHIVED,))) == Count(0, is_more=False)
