@@ -4,10 +4,10 @@ whoever stands before it with cookies and the page at hand.
 
 import html
 import re
-from typing import Any
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from typing import Any
 
 import httpx
 from starlette.applications import Starlette
@@ -63,9 +63,7 @@ class AtDoor:
         self.page = await self.http.get(path, headers=headers)
         return self.page
 
-    async def post(
-        self, path: str, headers: Any = None, **fields: str
-    ) -> httpx.Response:
+    async def post(self, path: str, headers: Any = None, **fields: str) -> httpx.Response:
         """Nothing is added to the fields."""
         sent = OWN if headers is None else headers
         self.page = await self.http.post(path, data=fields, headers=sent)
