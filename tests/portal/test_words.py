@@ -23,7 +23,7 @@ def _extract(folder: Path) -> set[str]:
     for path in folder.iterdir():
         with path.open("rb") as file:
             for _, _, texts, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
-                said = [texts] if isinstance(texts, str) else [each for each in texts if each]
+                said = [texts] if isinstance(texts, str) else [each for each in texts or () if each]
                 found |= set(said[:1])
     return found
 
@@ -33,7 +33,7 @@ def _read(path: Path) -> Iterator[tuple[str, list[str]]]:
         for message in read_po(file, locale=path.stem, abort_invalid=True):
             if message.id:
                 words = message.string
-                texts = [words] if isinstance(words, str) else [*words]
+                texts = [words] if isinstance(words, str) else [*(words or ())]
                 yield (message.id if isinstance(message.id, str) else message.id[0]), texts
 
 
