@@ -59,7 +59,7 @@ class MerchantClient:
         return dict(await self._ask("POST", f"/claims/{claim_id}/payments", json=payment))
 
     async def dispute(self, claim_id: int, dispute: dict[str, Any]) -> dict[str, Any]:
-        return await self._ask("POST", f"/claims/{claim_id}/disputes", json=dispute)
+        return dict(await self._ask("POST", f"/claims/{claim_id}/disputes", json=dispute))
 
     async def read_clock(self) -> str:
         """The sandbox merchant's present instant, ISO 8601."""

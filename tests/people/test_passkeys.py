@@ -201,6 +201,9 @@ async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> Non
     async with reception.resources.database.connection() as connection:
         made = await connection.fetchval("SELECT count(*) FROM factors WHERE kind = 'PASSKEY'")
     assert made == 1
+    assert await ask_for_passkey(reception, link, randomness()) is None
+    again = replace(joinings[0], randomness=randomness())
+    assert await join_with_passkey(reception, again) is LinkFault.LINK
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ NOT_ONE_MERCHANTS = _name({
     ),
     "it belongs to the installation, or to a visitor of whom nothing is known": (
         "installation.audit._INSERT", "installation.audit_entries._LOAD",
+        "explanation.life_store._LOAD_NAMES",
         "installation.store._LIST_FORWARDERS", "installation.store._LOAD",
         "installation.store._NOTE_FORWARDERS", "installation.store._SAVE",
         "keys.installation_seals_store._COUNT_UNSEALED",
@@ -115,6 +116,9 @@ NOT_ONE_MERCHANTS = _name({
         "people.store_sessions._REMOVE", "people.store_sessions._SAVE",
         "people.store_sessions._SHOW_CODES", "people.store_sessions._TAKE",
     ),
+    "the merchant stands in a row that is made of its first parameter; tests.portal tries it": (
+        "landing.session.details.PREVIEW", "landing.session.store_opened.PREVIEW",
+    ),
     "its callers put the condition behind it": (
         "merchants.newest_first._COUNT", "merchants.newest_first._FIND",
         "merchants.newest_first._FIND_LAST",
@@ -123,6 +127,10 @@ NOT_ONE_MERCHANTS = _name({
 })  # fmt: skip
 
 QUIET = _name({
+    "it finds what none of these rows is: tests.portal tries each at two merchants": (
+        "disputes.find_waiting._LOAD", "explanation.life_store._LOAD_ACTORS",
+        "merchants.find_merchants._FIND", "portal.claims.saved_views._LOAD",
+    ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
         "claims.narrowing._FIND_FEW", "claims.searching.store._FIND",
         "claims.searching.store._FIND_END", "claims.store_lists._LOAD",

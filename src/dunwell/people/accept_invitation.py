@@ -179,4 +179,5 @@ async def _take(work: PeopleWork, link: str) -> None:
     """Of a locked user: it is good no more."""
     link_hash = hash_secret(link)
     assert link_hash is not None
-    await take_invitation(work.tx, link_hash, work.now)
+    taken = await take_invitation(work.tx, link_hash, work.now)
+    assert taken is not None, "found under this lock"

@@ -1,7 +1,7 @@
 """Ten codes for who has lost the second factor, each good once.
 
 They are derived from the session they were made in, so that its page can show them for a while and
-nothing keeps them: the database holds hashes, which 80 bits allow. Pure.
+nothing keeps them: the database holds hashes, which 80 bits allow.
 """
 
 import hashlib

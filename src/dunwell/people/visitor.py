@@ -1,4 +1,4 @@
-"""Who is at the door: where a request comes from, and by which browser. Pure."""
+"""Who is at the door: where a request comes from, and by which browser."""
 
 import re
 from dataclasses import dataclass

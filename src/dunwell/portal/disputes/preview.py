@@ -1,6 +1,6 @@
 """An answer as its debtor will read it, before it is sent, and what becomes of the process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dunwell.claims.read_claim import ClaimView
@@ -9,6 +9,8 @@ from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.errors import MerchantNotConfigured
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
+from dunwell.messages.facts import CHECK_MASK
+from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.notice import Addressee, Notice
 from dunwell.portal.disputes.drafts import Answer
@@ -67,6 +69,10 @@ def _write(
     else:
         return None
     try:
-        return writer.write(work.merchant, addressee, facts)
+        notice = writer.write(work.merchant, addressee, facts)
     except (MerchantNotConfigured, LookupError):
         return None
+    shown = notice.body_text
+    for mask in (TOKEN_MASK, CHECK_MASK):
+        shown = shown.replace(mask, "…")
+    return replace(notice, body_text=shown)

@@ -1,0 +1,80 @@
+"""What another merchant has is not found, counted or named, whichever list is asked."""
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.support.application import an_application
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, sign_in
+from tests.support.portal_world import a_portal_world
+
+_PATHS = (
+    "", "/claims", "/claims?hold=DISPUTE", "/disputes", "/disputes?state=ACCEPTED", "/plans",
+    "/payments", "/messages", "/suppressions", "/jobs", "/answer-texts",
+)  # fmt: skip
+
+
+@pytest.fixture
+async def other(resources: Resources, house: House) -> House:
+    other = await a_house(resources, house.clock, key="other")
+    await a_portal_world(other)
+    return other
+
+
+async def test_lists_show_nothing_of_another_merchant(clerk: Clerk, other: House) -> None:
+    for path in _PATHS:
+        page = await clerk.get(path)
+        assert page.status_code == 200
+        assert "RE-2026" not in page.text, path
+        assert "Mustermann" not in page.text, path
+
+
+async def test_another_merchants_claim_has_no_preview(clerk: Clerk, other: House) -> None:
+    [row] = await other.rows("SELECT min(claim_id) AS id FROM claims WHERE merchant_id = $1")
+
+    assert (await clerk.get(f"/claims/{row['id']}/debtor")).status_code == 404
+
+
+async def test_a_view_is_its_makers_until_it_is_shared(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    for name, shared in (("Mine", ""), ("Ours", "yes")):
+        page = await clerk.get("/claims?status=IN_PROCESS")
+        fields = {"status": "IN_PROCESS", "name": name, "shared": shared}
+        token = page.text.partition('name="token" value="')[2].partition('"')[0]
+        await clerk.follow(await clerk.post("/views", {"token": token, **fields}))
+
+    mine, theirs = await clerk.get("/claims"), await staff.get("/claims")
+
+    assert ">Mine<" in mine.text
+    assert ">Ours<" in mine.text
+    assert ">Mine<" not in theirs.text
+    assert ">Ours<" in theirs.text
+
+
+async def test_who_has_one_merchant_chooses_among_no_others(
+    staff: Clerk, clerk: Clerk, other: House
+) -> None:
+    assert ">other</td>" in (await clerk.get("/portal/merchants?q=othe")).text
+    assert ">other</td>" not in (await staff.get("/portal/merchants")).text
+    entered = await staff.get("/portal")
+    assert entered.headers["Location"] == staff.at("")
+
+
+async def test_of_two_memberships_each_has_its_own_rights(
+    resources: Resources, house: House, claim_id: int, other: House
+) -> None:
+    place = Place(
+        memberships={
+            house.merchant.merchant_id: Role.AUDITOR,
+            other.merchant.merchant_id: Role.MERCHANT_USER,
+        }
+    )
+    person = await sign_in(resources, an_application(resources).app, house, place)
+    [row] = await other.rows("SELECT min(claim_id) AS id FROM claims WHERE merchant_id = $1")
+    theirs = f"/portal/m/{other.merchant.merchant_id}/claims/{row['id']}/note"
+
+    assert (await person.get(f"/claims/{claim_id}/note")).status_code == 404
+    assert (await person.get(theirs)).status_code == 200

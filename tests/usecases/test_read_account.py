@@ -1,0 +1,43 @@
+"""A claim's account as of the end of a day."""
+
+from datetime import UTC, date, datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.claims.balance import Item
+from dunwell.payments.read_account import compose_account
+from dunwell.payments.store_account import PaidRow
+
+_ZONE = ZoneInfo("Europe/Berlin")
+_BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_ITEMS = [
+    Item(1, 0, "PRIMARY", 10000, item_on=date(2026, 1, 1)),
+    Item(2, 1, "DUNNING_FEE", 240, item_on=date(2026, 3, 9)),
+]
+_PAID = [
+    # Late in the evening in UTC is the next day in Berlin.
+    PaidRow(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC),
+            datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
+]  # fmt: skip
+
+
+def _owed(day: date) -> int:
+    account = compose_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=day)
+    return account.balance_cents
+
+
+def test_an_account_grows_and_shrinks_by_its_days() -> None:
+    days = [date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 4), date(2026, 3, 5)]
+    later = [date(2026, 3, 9), date(2026, 3, 19), date(2026, 3, 20)]
+
+    assert [_owed(day) for day in days] == [0, 10000, 10000, 7000]
+    assert [_owed(day) for day in later] == [7240, 7240, 10240]
+
+
+def test_each_entry_says_what_is_owed_after_it() -> None:
+    account = compose_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31))
+
+    assert [(each.kind, each.balance_cents) for each in account.entries] == [
+        ("PRIMARY", 10000), ("PAYMENT", 7000), ("DUNNING_FEE", 7240), ("REVERSAL", 10240),
+    ]  # fmt: skip
+    assert (account.demanded_cents, account.paid_cents) == (10240, 0)
