@@ -4,10 +4,10 @@ whoever stands before it with cookies and the page at hand.
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
 
 import httpx
 from starlette.applications import Starlette
@@ -63,13 +63,14 @@ class AtDoor:
         self.page = await self.http.get(path, headers=headers)
         return self.page
 
-    async def post(self, path: str, headers: Any = None, **fields: str) -> httpx.Response:
+    async def post(
+        self, path: str, headers: Mapping[str, str] = OWN, /, **fields: str
+    ) -> httpx.Response:
         """Nothing is added to the fields."""
-        sent = OWN if headers is None else headers
-        self.page = await self.http.post(path, data=fields, headers=sent)
+        self.page = await self.http.post(path, data=fields, headers=dict(headers))
         return self.page
 
-    async def send(self, shown_at: str, path: str | None = None, **fields: str) -> httpx.Response:
+    async def send(self, shown_at: str, path: str = "", /, **fields: str) -> httpx.Response:
         """The form of the page at this address, its hidden fields with it."""
         shown = await self.get(shown_at)
         assert shown.status_code == 200, shown.text

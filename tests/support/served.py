@@ -28,12 +28,12 @@ class Served:
 
 
 @asynccontextmanager
-async def serve(resources: Resources) -> AsyncIterator[Served]:
-    """Until the block ends."""
+async def serve(resources: Resources, host: str = "127.0.0.1") -> AsyncIterator[Served]:
+    """Until the block ends. host: what its origin calls this machine."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
-        origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        origin = f"http://{host}:{listening.getsockname()[1]}"
         settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")
         resources = replace(resources, settings=settings)
         async with open_web(resources) as web:

@@ -1,0 +1,107 @@
+"""Joining and signing in, in Chromium: by a passkey of a virtual authenticator, and by a password
+and an app without scripts on a phone; every page on the way accessible and within its width."""
+
+from collections.abc import AsyncIterator
+
+import pyotp
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from dunwell.kit.clock import SystemClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.people.reception import Reception
+from tests.browser.judges import list_violations
+from tests.support.people import a_new_user, a_reception, invite
+from tests.support.served import Served, serve
+
+PASSWORD = "gravel lantern oboe 71"
+_AUTHENTICATOR = {
+    "protocol": "ctap2", "transport": "internal", "hasResidentKey": True,
+    "hasUserVerification": True, "isUserVerified": True, "automaticPresenceSimulation": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+async def served(resources: Resources, database: Database) -> AsyncIterator[Served]:
+    """At a name, as passkeys want it, and in real time, as apps show it."""
+    live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
+    async with serve(live, "localhost") as served:
+        yield served
+
+
+async def make_link(served: Served, email: str) -> str:
+    reception: Reception = a_reception(served.resources)
+    made = await invite(reception, a_new_user(email))
+    return f"{served.origin}/portal/invitation/{made.secret}"
+
+
+async def give_passkeys(context: BrowserContext, page: Page) -> None:
+    session = await context.new_cdp_session(page)
+    await session.send("WebAuthn.enable")
+    await session.send("WebAuthn.addVirtualAuthenticator", {"options": _AUTHENTICATOR})
+
+
+async def judge(page: Page) -> None:
+    assert await list_violations(page) == []
+
+
+async def test_a_passkey_joins_signs_in_and_is_joined_by_another(
+    chromium: Browser, served: Served
+) -> None:
+    context = await chromium.new_context(locale="en-GB")
+    page, complaints = await context.new_page(), list[str]()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    await give_passkeys(context, page)
+    await page.goto(await make_link(served, "erika@example.org"))
+    await judge(page)
+    await page.get_by_role("button", name="Join with a passkey").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
+    await judge(page)
+    await page.get_by_role("button", name="I have kept them").click()
+    await page.goto(f"{served.origin}/portal/account")
+    await judge(page)
+    await page.locator("details.menu summary").click()
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    await judge(page)
+    await page.get_by_role("button", name="Use a passkey").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Merchants")
+    assert complaints == []
+    await context.close()
+
+
+async def test_a_password_and_an_app_do_without_scripts_on_a_phone(
+    chromium: Browser, served: Served
+) -> None:
+    context = await chromium.new_context(
+        locale="de-DE", java_script_enabled=False, viewport={"width": 390, "height": 844}
+    )
+    page = await context.new_page()
+    await page.goto(await make_link(served, "paul@example.org"))
+    secret = (await page.locator("[data-secret]").inner_text()).replace(" ", "")
+    await page.get_by_label("Passwort", exact=True).fill(PASSWORD)
+    await page.get_by_label("Dasselbe Passwort noch einmal").fill(PASSWORD)
+    await page.get_by_label("Die sechs Ziffern").fill(pyotp.TOTP(secret).now())
+    await page.get_by_role("button", name="Beitreten").click()
+    await expect(page.locator("ol.codes li")).to_have_count(10)
+    await page.goto(f"{served.origin}/portal/account")
+    await expect(page.locator("h1")).to_have_count(1)
+    await context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_the_pages_about_people_keep_within_their_width(
+    chromium: Browser, served: Served, width: int
+) -> None:
+    context = await chromium.new_context(viewport={"width": width, "height": 844})
+    page = await context.new_page()
+    await give_passkeys(context, page)
+    await page.goto(await make_link(served, "erika@example.org"))
+    await page.get_by_role("button", name="Join with a passkey").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
+    for path in ("account", "account/password", "people", "people/invite", "people/audit"):
+        await page.goto(f"{served.origin}/portal/{path}")
+        await judge(page)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
+    await context.close()
