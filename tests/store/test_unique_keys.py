@@ -33,6 +33,8 @@ WHERE attrelid = $1::regclass AND attnum > 0
 UNIQUE = """
 access_tokens            token_hash; ! token_hash
 allocations              claim_id payment_id item_id
+answer_drafts            dispute_id
+answer_templates         template_id; name
 asked_links              ! asked_link_id
 assignment_rule_drafts   -
 assignment_rules         version
@@ -42,6 +44,7 @@ audit_log                audit_id
 check_codes              message_id
 claim_search             claim_id term
 claim_search_progress    -
+claim_notes              note_id
 claims                   claim_id; reference_number
 code_attempts            ! visitor_digest window_start
 communication_contents   communication_id
@@ -93,6 +96,7 @@ seen_forwarders          ! address
 step_history             claim_id run step_id
 suppressions             channel address_digest
 uploads                  ticket_id
+views                    view_id; user_id list name
 webhook_endpoints        endpoint_id; url
 workflow_versions        version_id; workflow_id major minor; workflow_id
 workflows                workflow_id; name
