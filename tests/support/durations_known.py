@@ -85,7 +85,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),
-    "landing/claim/views.py _NEWS": (
+    "landing/claim/news.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
     "landing/entering/asked_links.py ONE_WITHIN": (
@@ -228,6 +228,67 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "recovery/bases.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
+    "claims/searching/fill_search.py _LOOKS_ANYHOW": (
+        (
+            "tests/usecases/test_search_claims.py"
+            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
+        ),
+    ),
+    "claims/searching/fill_search.py _LOOKS_ON": (
+        (
+            "tests/usecases/test_search_claims.py"
+            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
+        ),
+    ),
+    "explanation/read_overview.py MONEY_DAYS": (
+        "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
+    ),
+    "explanation/read_overview.py RECENT": (
+        "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
+    ),
+    "jobs/job.py _EXPORTS_KEPT": (
+        "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
+    ),
+    "notices/settled.py ANSWERS_KEPT_FOR": (
+        (
+            "tests/engine/test_news_that_bounces.py"
+            "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
+        ),
+    ),
+    "people/invite_user.py LINK_LASTS": (
+        "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
+    ),
+    "people/passkey_sign_in.py CHALLENGE_LASTS": (
+        "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
+    ),
+    "people/recovery_codes.py SHOWN_FOR": (
+        (
+            "tests/people/test_own_account.py"
+            "::test_codes_are_shown_where_they_were_made_and_not_for_long"
+        ),
+    ),
+    "people/session_rules.py IDLE": ("tests/people/test_sessions.py::test_it_ends_when_idle",),
+    "people/session_rules.py LASTS": (
+        "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
+    ),
+    "people/session_rules.py NOTED_EVERY": (
+        "tests/people/test_sessions.py::test_a_use_is_written_once_a_minute",
+    ),
+    "people/session_rules.py REMEMBERED": (
+        "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
+    ),
+    "people/sign_in.py ENTRY_LASTS": (
+        "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
+    ),
+    "people/tries.py WINDOW": (
+        "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
+    ),
+    "waiting/read_waiting.py _BOUNCES_FOR": (
+        (
+            "tests/usecases/test_read_waiting.py"
+            "::test_a_message_that_did_not_arrive_waits_for_seven_days"
+        ),
+    ),
 }
 
 _UNIT = "a unit of counting, as of days or instants"
@@ -241,7 +302,9 @@ NO_RULE: Mapping[str, str] = {
     "api/answer.py _DRAIN_SECONDS": _PATIENCE,
     "api/readiness.py PATIENCE_SECONDS": _PATIENCE,
     "api/readiness.py _KEPT_SECONDS": _PAUSE,
+    "claims/compare_claim.py _MICROSECOND": _UNIT,
     "claims/part_cursor.py _MICROSECOND": _UNIT,
+    "claims/searching/fill_search.py SEARCH_SECONDS": _PAUSE,
     "cli/database.py _PATIENCE_SECONDS": _PATIENCE,
     "cli/doctor.py _ask_database": "how far back the doctor looks for proxies",
     "cli/ready.py _POLL_SECONDS": _PAUSE,
@@ -266,7 +329,12 @@ NO_RULE: Mapping[str, str] = {
     "files/inspection_child.py _CPU_SECONDS_PER_FILE": _PATIENCE,
     "files/storage.py PATIENCE_SECONDS": _PATIENCE,
     "files/storage.py _RETRY": _PATIENCE,
+    "installation/audit_entries.py narrow": _UNIT,
     "installation/standing.py _SECONDS": _PAUSE,
+    "jobs/run_jobs.py JOB_SECONDS": _PAUSE,
+    "jobs/run_jobs.py _PAUSE": _PAUSE,
+    "jobs/run_jobs.py _SLICE_SECONDS": "how long one job runs before the next has its turn",
+    "jobs/sweep_jobs.py SWEEP_JOBS_SECONDS": _PAUSE,
     "keys/reseal.py RESEAL_SECONDS": _PAUSE,
     "keys/reseal.py _REST_SECONDS": _PAUSE,
     "kit/http.py _STALE_SECONDS": _PATIENCE,
@@ -282,7 +350,9 @@ NO_RULE: Mapping[str, str] = {
     "landing/entering/asked_links.py ASKED_SECONDS": _PAUSE,
     "landing/objecting/tell_overdue.py OVERDUE_SECONDS": _PAUSE,
     "landing/paying/routes_transfer.py _answer_form": _UNIT,
+    "landing/session/details.py PREVIEW": "the made-up end of a made-up session",
     "landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
+    "merchants/newest_first.py _MARGIN": _BOUND,
     "merchants/quotas.py seconds_to_next_minute": _UNIT,
     "messages/guards.py _ONE_DAY": _UNIT,
     "messages/ledger_store.py PATIENCE_SECONDS": _PATIENCE,
@@ -298,6 +368,9 @@ NO_RULE: Mapping[str, str] = {
     "payments/settle_payment.py _CALL_SECONDS": _PATIENCE,
     "payments/start_payment.py _CALL_SECONDS": _PATIENCE,
     "payments/sweep_requests.py SWEEP_SECONDS": _PAUSE,
+    "people/passkeys.py _MILLISECONDS": _PATIENCE,
+    "portal/lists/routes.py show_payments": _UNIT,
+    "portal/start/routes.py show_start": _UNIT,
     "recovery/hold.py _LOOK_SECONDS": _PAUSE,
     "recovery/keep_archive.py MARK_SECONDS": _PAUSE,
     "recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,
