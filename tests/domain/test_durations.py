@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import pyotp
 import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import render_reference
@@ -30,6 +31,7 @@ from dunwell.escalation.render_leased import render_leased
 from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.schedule import Position, StepFacts, Tried
 from dunwell.events.retry import Health, judge_endpoint, plan_next_probe
+from dunwell.jobs.job import Archive, find_keeping
 from dunwell.kit.crypto import KeyRing
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
@@ -40,18 +42,21 @@ from dunwell.modalities.bounds import check_may_ask
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.payments.provider import NoticeRefused
+from dunwell.people.totp import find_step
 from dunwell.recovery.archive import Standing
 from dunwell.recovery.archive_health import ServerLog, describe_archive
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import NextContacts
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST, ROOT, Edge, list_durations
-from tests.support.durations_known import ELSEWHERE, NO_RULE, find_tests
+from tests.support.durations_known import ELSEWHERE, find_tests
+from tests.support.durations_without_rule import NO_RULE
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=400)
 ID = UUID(int=7)
 ONE_DAY = timedelta(days=1)
+_APP = "JBSWY3DPEHPK3PXP" * 2
 _KEYS = KeyRing({1: b"k" * 32})
 _EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
 _PROCESS = make_process(
@@ -222,6 +227,11 @@ EDGES: Mapping[str, Edge] = {
     "notices/notice.py DAY": Edge(
         timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
     ),
+    # Its own half minute, and the next.
+    "people/totp.py _STEP_SECONDS": Edge(
+        timedelta(seconds=60),
+        lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
+    ),
     "recovery/archive_health.py _MOST_BEHIND": Edge(timedelta(minutes=5) + JUST, _is_healthy),
     # A week between bases, and a day more.
     "recovery/archive_health.py _BASE_LATE":
@@ -239,6 +249,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
+    "jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
     "notices/notice.py _SENT_WITHIN": (
         lambda: {str(kind): decide_expiry(kind, NOW) - NOW for kind in Kind},
         {

@@ -19,6 +19,8 @@ _TYPED = "what a debtor types and has not sent is nobody's deed; sending it writ
 _NO_ROW = {
     "assignment.start_runs": _PART,
     "claims.pause_claim": _CALLS,
+    "claims.reopen_hold": "that a message did not arrive writes the row, and a new hold its own",
+    "claims.searching.fill_search": "words drawn from a claim's data, whose change writes the row",
     "disputes.evidence_store": _PART,
     "escalation.record_decisions": _PART,
     "intake.create_claims": "create_claims.sql writes a row for each request",
@@ -26,6 +28,8 @@ _NO_ROW = {
     "landing.entering.send_code": _CALLS,
     "landing.objecting.keep_draft": _TYPED,
     "landing.objecting.send_dispute": _CALLS,
+    # Files it sends are rows of the use case it calls; those it drops were never sent.
+    "landing.objecting.send_kept": _TYPED,
     "landing.reaching.change_address": _CALLS,
     "landing.reaching.choose_channels": _CALLS,
     "modalities.tell_plan": _PART,

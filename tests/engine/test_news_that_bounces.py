@@ -18,6 +18,7 @@ from dunwell.notices.settled import report_notice_failure, sweep_notices
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, answer, dispute, read_disputes
+from tests.support.durations import JUST
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.modalities import OFFERING, PLAN, Arrangement
 from tests.support.telling import a_writer, tell
@@ -126,12 +127,12 @@ async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
 ) -> None:
     house, claim_id = await _a_house(resources, clock)
     await answer(house, await dispute(house, claim_id), REJECTED, message="Not so.")
-    clock.advance(29 * DAY)
+    clock.advance(30 * DAY)
     await sweep_notices(resources)
     await _bounce(house)
     await tell(house)
     assert "beantwortet" in house.channels[1].sent[-1].body_text
-    clock.advance(31 * DAY)
+    clock.advance(30 * DAY + JUST)
     await sweep_notices(resources)
     [row] = await house.rows(
         "SELECT facts FROM debtor_occasions WHERE merchant_id = $1 AND occasion = 'dispute_answer'"

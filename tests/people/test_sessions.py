@@ -13,7 +13,6 @@ from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import Asking, end_own_session
 from dunwell.people.password_rules import PasswordFault
 from dunwell.people.reception import Reception
-from dunwell.people.session_rules import IDLE, LASTS, NOTED_EVERY, REMEMBERED
 from dunwell.people.sessions import find_session, list_sessions
 from dunwell.people.sign_in import Gone, TooOften, Wrong, give_code
 from dunwell.people.signed_in import SignedIn
@@ -32,7 +31,7 @@ from tests.support.people import (
     sign_in,
 )
 
-SECOND = timedelta(seconds=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NEW = "kettle pebbles orchid 32"
 
 
@@ -47,7 +46,7 @@ async def require(reception: Reception, opened: OpenedSession) -> SignedIn:
     return found
 
 
-@pytest.mark.parametrize(("after", "lasts"), [(IDLE - SECOND, True), (IDLE, False)])
+@pytest.mark.parametrize(("after", "lasts"), [(30 * MINUTE - SECOND, True), (30 * MINUTE, False)])
 async def test_it_ends_when_idle(
     reception: Reception, clock: MovableClock, after: timedelta, lasts: bool
 ) -> None:
@@ -61,10 +60,10 @@ async def test_it_goes_on_by_use_and_ends_after_eight_hours(
 ) -> None:
     opened_at = clock.now()
     erika = await join(reception, a_new_user())
-    while clock.now() + IDLE < opened_at + LASTS:
-        clock.advance(IDLE - timedelta(minutes=2))
+    while clock.now() + 30 * MINUTE < opened_at + timedelta(hours=8):
+        clock.advance(28 * MINUTE)
         assert await find(reception, erika.session.secret) is not None
-    clock.move_to(opened_at + LASTS - SECOND)
+    clock.move_to(opened_at + timedelta(hours=8) - SECOND)
     assert await find(reception, erika.session.secret) is not None
     clock.advance(SECOND)
     assert await find(reception, erika.session.secret) is None
@@ -75,13 +74,13 @@ async def test_a_use_is_written_once_a_minute(
 ) -> None:
     erika = await join(reception, a_new_user())
     seen = []
-    for step in (NOTED_EVERY - SECOND, SECOND, SECOND):
+    for step in (MINUTE - SECOND, SECOND, SECOND):
         clock.advance(step)
         await find(reception, erika.session.secret)
         async with database.connection() as connection:
             seen.append(await connection.fetchval("SELECT last_used_at FROM portal_sessions"))
-    joined_at = clock.now() - NOTED_EVERY - SECOND
-    assert seen == [joined_at, joined_at + NOTED_EVERY, joined_at + NOTED_EVERY]
+    joined_at = clock.now() - MINUTE - SECOND
+    assert seen == [joined_at, joined_at + MINUTE, joined_at + MINUTE]
 
 
 @pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
@@ -182,5 +181,5 @@ async def test_sessions_are_removed_after_90_days(
     reception: Reception, clock: MovableClock, late: timedelta, removed: int
 ) -> None:
     await join(reception, a_new_user())
-    clock.advance(LASTS + REMEMBERED + late)
+    clock.advance(timedelta(days=90, hours=8) + late)
     assert await sweep_people(reception.resources) == removed

@@ -11,7 +11,6 @@ from dunwell.people.open_session import OpenedBy, OpenedSession
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret
 from dunwell.people.sign_in import (
-    ENTRY_LASTS,
     Entry,
     Gone,
     TooOften,
@@ -20,7 +19,8 @@ from dunwell.people.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.people.tries import MOST_WRONG, WINDOW
+from dunwell.people.tries import MOST_WRONG
+from tests.support.durations import JUST
 from tests.support.people import (
     AWAY,
     HOME,
@@ -148,7 +148,7 @@ async def test_an_entry_waits_ten_minutes(
 ) -> None:
     erika = await join(reception, a_new_user())
     entry = await enter(reception, erika)
-    clock.advance(ENTRY_LASTS + timedelta(seconds=late))
+    clock.advance(timedelta(minutes=10, seconds=late))
     outcome = await give_code(reception, given(entry, erika.code(clock.now())))
     assert isinstance(outcome, expected)
 
@@ -165,8 +165,11 @@ async def test_ten_wrong_passwords_lock_whoever_is_meant(
         wrong = await check_password(reception, email, "wrong", visitor, randomness())
         assert (wrong, hasher.verified) == (Wrong(), place + 1)
     right = await check_password(reception, email, PASSWORD, AWAY, randomness())
-    assert (right, hasher.verified) == (TooOften(int(WINDOW.total_seconds())), MOST_WRONG)
-    clock.advance(WINDOW)
+    assert (right, hasher.verified) == (TooOften(900), MOST_WRONG)
+    clock.advance(timedelta(minutes=15) - JUST)
+    still = await check_password(reception, email, PASSWORD, AWAY, randomness())
+    assert (still, hasher.verified) == (TooOften(1), MOST_WRONG)
+    clock.advance(JUST)
     after = await check_password(reception, email, PASSWORD, AWAY, randomness())
     assert isinstance(after, Entry if email == "erika@example.org" else Wrong)
     assert hasher.verified == MOST_WRONG + 1

@@ -1,5 +1,5 @@
 """What tries each duration on both sides, where its own tables (`tests/*/test_durations.py`) do
-not; and which are no rule of anybody's, with the reason.
+not.
 """
 
 import ast
@@ -85,7 +85,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),
-    "landing/claim/views.py _NEWS": (
+    "landing/claim/news.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
     "landing/entering/asked_links.py ONE_WITHIN": (
@@ -228,93 +228,67 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "recovery/bases.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
-}
-
-_UNIT = "a unit of counting, as of days or instants"
-_PAUSE = "the pause of a loop: how soon it looks again, which nothing but speed depends on"
-_PATIENCE = "the patience of a process with another one: how long is waited before it is given up"
-_BOUND = "a bound of what is asked for or looked through, not a time that is over"
-
-NO_RULE: Mapping[str, str] = {
-    "adapters/channels/outbox/adapter.py _RETRY_AFTER_SECONDS": _PAUSE,
-    "adapters/payments/sandbox/notices.py NOTICE_SECONDS": _PAUSE,
-    "api/answer.py _DRAIN_SECONDS": _PATIENCE,
-    "api/readiness.py PATIENCE_SECONDS": _PATIENCE,
-    "api/readiness.py _KEPT_SECONDS": _PAUSE,
-    "claims/part_cursor.py _MICROSECOND": _UNIT,
-    "cli/database.py _PATIENCE_SECONDS": _PATIENCE,
-    "cli/doctor.py _ask_database": "how far back the doctor looks for proxies",
-    "cli/ready.py _POLL_SECONDS": _PAUSE,
-    "cli/up.py _DATABASE_PATIENCE_SECONDS": _PATIENCE,
-    "cli/up.py _PROGRAM_PATIENCE_SECONDS": _PATIENCE,
-    "cli/up.py _WATCH_SECONDS": _PAUSE,
-    "cli/workflow_preview_text.py _MOST_DAYS_SHOWN": _BOUND,
-    "disputes/dispute.py add_business_days": _UNIT,
-    "disputes/overdue.py _ONE_DAY": _UNIT,
-    "escalation/announcing.py _ONE_DAY": _UNIT,
-    "escalation/calendars.py _ONE_DAY": _UNIT,
-    "escalation/calendars.py to_instant": _UNIT,
-    "escalation/handed_over.py _FILES_AWAY_SECONDS": _PAUSE,
-    "escalation/sending_hours.py _MOST_DAYS": _BOUND,
-    "events/deliver.py _PAUSE_SECONDS": _PAUSE,
-    "events/deliver.py _POLL_SECONDS": _PAUSE,
-    "events/deliver.py _REST": _PAUSE,
-    "events/recorder.py _PAUSE_SECONDS": _PAUSE,
-    "events/sender.py _TIMEOUT_SECONDS": _PATIENCE,
-    "events/store_deliveries.py save_outcomes": _UNIT,
-    "files/inspection.py _PATIENCE_SECONDS": _PATIENCE,
-    "files/inspection_child.py _CPU_SECONDS_PER_FILE": _PATIENCE,
-    "files/storage.py PATIENCE_SECONDS": _PATIENCE,
-    "files/storage.py _RETRY": _PATIENCE,
-    "installation/standing.py _SECONDS": _PAUSE,
-    "keys/reseal.py RESEAL_SECONDS": _PAUSE,
-    "keys/reseal.py _REST_SECONDS": _PAUSE,
-    "kit/http.py _STALE_SECONDS": _PATIENCE,
-    "kit/migrate.py LOCK_SECONDS": _PATIENCE,
-    "kit/migrate.py _PAUSE_SECONDS": _PAUSE,
-    "kit/migrate.py _TURN_SECONDS": _PAUSE,
-    "kit/process.py _TURN_SECONDS": _PAUSE,
-    "kit/programs.py _FIRST_PAUSE_SECONDS": _PAUSE,
-    "kit/programs.py _HEALTHY_SECONDS": _PATIENCE,
-    "kit/programs.py _LONGEST_PAUSE_SECONDS": _PAUSE,
-    "kit/spool.py _RETRY_AFTER_SECONDS": _PAUSE,
-    "landing/claim/next_steps.py _INSTANT": _UNIT,
-    "landing/entering/asked_links.py ASKED_SECONDS": _PAUSE,
-    "landing/objecting/tell_overdue.py OVERDUE_SECONDS": _PAUSE,
-    "landing/paying/routes_transfer.py _answer_form": _UNIT,
-    "landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
-    "merchants/quotas.py seconds_to_next_minute": _UNIT,
-    "messages/guards.py _ONE_DAY": _UNIT,
-    "messages/ledger_store.py PATIENCE_SECONDS": _PATIENCE,
-    "messages/letters/printer.py _PATIENCE_SECONDS": _PATIENCE,
-    "messages/letters/printer_child.py _CPU_SECONDS_PER_JOB": _PATIENCE,
-    "messages/seal_ledger.py SEAL_SECONDS": _PAUSE,
-    "modalities/plans.py _DAYS_OF_EVERY_MONTH": "the calendar's own",
-    "modalities/progress.py _ONE_DAY": _UNIT,
-    "modalities/reminding.py _ONE_DAY": _UNIT,
-    "modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
-    "notices/sender.py _PRINTER_AWAY_SECONDS": _PAUSE,
-    "payments/banking_days.py _ONE_DAY": _UNIT,
-    "payments/settle_payment.py _CALL_SECONDS": _PATIENCE,
-    "payments/start_payment.py _CALL_SECONDS": _PATIENCE,
-    "payments/sweep_requests.py SWEEP_SECONDS": _PAUSE,
-    "recovery/hold.py _LOOK_SECONDS": _PAUSE,
-    "recovery/keep_archive.py MARK_SECONDS": _PAUSE,
-    "recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,
-    "recovery/keep_archive.py _PATIENCE_SECONDS": _PATIENCE,
-    "rollout/effects.py DEFAULT_DAYS": _BOUND,
-    "rollout/preview_message.py _MADE_UP": "a made-up day of a made-up message",
-    "rollout/sample_contact.py make_sample": "made-up days of a made-up claim",
-    "sandbox/advance_clock.py _PATIENCE_SECONDS": _PATIENCE,
-    "sandbox/advance_clock.py _POLL_SECONDS": _PAUSE,
-    "sending/adapters.py _CALL_SECONDS": _PATIENCE,
-    "sending/lease.py BEAT_SECONDS": _PAUSE,
-    "sending/sender.py _ROUND_SECONDS": _PAUSE,
-    "worker/housekeeping.py HOUSEKEEPING_SECONDS": _PAUSE,
-    "worker/loops.py IDLE_SECONDS": _PAUSE,
-    "worker/loops.py _FIRST_PAUSE_SECONDS": _PAUSE,
-    "worker/loops.py _LONGEST_PAUSE_SECONDS": _PAUSE,
-    "workflows/condition_rules.py _MOST_DAYS": _BOUND,
+    "claims/searching/fill_search.py _LOOKS_ANYHOW": (
+        (
+            "tests/usecases/test_search_claims.py"
+            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
+        ),
+    ),
+    "claims/searching/fill_search.py _LOOKS_ON": (
+        (
+            "tests/usecases/test_search_claims.py"
+            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
+        ),
+    ),
+    "explanation/read_overview.py MONEY_DAYS": (
+        "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
+    ),
+    "explanation/read_overview.py RECENT": (
+        "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
+    ),
+    "jobs/job.py _EXPORTS_KEPT": (
+        "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
+    ),
+    "notices/settled.py ANSWERS_KEPT_FOR": (
+        (
+            "tests/engine/test_news_that_bounces.py"
+            "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
+        ),
+    ),
+    "people/invite_user.py LINK_LASTS": (
+        "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
+    ),
+    "people/passkey_sign_in.py CHALLENGE_LASTS": (
+        "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
+    ),
+    "people/recovery_codes.py SHOWN_FOR": (
+        (
+            "tests/people/test_own_account.py"
+            "::test_codes_are_shown_where_they_were_made_and_not_for_long"
+        ),
+    ),
+    "people/session_rules.py IDLE": ("tests/people/test_sessions.py::test_it_ends_when_idle",),
+    "people/session_rules.py LASTS": (
+        "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
+    ),
+    "people/session_rules.py NOTED_EVERY": (
+        "tests/people/test_sessions.py::test_a_use_is_written_once_a_minute",
+    ),
+    "people/session_rules.py REMEMBERED": (
+        "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
+    ),
+    "people/sign_in.py ENTRY_LASTS": (
+        "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
+    ),
+    "people/tries.py WINDOW": (
+        "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
+    ),
+    "waiting/read_waiting.py _BOUNCES_FOR": (
+        (
+            "tests/usecases/test_read_waiting.py"
+            "::test_a_message_that_did_not_arrive_waits_for_seven_days"
+        ),
+    ),
 }
 
 

@@ -233,7 +233,9 @@ async def _pause(scene: Scene) -> None:
 
 async def _add_endpoint(scene: Scene) -> None:
     house = scene.api.house
-    wanted = WantedEndpoint("http://127.0.0.1:8099/webhooks", ("*",), None)
+    # An address of its own: a merchant has one endpoint at each.
+    url = f"http://127.0.0.1:8099/webhooks/{scene.claim_id}"
+    wanted = WantedEndpoint(url, ("*",), None)
     async with house.work() as work:
         await save_endpoint(work, house.resources.keys, wanted, is_development=True)
 

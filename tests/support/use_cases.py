@@ -78,13 +78,15 @@ ASK_NOTHING = _name({
     "it runs within a use case that has asked": (
         "assignment.start_runs.start_runs",
         "claims.access.access_claim", "claims.access.check_claim",
-        "claims.lift_hold.lift_hold", "claims.open_hold.open_hold",
-        "claims.raise_event.raise_event",
+        "claims.lift_hold.lift_hold", "claims.narrowing.narrow", "claims.open_hold.open_hold",
+        "claims.raise_event.raise_event", "claims.searching.fill_search.refresh_terms",
         "disputes.end_dispute.lock_dispute", "disputes.evidence_store.save_evidence",
         "escalation.attach_file.check_ticket", "escalation.end_claim.end_claim",
         "explanation.explain_rules.explain_rules",
         "intake.create_claims.create_requests", "intake.starts.decide_starts",
-        "merchants.audit.save_audit",
+        "jobs.act.find_target",
+        "merchants.audit.save_audit", "merchants.newest_first.count_newest",
+        "merchants.newest_first.find_newest", "merchants.newest_first.find_oldest",
         "modalities.confirmation.tell_modality",
         "modalities.request_modality.announce", "modalities.request_modality.open_modality_hold",
         "modalities.tell_plan.is_still_true",
@@ -104,12 +106,18 @@ ASK_NOTHING = _name({
         "people.reception.Reception.work",
     ),
     "workers alone reach it, as a step of what is due": (
+        "claims.reopen_hold.let_stand",
         "disputes.rest_after_answer.rest_after_answer",
         "escalation.record_decisions.record_decisions",
         "escalation.settle_contacts.record_answers", "escalation.settle_contacts.settle_contacts",
         "modalities.rest_after_break.begin_rest", "modalities.rest_after_break.rest_after_break",
         "modalities.tell_plan.tell_plans", "notices.settled.report_notice_failure",
     ),
+    "workers alone reach it, and what it does to each claim asks in the starter's name": (
+        "jobs.act.act_on_claims",
+    ),
+    "it finds the rights that are asked for": ("jobs.starters.ask_rights_again",),
+    "it opens the transaction that others ask in": ("people.reception.Reception.work",),
 })  # fmt: skip
 
 

@@ -215,9 +215,9 @@ async def test_a_version_may_go_nine_days_after_the_next(resources: Resources) -
     async with resources.database.transaction() as tx:
         await tx.execute(age, timedelta(days=9, microseconds=-1))
         with pytest.raises(InvalidState, match="for 9 days"):
-            await retire_version(tx, rotated.keys, kinds(rotated), 1)
+            await retire_version(tx, rotated.keys, kinds(rotated), 1, moment(rotated))
         await tx.execute(age, timedelta(days=9))
-        await retire_version(tx, rotated.keys, kinds(rotated), 1)
+        await retire_version(tx, rotated.keys, kinds(rotated), 1, moment(rotated))
     assert await state_of(rotated, 1) == "RETIRED"
 
 

@@ -11,6 +11,7 @@ from dunwell.merchants import newest_first
 from dunwell.merchants.newest_first import Count
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.disputes import REJECTED, dispute, resolve
+from tests.support.durations import JUST
 from tests.support.house import ERP, House, a_house
 from tests.support.modalities import OFFERING, Arrangement
 
@@ -87,6 +88,17 @@ async def test_each_kind_is_counted_with_its_oldest(
     overdue = (await look(house))[Kind.OVERDUE_DISPUTES]
     assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
     assert await look(await a_house(resources, clock, key="hansen")) == NOTHING
+
+
+async def test_a_message_that_did_not_arrive_waits_for_seven_days(
+    house: House, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+    await house.rows(_SENT, claim_id, clock.now())
+    clock.advance(7 * DAY)
+    assert (await look(house))[Kind.BOUNCED_CONTACTS].count.number == 1
+    clock.advance(JUST)
+    assert (await look(house))[Kind.BOUNCED_CONTACTS].count.number == 0
 
 
 async def test_it_counts_so_far_and_no_further(

@@ -1,5 +1,7 @@
 """Search: any beginning of any word of a claim finds it, once, page by page, and no one else's."""
 
+from datetime import timedelta
+
 import pytest
 
 from dunwell.claims.find_claims import ClaimPage
@@ -12,6 +14,7 @@ from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.claims import a_submission
+from tests.support.durations import JUST
 from tests.support.house import House, a_house
 
 ERIKA = {
@@ -23,6 +26,12 @@ ERIKA = {
     "customerNumber": "K-77 A",
     "contractNumber": "V/2026/9",
 }
+_FILL_ANEW = """
+UPDATE claim_search_progress
+SET upto_written_by = '0', upto_claim_id = 0
+WHERE merchant_id = $1
+RETURNING 1
+"""
 
 
 @pytest.fixture
@@ -157,3 +166,19 @@ async def test_another_merchants_claims_are_not_found(
     async with hansen.work() as work:
         theirs = await store.find(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
         assert theirs == ([], None)
+
+
+async def test_it_looks_for_half_a_minute_after_a_creation_then_each_minute(
+    house: House, clock: MovableClock
+) -> None:
+    filling = SearchFilling(house.resources)
+    await house.create("A-1")
+    assert await filling.run_once() == 1
+    looks = []
+    # The minute begins with the last look.
+    half, minute = timedelta(seconds=30), timedelta(seconds=60)
+    for pause in (half - JUST, JUST, minute - 2 * JUST, JUST):
+        clock.advance(pause)
+        await house.rows(_FILL_ANEW)
+        looks.append(await filling.run_once())
+    assert looks == [1, 0, 0, 1]

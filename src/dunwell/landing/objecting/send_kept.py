@@ -11,6 +11,7 @@ from dunwell.landing.objecting.disputing import SUBJECT
 from dunwell.landing.session.drafts import KEPT, DraftKey, own_by_claim
 from dunwell.landing.session.store_drafts import lock_draft, remove_files
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 
 
 def name_draft(work: Work, dispute: Dispute) -> DraftKey:
@@ -21,6 +22,7 @@ def name_draft(work: Work, dispute: Dispute) -> DraftKey:
 
 async def send_kept(work: Work, dispute: Dispute) -> None:
     """All of them, but for those the dispute has already. Raises what `add_evidence` does."""
+    work.need(Right.CHANGE_CLAIMS)
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
     key = name_draft(work, dispute)
@@ -34,6 +36,7 @@ async def send_kept(work: Work, dispute: Dispute) -> None:
 
 async def drop_kept(work: Work, dispute: Dispute) -> list[UUID]:
     """None of them is wanted any more: the uploads that nothing leads to now."""
+    work.need(Right.CHANGE_CLAIMS)
     key = name_draft(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + KEPT)
     ticket_ids = [each.ticket_id for each in draft.files]
