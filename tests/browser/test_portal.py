@@ -71,7 +71,8 @@ def _list_paths(world: PortalWorld) -> dict[str, str]:
         "disputes-ended": "/disputes?state=REJECTED", "dispute": dispute_at,
         "texts": "/answer-texts", "plans": "/plans",
         "plan": f"/claims/{world.plan_claim_id}/plans/{world.plan_id}", "payments": "/payments",
-        "messages": "/messages", "jobs": "/jobs", "webhooks": "/webhooks", "suppressions": "/suppressions",
+        "messages": "/messages", "jobs": "/jobs", "webhooks": "/webhooks",
+        "suppressions": "/suppressions",
     }  # fmt: skip
 
 

@@ -100,6 +100,9 @@ ASK_NOTHING = _name({
         "rollout.delete_workflow.find_uses", "rollout.publish_workflow.find_publishing_faults",
         "workflows.open_workflow.open_scenarios", "workflows.open_workflow.open_workflow",
     ),
+    "it opens what use cases about people are given, who then ask": (
+        "people.reception.Reception.work",
+    ),
     "workers alone reach it, as a step of what is due": (
         "disputes.rest_after_answer.rest_after_answer",
         "escalation.record_decisions.record_decisions",

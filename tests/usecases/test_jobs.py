@@ -35,10 +35,13 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Face, Origin, operator_actor, user_actor
-from dunwell.merchants.rights import Right
+from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.people.change_user import end_user
+from dunwell.people.user import Place
 from dunwell.sending.lease import LEASE
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house
+from tests.support.people import OPERATOR, a_new_user, a_reception, invite
 
 STARTER = operator_actor("a test")
 HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' ORDER BY claim_id"
@@ -219,15 +222,15 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
     house: House,
 ) -> None:
     claim_ids = await house.create("A-1", "A-2")
-    actor = user_actor("u-1", frozenset({Right.CHANGE_CLAIMS}), Origin(Face.PORTAL))
-    async with house.work(actor) as work:
+    place = Place(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
+    reception = a_reception(house.resources)
+    user_id = (await invite(reception, a_new_user(place=place))).user_id
+    rights = ROLE_RIGHTS[Role.MERCHANT_USER]
+    async with house.work(user_actor(str(user_id), rights, Origin(Face.PORTAL))) as work:
         job = await start_job(work, Pause(), claim_ids)
-
-    async def nothing_left(_tx: Connection, _user: str, _merchant: int) -> frozenset[Right]:
-        return frozenset()
-
-    while await run_jobs(house.resources, nothing_left):
-        pass
+    async with reception.work(OPERATOR) as people:
+        await end_user(people, user_id)
+    await run(house)
     view = await look(house, job.job_id)
     assert view.job.progress == Progress(2, failed=2)
     assert view.reasons == {(RowOutcome.FAILED, Reason.RIGHT_LOST): 2}

@@ -33,6 +33,7 @@ class ChangedMeanwhile(InvalidState):
 async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
     """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
     ChangedMeanwhile."""
+    work.need(Right.READ_CLAIMS)
     await access_claim(work, claim_id)
     if await _load(work.tx, work.merchant_id, claim_id) != seen:
         raise ChangedMeanwhile(_read_seen(seen.partition("-")[2]))

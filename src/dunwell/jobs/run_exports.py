@@ -14,7 +14,7 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export
 from dunwell.jobs.job import Export, Job, JobState, Progress, find_keeping
-from dunwell.jobs.starters import FindUserRights, ask_rights_again
+from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import (
     Taken,
     keep,
@@ -51,10 +51,7 @@ class _Written:
     next_cursor: str | None
 
 
-async def run_exports(
-    resources: Resources, storage: SealedFiles, find_user_rights: FindUserRights | None = None,
-    *, part_rows: int = _PART,
-) -> int:  # fmt: skip
+async def run_exports(resources: Resources, storage: SealedFiles, *, part_rows: int = _PART) -> int:
     """One export, to its end; how many rows were written, 1 at least, 0: none was due."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -66,20 +63,18 @@ async def run_exports(
     async def renew(connection: Connection, until: datetime) -> None:
         await keep(connection, taken, until)
 
-    writer = _Writer(resources, storage, taken, find_user_rights, part_rows)
+    writer = _Writer(resources, storage, taken, part_rows)
     async with keep_lease(resources, renew):
         return await writer.write()
 
 
 class _Writer:
     def __init__(
-        self, resources: Resources, storage: SealedFiles, taken: Taken,
-        find_user_rights: FindUserRights | None, part_rows: int,
-    ) -> None:  # fmt: skip
+        self, resources: Resources, storage: SealedFiles, taken: Taken, part_rows: int
+    ) -> None:
         self._resources = resources
         self._storage = storage
         self._taken = taken
-        self._find_user_rights = find_user_rights
         self._part_rows = part_rows
 
     async def write(self) -> int:
@@ -173,5 +168,5 @@ class _Writer:
         job = (await load_jobs(tx, merchant_id, [job_id])).get(job_id)
         assert merchant is not None
         assert job is not None
-        starter = await ask_rights_again(tx, merchant_id, job.starter, self._find_user_rights)
+        starter = await ask_rights_again(tx, merchant_id, job.starter)
         return Work.open(self._resources, tx, merchant, starter), job

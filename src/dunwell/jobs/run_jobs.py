@@ -31,7 +31,7 @@ from dunwell.jobs.job import (
     count_progress,
     find_keeping,
 )
-from dunwell.jobs.starters import FindUserRights, ask_rights_again
+from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import (
     Taken,
     let_go,
@@ -58,15 +58,13 @@ _NO_MESSAGE = NotDone(RowOutcome.FAILED, Reason.ERROR)
 log = structlog.get_logger(__name__)
 
 
-async def run_jobs(
-    resources: Resources, find_user_rights: FindUserRights | None = None, *, batch: int = BATCH
-) -> int:
+async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
     """Some seconds of one job; how many rows were done with, 1 for a job that ended, 0: none was
     due."""
     taken = await _take(resources)
     if taken is None:
         return 0
-    runner = _Runner(resources, taken, find_user_rights, batch)
+    runner = _Runner(resources, taken, batch)
     try:
         return await runner.run_slice()
     except Exception:
@@ -83,13 +81,9 @@ async def _take(resources: Resources) -> Taken | None:
 
 
 class _Runner:
-    def __init__(
-        self, resources: Resources, taken: Taken, find_user_rights: FindUserRights | None,
-        batch: int,
-    ) -> None:  # fmt: skip
+    def __init__(self, resources: Resources, taken: Taken, batch: int) -> None:
         self._resources = resources
         self._taken = taken
-        self._find_user_rights = find_user_rights
         self._batch = 1 if taken.tries >= _CAREFUL_FROM else batch
         self._leaves_out = taken.tries >= _GIVES_UP_ROW_FROM
 
@@ -142,7 +136,5 @@ class _Runner:
         time."""
         merchant = await load_merchant(tx, self._taken.merchant_id)
         assert merchant is not None
-        starter = await ask_rights_again(
-            tx, self._taken.merchant_id, job.starter, self._find_user_rights
-        )
+        starter = await ask_rights_again(tx, self._taken.merchant_id, job.starter)
         return Work.open(self._resources, tx, merchant, starter)

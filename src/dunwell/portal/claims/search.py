@@ -5,6 +5,7 @@ from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.portal.claims.list_views import Row, describe_row
 
 _PAGE = 50
@@ -14,6 +15,7 @@ async def search_rows(
     work: Work, text: str, wanted: ClaimFilter, after: str
 ) -> tuple[list[Row], str | None]:
     """A page of them, and the cursor of the next. A text without a word finds nothing."""
+    work.need(Right.READ_CLAIMS)
     try:
         found = await search_claims(work, text, limit=_PAGE, cursor=after or None)
     except ValidationError:

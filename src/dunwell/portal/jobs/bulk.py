@@ -11,6 +11,7 @@ from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
 from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
 from dunwell.portal.web.visit import Fields
 
 ACTIONS = ("pause", "resume", "assign", "archive")
@@ -53,6 +54,7 @@ def read_ticked(fields: Fields) -> list[int]:
 
 async def select_all(work: Work, wanted: ClaimFilter) -> list[int]:
     """The ids of all that the filters leave, up to one more than a job takes."""
+    work.need(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
     while len(claim_ids) <= MOST_ROWS:

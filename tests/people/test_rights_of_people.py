@@ -1,0 +1,51 @@
+"""Every use case about people asks for the right to, or is about oneself, or lets somebody in."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import FunctionType
+
+from dunwell import people
+from dunwell.people.people_work import PeopleWork
+
+_ASKING = {
+    "change_user.change_place", "change_user.end_user", "invite_user.invite_first_admin",
+    "invite_user.invite_user", "invite_user.reset_user",
+}  # fmt: skip
+_OF_ONESELF = {
+    "make_codes.find_made_codes", "make_codes.make_codes", "make_codes.put_codes_away",
+    "own_account.change_profile", "own_account.end_own_session", "own_account.read_account",
+    "own_account.remove_own_factor", "set_up_factor.add_passkey", "set_up_factor.confirm_app",
+    "set_up_factor.find_started_app", "set_up_factor.start_app", "set_up_factor.start_passkey",
+}  # fmt: skip
+_BEHIND_ONE_THAT_ASKED_OR_PROVED = {
+    "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
+    "invite_user.check_merchants", "invite_user.require_user", "open_session.open_session",
+}  # fmt: skip
+
+
+def list_functions() -> Iterator[tuple[str, FunctionType]]:
+    """Those that are given a PeopleWork."""
+    for module in pkgutil.iter_modules(people.__path__):
+        loaded = importlib.import_module(f"dunwell.people.{module.name}")
+        for name, found in vars(loaded).items():
+            is_own = inspect.isfunction(found) and found.__module__ == loaded.__name__
+            if is_own and not name.startswith("_") and takes_work(found):
+                yield f"{module.name}.{name}", found
+
+
+def takes_work(function: FunctionType) -> bool:
+    return any(each is PeopleWork for each in function.__annotations__.values())
+
+
+def asks_first(function: FunctionType) -> bool:
+    """Before anything else, behind the words about it."""
+    body = inspect.getsource(function).split('"""')[-1].strip()
+    return body.startswith("work.need(Right.PEOPLE)")
+
+
+def test_each_asks_first_or_it_is_said_why_not() -> None:
+    functions = dict(list_functions())
+    assert {name for name, each in functions.items() if asks_first(each)} == _ASKING
+    assert functions.keys() - _ASKING == _OF_ONESELF | _BEHIND_ONE_THAT_ASKED_OR_PROVED
