@@ -83,6 +83,24 @@ async def test_a_use_is_written_once_a_minute(
     assert seen == [joined_at, joined_at + MINUTE, joined_at + MINUTE]
 
 
+async def test_a_use_is_of_one_session_alone(
+    reception: Reception, clock: MovableClock, database: Database
+) -> None:
+    erika = await join(reception, a_new_user())
+    away = await sign_in(reception, erika, visitor=AWAY)
+    opened_at = clock.now()
+    clock.advance(NOTED_EVERY)
+
+    assert await find(reception, away.secret) is not None
+
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT session_id, last_used_at FROM portal_sessions")
+    used = {row["session_id"]: row["last_used_at"] for row in rows}
+    assert used.pop(away.session_id) == clock.now()
+    assert all(each <= opened_at for each in used.values())
+    assert len(used) == 1
+
+
 @pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
 async def test_nothing_else_is_a_session(reception: Reception, secret: str) -> None:
     await join(reception, a_new_user())

@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.kit.db import Connection, Database
 from tests.store.test_two_claims import MOVES
 from tests.support.not_one_merchants import NOT_ONE_MERCHANTS, QUIET
-from tests.support.rows import NOW
+from tests.support.rows import NOW, insert_row
 from tests.support.two_merchants import (
     OTHER,
     OWN,
@@ -49,6 +49,7 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
         "seal": (1, 2), "digest": "\\x01",
     },
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
+    "of staff": {"list": "CLAIMS", "is_shared": True, "subject": "claim:1"},
 }  # fmt: skip
 _ALONE = "SET session_replication_role = replica"
 _OWN = {name: text for name, text in list_statements().items() if find_merchant_parameters(text)}
@@ -79,6 +80,8 @@ def test_each_statement_is_of_one_merchant_or_it_is_said_why_not() -> None:
 async def _compare(tx: Connection, everywhere: Mapping[str, Any]) -> tuple[list[object], set[str]]:
     """What differs for the other's sake, and the statements that did anything."""
     await drop_checks(tx)
+    for number in (1, 2):
+        await insert_row(tx, "users", number)
     await furnish_merchant(tx, OWN, **everywhere)
     await tx.execute(_ALONE)
     tables, own = await list_tables(tx), await load_own(tx)

@@ -128,8 +128,7 @@ NOT_ONE_MERCHANTS = _name({
 
 QUIET = _name({
     "it finds what none of these rows is: tests.portal tries each at two merchants": (
-        "disputes.find_waiting._LOAD", "explanation.life_store._LOAD_ACTORS",
-        "merchants.find_merchants._FIND", "portal.claims.saved_views._LOAD",
+        "disputes.find_waiting._LOAD", "merchants.find_merchants._FIND",
     ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
         "claims.narrowing._FIND_FEW", "claims.searching.store._FIND",

@@ -5,12 +5,13 @@ old, seen by the worker's own sweeps. The ages stand here as days and minutes, n
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.sweep_landing import sweep_landing
@@ -50,12 +51,22 @@ AGES = {
         "settled_at", timedelta(days=7), {"state": "ACCEPTED", "due_at": None},
         "recipient IS NOT NULL AND body_text IS NOT NULL",
     ),
+    "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
+    "portal_entries": Age("expires_at", timedelta(0)),
+    "passkey_challenges": Age("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
+    # At the very instant until which it is kept it goes.
+    "jobs": Age(
+        "kept_until", -JUST,
+        {"kind": "EXPORT", "state": "DONE", "ended_at": datetime(2026, 1, 1, tzinfo=UTC)},
+    ),
 }  # fmt: skip
 _REMOVES = re.compile(r"DELETE FROM (\w+)\s+WHERE.*< \$", re.DOTALL)
 
 
 async def sweep(resources: Resources) -> None:
-    await Housekeeping(resources, SealedFiles.open(resources)).run_once()
+    storage = SealedFiles.open(resources)
+    await Housekeeping(resources, storage).run_once()
+    await sweep_jobs(resources, storage)
     await sweep_landing(resources)
     await sweep_notices(resources)
 
@@ -88,5 +99,5 @@ async def _insert(
 def test_each_table_with_an_age_is_tried_on_both_sides() -> None:
     found = (_REMOVES.match(text.strip()) for text in list_statements().values())
     aged = {each[1] for each in found if each}
-    # These two are found by one statement and removed, or emptied, by another.
-    assert aged | {"uploads", "debtor_notices"} == AGES.keys()
+    # These are found by one statement and removed, or emptied, by another.
+    assert aged | {"uploads", "debtor_notices", "jobs"} == AGES.keys()
