@@ -89,7 +89,7 @@ async def test_a_use_is_of_one_session_alone(
     erika = await join(reception, a_new_user())
     away = await sign_in(reception, erika, visitor=AWAY)
     opened_at = clock.now()
-    clock.advance(NOTED_EVERY)
+    clock.advance(MINUTE)
 
     assert await find(reception, away.secret) is not None
 
