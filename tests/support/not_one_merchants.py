@@ -116,9 +116,6 @@ NOT_ONE_MERCHANTS = _name({
         "people.store_sessions._REMOVE", "people.store_sessions._SAVE",
         "people.store_sessions._SHOW_CODES", "people.store_sessions._TAKE",
     ),
-    "the merchant stands in a row that is made of its first parameter; tests.portal tries it": (
-        "landing.session.details.PREVIEW", "landing.session.store_opened.PREVIEW",
-    ),
     "its callers put the condition behind it": (
         "merchants.newest_first._COUNT", "merchants.newest_first._FIND",
         "merchants.newest_first._FIND_LAST",

@@ -88,6 +88,7 @@ async def drop_checks(tx: Connection) -> None:
 def find_merchant_parameters(text: str) -> set[int]:
     """The parameters that are a merchant's id."""
     found = re.findall(r"\b(?:merchant_id|owner_id) = (?:ANY\()?\$(\d+)", text)
+    found += re.findall(r"\$(\d+)::integer AS merchant_id\b", text)
     return {int(each) for each in found} | set(_find_inserted(text))
 
 
