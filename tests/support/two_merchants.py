@@ -135,6 +135,8 @@ def _like(rows: Mapping[str, Any], number: int) -> dict[str, Any]:
 def _make(number: int, kind: str, text: str, merchants: set[int], rows: Mapping[str, Any]) -> Any:
     if number in merchants:
         return [OWN] if kind.endswith("[]") else OWN
+    if f"${number}::text::xid8" in text:
+        return "0"
     column, sign = _find_use(text, number)
     base = kind.removesuffix("[]")
     value = rows[base]
