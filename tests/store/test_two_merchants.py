@@ -49,7 +49,10 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
         "seal": (1, 2), "digest": "\\x01",
     },
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
-    "of staff": {"list": "CLAIMS", "is_shared": True, "subject": "claim:1"},
+    "of staff": {
+        "list": "CLAIMS", "is_shared": True, "subject": "claim:1", "state": "OPEN",
+        "written_by": "1",
+    },
 }  # fmt: skip
 _ALONE = "SET session_replication_role = replica"
 _OWN = {name: text for name, text in list_statements().items() if find_merchant_parameters(text)}

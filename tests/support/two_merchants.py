@@ -88,6 +88,7 @@ async def drop_checks(tx: Connection) -> None:
 def find_merchant_parameters(text: str) -> set[int]:
     """The parameters that are a merchant's id."""
     found = re.findall(r"\b(?:merchant_id|owner_id) = (?:ANY\()?\$(\d+)", text)
+    found += re.findall(r"\$(\d+)::integer AS merchant_id\b", text)
     return {int(each) for each in found} | set(_find_inserted(text))
 
 
@@ -134,6 +135,8 @@ def _like(rows: Mapping[str, Any], number: int) -> dict[str, Any]:
 def _make(number: int, kind: str, text: str, merchants: set[int], rows: Mapping[str, Any]) -> Any:
     if number in merchants:
         return [OWN] if kind.endswith("[]") else OWN
+    if f"${number}::text::xid8" in text:
+        return "0"
     column, sign = _find_use(text, number)
     base = kind.removesuffix("[]")
     value = rows[base]
