@@ -35,6 +35,7 @@ _NO_ROW = {
     "modalities.tell_plan": _PART,
     "notices.tell_debtor": _PART,
     "payments.announce_transfer": _CALLS,
+    "portal.jobs.bulk": "it finds the claims a job is for; starting the job writes the row",
     "payments.balancing": _PART,
     "payments.expire_transfer": _PART,
     "payments.start_payment": _CALLS,

@@ -25,6 +25,8 @@ from tests.support.telling import a_writer, tell
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MOBILE = "+4915112345678"
+# Sent at once with the confirmation, in either order.
+ANSWER = "auf Ihren Einwand"
 END_OF_PLAN = "Ihr Ratenplan mit Nordwind ist beendet"
 WITH_SMS = msgspec.structs.replace(
     OFFERING, channels=OFFERING.channels | {"SMS": ChannelSetup(adapter="outbox")}
@@ -52,8 +54,8 @@ async def _fees(house: House) -> int:
     return int(row["fees"])
 
 
-async def _bounce(house: House, subject: str = "") -> None:
-    """The last e-mail of this subject; none: of any."""
+async def _bounce(house: House, subject: str) -> None:
+    """The last e-mail of this subject."""
     *_, email = [each for each in house.channels[0].sent if subject in (each.subject or "")]
     async with house.work() as work:
         await report_notice_failure(work, email.communication_id, "550 no such user")
@@ -74,7 +76,7 @@ async def test_the_claim_stands_still_until_the_answer_was_told_and_its_days_hav
     house, claim_id = await _a_house(resources, clock)
     opened = await _an_answered(house, claim_id)
     fees = await _fees(house)
-    await _bounce(house)
+    await _bounce(house, ANSWER)
     house.channels[1].answers = [Temporary(3600)] * 3
     await tell(house)
     assert await _holds(house, claim_id) == [(HoldKind.DISPUTE, None)]
@@ -101,7 +103,7 @@ async def test_where_no_way_is_left_the_process_goes_on(
     """Its days count from the answer itself, and are over."""
     house, claim_id = await _a_house(resources, clock)
     await _an_answered(house, claim_id)
-    await _bounce(house)
+    await _bounce(house, ANSWER)
     house.channels[1].answers = [Permanent("no such number")]
     await tell(house)
     assert await _holds(house, claim_id) == []
@@ -116,7 +118,7 @@ async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
     await _an_answered(house, claim_id)
     async with house.work() as work:
         await archive_claim(work, claim_id)
-    await _bounce(house)
+    await _bounce(house, ANSWER)
     await tell(house)
     assert await _holds(house, claim_id) == []
     assert "beantwortet" in house.channels[1].sent[-1].body_text
@@ -129,7 +131,7 @@ async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
     await answer(house, await dispute(house, claim_id), REJECTED, message="Not so.")
     clock.advance(30 * DAY)
     await sweep_notices(resources)
-    await _bounce(house)
+    await _bounce(house, ANSWER)
     await tell(house)
     assert "beantwortet" in house.channels[1].sent[-1].body_text
     clock.advance(30 * DAY + JUST)

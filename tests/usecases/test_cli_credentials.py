@@ -102,7 +102,7 @@ async def test_an_unknown_merchant_or_credential_is_one_line_and_changes_nothing
         done = dunwell.run("credential", *words)
         assert done.returncode == 1
         assert done.stdout == ""
-        assert done.stderr.startswith("dunwell: There is no ")
+        assert done.stderr.splitlines()[-1].startswith("dunwell: There is no ")
         assert done.stderr.count("\n") == 1
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM credentials") == 0
