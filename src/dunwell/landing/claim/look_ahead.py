@@ -1,11 +1,13 @@
 """Looks up what the process of an opened claim will do, where its page says so."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import datetime
 
 from dunwell.escalation.announcing import Announced
 from dunwell.escalation.foresee_claim import Foreseeable, foresee_claim
 from dunwell.escalation.usable_channels import Addresses
+from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.claim.next_steps import find_held_until, is_foreseeable
 from dunwell.landing.session.states import list_standing
@@ -14,9 +16,10 @@ from dunwell.messages.identities import Person
 
 
 async def look_ahead(
-    resources: Resources, opened: OpenedClaim, now: datetime
+    resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
 ) -> Sequence[Announced]:
-    """In one statement, or none where nothing is foreseen. now: the merchant's."""
+    """In one statement, or none where nothing is foreseen. now: the merchant's. tx: what the
+    caller has open: nobody holds one connection while waiting for another."""
     facts = opened.facts
     if facts.process is None or not is_foreseeable(opened, now):
         return ()
@@ -29,5 +32,5 @@ async def look_ahead(
         is_held=bool(list_standing(facts, now)),
         held_until=find_held_until(opened, now),
     )
-    async with resources.database.connection() as connection:
+    async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
         return await foresee_claim(connection, resources.keys, opened.merchant, claim, now)

@@ -34,7 +34,7 @@ async def preview_claim(
     opened = await load_previewed_claim(work.tx, work.merchant_id, claim_id, level, work.real_now)
     if opened is None:
         raise NotFound(f"There is no claim {claim_id}.")
-    announced = await look_ahead(site.resources, opened, work.now)
+    announced = await look_ahead(site.resources, opened, work.now, work.tx)
     can_pay = has_method(site.providers, merchant)
     page = describe_claim(opened, work.now, announced, can_pay=can_pay, other_count=0)
     shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})

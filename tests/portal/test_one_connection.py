@@ -1,0 +1,34 @@
+"""A page takes one connection at a time: of a pool of one, all are answered."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from dunwell.kit.db import Database
+from dunwell.kit.pool import Limits
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
+from tests.support.house import House
+from tests.support.portal import Clerk, sign_in
+
+_PAGES = ("", "/debtor", "/debtor?level=link", "/why", "/account", "/contact", "/payment")
+
+
+@pytest.fixture
+async def alone(
+    postgres: EmbeddedPostgres, resources: Resources, house: House
+) -> AsyncIterator[Clerk]:
+    """Somebody at a portal with a single connection, who waits for it shortly."""
+    database = await Database.open(postgres.url, size=1, limits=Limits(patience_seconds=0.5))
+    narrow = replace(resources, database=database)
+    yield await sign_in(resources, an_application(narrow).app, house)
+    await database.close()
+
+
+@pytest.mark.parametrize("page", _PAGES)
+async def test_a_claims_pages_need_one_connection(alone: Clerk, claim_id: int, page: str) -> None:
+    answer = await alone.get(f"/claims/{claim_id}{page}")
+
+    assert answer.status_code == 200
