@@ -1,5 +1,7 @@
 """What is done to one claim by the portal's forms, also by two people at once."""
 
+import pytest
+
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from tests.support.house import House
@@ -135,6 +137,23 @@ async def test_each_look_of_the_merchants_staff_is_kept_and_no_operators(
     await staff.get(f"/claims/{claim_id}/account")
 
     assert (await _actions(house, claim_id)).count("claim.look") == 2
+
+
+@pytest.mark.parametrize(("seen", "status"), [("0", 409), (None, 422)], ids=["old", "refused"])
+async def test_a_form_that_is_shown_again_is_a_look(
+    staff: Clerk, house: House, claim_id: int, seen: str | None, status: int
+) -> None:
+    """It shows what is stored: whoever sends an empty form has looked."""
+    form = read_fields((await staff.get(f"/claims/{claim_id}/contact")).text)
+    before = (await _actions(house, claim_id)).count("claim.look")
+
+    answer = await staff.post(
+        f"/claims/{claim_id}/contact",
+        {"token": form["token"], "known_seen": seen or form["known_seen"], "email": "no address"},
+    )
+
+    assert answer.status_code == status
+    assert (await _actions(house, claim_id)).count("claim.look") == before + 1
 
 
 async def test_as_the_debtor_sees_it_raises_nothing(

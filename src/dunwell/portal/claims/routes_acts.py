@@ -62,7 +62,7 @@ async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
         faults, refused = [("", refusal.message)], 409
     async with site.work(desk) as work:
         seen = await load_seen(work, claim_id)
-        view = await read_claim(work, claim_id)
+        view = await look_at_claim(work, desk, claim_id)
     values = {name: fields.text(name) for name in act.names}
     return _answer(
         site, visit, desk, (view, seen), values=values, faults=faults, status=refused or 422
@@ -76,7 +76,7 @@ async def _answer_overtaken(
     act, claim_id = _find_act(visit, desk), read_claim_id(visit)
     async with site.work(desk) as work:
         seen = await load_seen(work, claim_id)
-        view = await read_claim(work, claim_id)
+        view = await look_at_claim(work, desk, claim_id)
         life = await read_claim_life(work, claim_id)
     changed = [each for each in life if each.at >= overtaken.since]
     values = {name: fields.text(name) for name in act.names}
