@@ -1,9 +1,13 @@
 """Something is done to many claims at once, and lists are written out."""
 
+import pytest
+
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.jobs.job import MOST_LIVE
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import run_jobs
 from dunwell.kit.resources import Resources
+from dunwell.portal.jobs import bulk
 from tests.support.disputes import dispute
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
@@ -65,6 +69,33 @@ async def test_a_selection_that_changed_is_shown_anew(clerk: Clerk, house: House
     assert answer.status_code == 422
     assert "The selection has changed meanwhile." in answer.text
     assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
+
+
+async def test_a_selection_is_looked_for_in_so_many_pages(
+    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "_PAGE", 1)
+    monkeypatch.setattr(bulk, "_MOST_PAGES", 3)
+    await house.create("INV-1", "INV-2", "INV-3")
+    assert "<strong>3 of 3</strong>" in await _begin(clerk, "pause", which="all")
+
+    await house.create("INV-4")
+    page = await _begin(clerk, "pause", which="all")
+
+    assert "too many claims to look through" in page
+
+
+async def test_a_job_too_many_is_told(clerk: Clerk, house: House) -> None:
+    [claim_id] = await house.create("INV-1")
+    for _ in range(MOST_LIVE):
+        await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
+        await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
+
+    page = await clerk.get("/claims")
+    answer = await clerk.post("/export", {"token": read_fields(page.text)["token"]})
+
+    assert answer.status_code == 409
+    assert "cancel one" in answer.text
 
 
 async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:

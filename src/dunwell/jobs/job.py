@@ -13,6 +13,8 @@ from dunwell.merchants.actor import Actor
 
 # Of a selection.
 MOST_ROWS = 50_000
+# Of a merchant, that wait or run.
+MOST_LIVE = 10
 _KEPT = timedelta(days=30)
 _EXPORTS_KEPT = timedelta(days=7)
 

@@ -8,6 +8,7 @@ from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.jobs.act import decide_rows, find_target
 from dunwell.jobs.exported_lists import check_export
 from dunwell.jobs.job import (
+    MOST_LIVE,
     MOST_ROWS,
     Action,
     Deed,
@@ -20,11 +21,15 @@ from dunwell.jobs.job import (
     Reason,
     count_progress,
 )
-from dunwell.jobs.store import insert_job, load_jobs, save_total
+from dunwell.jobs.store import count_live, insert_job, load_jobs, save_total
 from dunwell.jobs.store_rows import load_facts, save_failed_rows, save_rows
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+
+
+class TooManyJobs(InvalidState):
+    """The merchant has as many jobs that wait or run as it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,10 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
 
 
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job:
-    """Raises ValidationError (none or too many claims, an end that has come), NotFound."""
+    """Raises ValidationError (none or too many claims, an end that has come), NotFound and
+    TooManyJobs."""
     work.need(Right.CHANGE_CLAIMS)
+    await _check_room(work)
     selected = _check(work, action, claim_ids)
     await find_target(work, action)
     job = _compose(work, action, total=len(selected))
@@ -63,8 +70,9 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job
 
 
 async def start_export(work: Work, export: Export) -> Job:
-    """Raises ValidationError: no such filter of the list."""
+    """Raises ValidationError (no such filter of the list), TooManyJobs."""
     work.need(Right.READ_CLAIMS)
+    await _check_room(work)
     check_export(export)
     job = _compose(work, export)
     await insert_job(work.tx, work.merchant_id, job)
@@ -74,8 +82,10 @@ async def start_export(work: Work, export: Export) -> Job:
 
 async def retry_failed(work: Work, job_id: UUID) -> Job:
     """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
-    InvalidState: it has not ended, or no row has failed."""
+    InvalidState: it has not ended, or no row has failed;
+    TooManyJobs."""
     work.need(Right.CHANGE_CLAIMS)
+    await _check_room(work)
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
         raise NotFound(f"There is no job {job_id}.")
@@ -91,6 +101,13 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
     await _audit(work, job)
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
+
+
+async def _check_room(work: Work) -> None:
+    """Raises TooManyJobs. Those that start at the same instant do not see each other."""
+    if await count_live(work.tx, work.merchant_id) >= MOST_LIVE:
+        message = f"{MOST_LIVE} jobs wait or run already. Wait until one has ended, or cancel one."
+        raise TooManyJobs(message, state=JobState.WAITING)
 
 
 def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:

@@ -30,6 +30,10 @@ WHERE j.merchant_id = $1 AND j.job_id = ANY($2::uuid[])
 """,
     columns=_COLUMNS,
 )
+# A job that has not ended is due some time: rides on jobs_due.
+_COUNT_LIVE = """
+SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL
+"""
 # Waits for the batch that runs.
 _CANCEL = """
 UPDATE jobs
@@ -127,6 +131,12 @@ async def load_jobs(tx: Connection, merchant_id: int, job_ids: Sequence[UUID]) -
     """By id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
     return {row["job_id"]: _read(row) for row in rows}
+
+
+async def count_live(tx: Connection, merchant_id: int) -> int:
+    """That wait or run."""
+    number: int = await tx.fetchval(_COUNT_LIVE, merchant_id)
+    return number
 
 
 async def save_cancellation(

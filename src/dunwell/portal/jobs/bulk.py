@@ -16,7 +16,7 @@ from dunwell.portal.web.visit import Fields
 
 ACTIONS = ("pause", "resume", "assign", "archive")
 NAMES = ("until", "reason", "workflow_id")
-_PAGE = 1_000
+_PAGE, _MOST_PAGES = 1_000, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,19 @@ def read_ticked(fields: Fields) -> list[int]:
     return list(dict.fromkeys(int(each) for each in given if len(each) <= 18))
 
 
-async def select_all(work: Work, wanted: ClaimFilter) -> list[int]:
-    """The ids of all that the filters leave, up to one more than a job takes."""
+async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
+    """The ids of all that the filters leave, beyond what a job takes not all of them. None: they
+    leave few among too many to look at."""
     work.need(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
-    while len(claim_ids) <= MOST_ROWS:
+    for _ in range(_MOST_PAGES):
         found = await find_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
         claim_ids += [each.claim_id for each in found.claims]
         cursor = found.next_cursor
-        if cursor is None:
-            break
-    return claim_ids
+        if cursor is None or len(claim_ids) > MOST_ROWS:
+            return claim_ids
+    return None
 
 
 def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:

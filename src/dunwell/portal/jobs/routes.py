@@ -12,7 +12,7 @@ from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.job import JobRow, RowOutcome
 from dunwell.jobs.read_export import open_export
 from dunwell.jobs.read_jobs import find_jobs, list_job_rows, read_job
-from dunwell.jobs.start_job import retry_failed
+from dunwell.jobs.start_job import TooManyJobs, retry_failed
 from dunwell.kit.crypto import sha256
 from dunwell.merchants.account import Work
 from dunwell.portal.jobs.views import JobPage, JobsPage
@@ -71,6 +71,8 @@ async def change_job(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Re
                 job_id = (await retry_failed(work, job_id)).job_id
             elif fields["do"] == "cancel":
                 await cancel_job(work, job_id)
+    except TooManyJobs:
+        raise
     except InvalidState:
         return site.redirect(visit, desk, "job", job_id=job_id, done="job_over")
     return site.redirect(visit, desk, "job", job_id=job_id)

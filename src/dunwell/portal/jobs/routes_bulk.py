@@ -30,8 +30,10 @@ async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
     ticked = [] if fields["which"] == "all" else read_ticked(fields)
     async with site.work(desk) as work:
         asked = read_action(fields, work.now, frame.timezone)
-        selected = ticked if fields["which"] != "all" else await select_all(work, wanted)
-        faults = [*asked.faults, *_find_faults(fields, len(selected))]
+        found = ticked if fields["which"] != "all" else await select_all(work, wanted)
+        selected = found or []
+        count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
+        faults = [*asked.faults, *count_faults]
         if fields["do"] == "start" and not faults and asked.action is not None:
             job = await start_job(work, asked.action, selected)
             return site.redirect(visit, desk, "job", job_id=job.job_id, done="job")
@@ -47,7 +49,7 @@ async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
         count=len(selected),
         dry_run=dry_run,
         skipped=[*dry_run.skipped.items()] if dry_run else (),
-        faults=faults if is_shown else [each for each in faults if each == "NONE"],
+        faults=faults if is_shown else [each for each in faults if each in ("NONE", "TOO_WIDE")],
     )
     return site.answer(frame, page, 422 if page.faults else 200)
 
