@@ -4,6 +4,7 @@ take for a formula. Pure.
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from enum import Enum
@@ -18,6 +19,9 @@ Cells: TypeAlias = Sequence[Cell]
 MARK = "\ufeff".encode()
 # What a spreadsheet takes for the beginning of a formula, or passes over before one.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Where a spreadsheet of another language cuts a cell in two, and the rest is taken for a formula;
+# what is between is passed over.
+_CUT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
 
 
 def render_rows(rows: Iterable[Cells]) -> bytes:
@@ -45,4 +49,11 @@ def _render(cell: Cell) -> str:
         return "true" if cell else "false"
     text = str(cell.value) if isinstance(cell, Enum) else str(cell)
     is_text = isinstance(cell, str) and not isinstance(cell, Enum)
-    return f"'{text}" if is_text and text.startswith(_FORMULA) else text
+    return _make_text(text) if is_text else text
+
+
+def _make_text(text: str) -> str:
+    """Taken for text, whole or cut in two: by an apostrophe before whatever begins like a
+    formula."""
+    safe = _CUT.sub(r"\1'", text)
+    return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA) else safe
