@@ -10,10 +10,11 @@ from uuid import UUID
 import pytest
 
 from dunwell.config import Settings
-from dunwell.errors import NotFound, ValidationError
+from dunwell.errors import InsufficientScope, NotFound, ValidationError
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing
 from dunwell.jobs import run_exports as running
+from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import Export, ExportedList, Job, JobState
 from dunwell.jobs.read_export import open_export
 from dunwell.jobs.read_jobs import JobView, read_job
@@ -22,7 +23,8 @@ from dunwell.jobs.start_job import start_export
 from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.actor import Face, Origin, operator_actor, user_actor
+from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.sending.lease import LEASE
 from tests.support.disputes import dispute
 from tests.support.house import ERP, House, a_house
@@ -169,6 +171,23 @@ async def test_another_merchants_file_is_absent(
     await run_exports(house.resources, storage)
     with pytest.raises(NotFound):
         await read(hansen, storage, job)
+
+
+async def test_an_export_is_cancelled_by_who_began_it_or_may_change_claims(house: House) -> None:
+    auditor, other = (
+        user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Face.PORTAL)) for name in ("a", "b")
+    )
+    async with house.work(auditor) as work:
+        own, another = [await start_export(work, Export(ExportedList.CLAIMS)) for _ in "12"]
+
+    async with house.work(other) as work:
+        with pytest.raises(InsufficientScope):
+            await cancel_job(work, own.job_id)
+
+    async with house.work(auditor) as work:
+        assert (await cancel_job(work, own.job_id)).state is JobState.CANCELLED
+    async with house.work(STARTER) as work:
+        assert (await cancel_job(work, another.job_id)).state is JobState.CANCELLED
 
 
 async def keys(house: House, job_id: UUID) -> Sequence[str]:

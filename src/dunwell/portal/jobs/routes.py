@@ -7,7 +7,7 @@ from starlette.responses import Response, StreamingResponse
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.explanation.life_store import load_user_names
 from dunwell.files.names import render_disposition
-from dunwell.jobs.cancel_job import cancel_job
+from dunwell.jobs.cancel_job import cancel_job, may_cancel
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.job import JobRow, RowOutcome
 from dunwell.jobs.read_export import open_export
@@ -53,7 +53,9 @@ async def show_job(site: Site, visit: Visit, desk: Desk) -> Response:
         names = await load_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
-    answer = site.answer_at(visit, desk, JobPage(view, starter, rows, reasons))
+    answer = site.answer_at(
+        visit, desk, JobPage(view, starter, rows, reasons, may_cancel(desk.actor, view.job))
+    )
     etag = f'"{sha256(bytes(answer.body)).hex()[:32]}"'
     if visit.headers.get("if-none-match") == etag:
         return Response(None, 304, {"ETag": etag})

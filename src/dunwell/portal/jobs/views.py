@@ -48,3 +48,4 @@ class JobPage(Page, frozen=True):
     # Those that were skipped or failed, the first of them.
     rows: Sequence[JobRow]
     reasons: Sequence[tuple[str, str, int]]
+    may_cancel: bool
