@@ -8,6 +8,7 @@ import pytest
 
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
+from dunwell.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import allow_credential
 from dunwell.merchants.rights import SCOPE_RIGHTS, Right, Scope
@@ -107,6 +108,23 @@ async def test_an_answer_kept_for_another_credential_is_not_shown(api: Api) -> N
     assert (await api.nordwind.post(path, payment, key="k")).status_code == 200
     await narrow(api, Scope.CLAIMS)
     assert (await api.nordwind.post(path, payment, key="k")).status_code == 403
+
+
+async def test_of_a_webhooks_address_only_the_origin_is_read_without_the_right_to_configure(
+    api: Api,
+) -> None:
+    async with api.house.work(COMMAND_LINE) as work:
+        url = "http://127.0.0.1:8099/capability/s3cret?key=s3cret"
+        wanted = WantedEndpoint(url, ("*",), None)
+        await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
+
+    async def read() -> str:
+        answer = await api.nordwind.get("/webhook-endpoints")
+        return str(answer.json()["result"]["items"][0]["url"])
+
+    assert await read() == url
+    await narrow(api, Scope.READ)
+    assert await read() == "http://127.0.0.1:8099"
 
 
 async def test_scopes_add_up_and_count_at_once(api: Api) -> None:

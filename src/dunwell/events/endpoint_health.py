@@ -1,8 +1,10 @@
 """How a webhook endpoint is doing, for whoever looks after it. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from dunwell.events.retry import Health
@@ -34,6 +36,11 @@ class EndpointHealth:
     waiting: int
     last_success_at: datetime | None
     last_try_at: datetime | None
+
+    def without_path(self) -> Self:
+        """With no more of its address than where it leads: the rest may be as good as a secret."""
+        parts = urlsplit(self.url)
+        return replace(self, url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
     @property
     def state(self) -> EndpointState:

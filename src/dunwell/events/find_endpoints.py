@@ -40,13 +40,17 @@ async def find_endpoints(
     work: Work, *, limit: int, cursor: str | None = None, state: EndpointState | None = None,
     since: datetime | None = None, until: datetime | None = None,
 ) -> FoundEndpoints:  # fmt: skip
-    """Added since, inclusive, and until, exclusive. Raises ValidationError for a bad cursor."""
+    """Added since, inclusive, and until, exclusive; for whoever may not configure the merchant only
+    with the origin of their addresses. Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     narrowed: Wanted[UUID] = Wanted(filters=tuple(_list_filters(state)), since=since, until=until)
     async with snapshot(work.tx):
         found = await find_newest(work, ENDPOINTS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_health(work.tx, work.merchant_id, found.keys)
-    return FoundEndpoints([loaded[each] for each in found.keys], found.next_cursor)
+    endpoints = [loaded[each] for each in found.keys]
+    if Right.CONFIGURE not in work.actor.rights:
+        endpoints = [each.without_path() for each in endpoints]
+    return FoundEndpoints(endpoints, found.next_cursor)
 
 
 def _list_filters(state: EndpointState | None) -> Iterator[Test]:

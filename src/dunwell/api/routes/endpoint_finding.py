@@ -28,6 +28,8 @@ FIND_ENDPOINTS = Operation(
     description=(
         "Where your webhooks are sent, and how each address is doing, the newest first; with "
         "filters, those of which all given hold. `since` and `until` are about `createdAt`. "
+        "Without scope `ALL`, `url` is the origin alone, such as `https://shop.example`: the rest "
+        "of an address may be as good as a secret. "
         "Endpoints are added and changed by whoever operates this service."
     ),
     parameters=(
