@@ -118,6 +118,19 @@ async def test_a_note_stands_in_the_timeline_as_text(clerk: Clerk, claim_id: int
     assert "<script>x" not in page.text
 
 
+@pytest.mark.parametrize("text", ["x" * 256, "a\x07b", "a\nb"], ids=["long", "bell", "lines"])
+@pytest.mark.parametrize(("act", "name"), [("pause", "reason"), ("payment", "number")])
+async def test_a_text_of_one_line_is_bounded_as_the_apis(
+    clerk: Clerk, house: House, claim_id: int, act: str, name: str, text: str
+) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/{act}", **{name: text})
+
+    assert page.status_code == 422
+    assert f'id="{name}-error"' in page.text
+    assert (await house.read(claim_id)).holds == []
+    assert await house.rows("SELECT 1 FROM payments WHERE merchant_id = $1") == []
+
+
 async def test_an_objection_is_recorded(clerk: Clerk, house: House, claim_id: int) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/dispute", reason="GOODS_RETURNED", message="By phone"

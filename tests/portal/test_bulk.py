@@ -98,6 +98,17 @@ async def test_a_job_too_many_is_told(clerk: Clerk, house: House) -> None:
     assert "cancel one" in answer.text
 
 
+@pytest.mark.parametrize("reason", ["x" * 256, "a\x07b"], ids=["long", "bell"])
+async def test_a_bulk_reason_is_bounded(clerk: Clerk, house: House, reason: str) -> None:
+    [claim_id] = await house.create("INV-1")
+    await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
+
+    answer = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id), reason=reason)
+
+    assert answer.status_code == 422
+    assert "The reason takes at most 255 characters" in answer.text
+
+
 async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:
     await house.create("INV-1")
 

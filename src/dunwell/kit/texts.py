@@ -12,6 +12,7 @@ from dunwell.kit.shape import render_pointer
 
 # Line feed, carriage return, tab.
 _ALLOWED_CONTROLS = "\n\r\t"
+_LONGEST_LINE = 255
 
 
 def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
@@ -37,6 +38,12 @@ def is_printable(text: str) -> bool:
         unicodedata.category(letter) in ("Cc", "Cs") and letter not in _ALLOWED_CONTROLS
         for letter in text
     )
+
+
+def is_line(text: str) -> bool:
+    """Of at most 255 characters, without line breaks, tabs and other control characters."""
+    is_one = not any(letter in text for letter in _ALLOWED_CONTROLS)
+    return len(text) <= _LONGEST_LINE and is_one and is_printable(text)
 
 
 def is_email_address(text: str) -> bool:

@@ -17,6 +17,7 @@ from dunwell.disputes.dispute import NewDispute
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.texts import is_line
 from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
@@ -48,6 +49,13 @@ class Typed:
         text = self.text(name)
         if not text:
             self.faults.append((name, "REQUIRED"))
+        return text
+
+    def line(self, name: str) -> str:
+        """As the API takes it; may be empty."""
+        text = self.text(name)
+        if not is_line(text):
+            self.faults.append((name, "LINE"))
         return text
 
     def day(self, name: str) -> date | None:
@@ -123,7 +131,7 @@ async def _pay(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
         typed.faults.append(("on", "FUTURE"))
     # Without a number of the bank's every payment is one of its own; the form's id keeps a second
     # click from being a second payment.
-    transaction_id = typed.text("number") or f"portal-{typed.text('form_id') or uuid4()}"
+    transaction_id = typed.line("number") or f"portal-{typed.line('form_id') or uuid4()}"
     new = NewPayment(
         amount_cents=cents, currency=typed.claim.currency, transaction_id=transaction_id,
         provider_name="BANK_TRANSFER", paid_at=paid_at,
@@ -143,7 +151,7 @@ async def _pause(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
         until = datetime.combine(on, time(), zone).astimezone(UTC)
         if until <= work.now:
             typed.faults.append(("until", "PAST"))
-    reason = typed.text("reason") or None
+    reason = typed.line("reason") or None
     return lambda: pause_claim(work, typed.claim.claim_id, until=until, reason=reason)
 
 

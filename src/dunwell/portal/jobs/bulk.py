@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
+from dunwell.kit.texts import is_line
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.web.visit import Fields
@@ -36,6 +37,8 @@ def read_action(fields: Fields, now: datetime, timezone: str) -> Asked:
         until = _read_until(values["until"], timezone, faults)
         if until is not None and until <= now:
             faults.append("PAST")
+        if not is_line(values["reason"]):
+            faults.append("LINE")
         action: Action | None = Pause(until, values["reason"] or None)
     elif name == "assign":
         workflow_id = _read_id(values["workflow_id"])

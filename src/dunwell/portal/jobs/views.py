@@ -25,7 +25,7 @@ class BulkPage(Page, frozen=True):
     # None: it cannot be tried as it is.
     dry_run: DryRun | None
     skipped: Sequence[tuple[Reason, int]]
-    # Codes of what is wrong: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, WORKFLOW, COUNT, MOVED.
+    # Codes of what is wrong: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, LINE, WORKFLOW, COUNT, MOVED.
     faults: Sequence[str]
 
 
