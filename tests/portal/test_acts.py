@@ -131,6 +131,18 @@ async def test_a_text_of_one_line_is_bounded_as_the_apis(
     assert await house.rows("SELECT 1 FROM payments WHERE merchant_id = $1") == []
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "tomorrow"])
+@pytest.mark.parametrize(("act", "name"), [("pause", "until"), ("payment", "on")])
+async def test_a_day_that_no_clock_shows_is_no_day(
+    clerk: Clerk, claim_id: int, act: str, name: str, day: str
+) -> None:
+    page = await clerk.submit(f"/claims/{claim_id}/{act}", **{name: day})
+
+    assert page.status_code == 422
+    assert "This is no day." in page.text
+    assert (await clerk.get(f"/claims/{claim_id}/account?on={day}")).status_code == 200
+
+
 async def test_an_objection_is_recorded(clerk: Clerk, house: House, claim_id: int) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/dispute", reason="GOODS_RETURNED", message="By phone"

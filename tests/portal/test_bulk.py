@@ -109,6 +109,19 @@ async def test_a_bulk_reason_is_bounded(clerk: Clerk, house: House, reason: str)
     assert "The reason takes at most 255 characters" in answer.text
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+async def test_a_bulk_pause_until_no_clocks_day_is_refused(
+    clerk: Clerk, house: House, day: str
+) -> None:
+    [claim_id] = await house.create("INV-1")
+    await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
+
+    answer = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id), until=day)
+
+    assert answer.status_code == 422
+    assert "This is no day." in answer.text
+
+
 async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:
     await house.create("INV-1")
 

@@ -22,6 +22,7 @@ from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, record_payment
+from dunwell.portal.web.days import read_day
 from dunwell.portal.web.visit import Fields
 
 # Field -> the code of a fault, or its words.
@@ -62,11 +63,10 @@ class Typed:
         text = self.text(name)
         if not text:
             return None
-        try:
-            return date.fromisoformat(text)
-        except ValueError:
+        day = read_day(text)
+        if day is None:
             self.faults.append((name, "DAY"))
-            return None
+        return day
 
     def cents(self, name: str) -> int:
         cents = read_amount(self.text(name), self.claim.currency, self.language)

@@ -1,8 +1,6 @@
 """One claim: the page of all that is known of it, a message as it was sent, why it stands where it
 stands, its account as of a day, its documents."""
 
-from datetime import date
-
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
@@ -27,6 +25,7 @@ from dunwell.portal.claims.views import (
 )
 from dunwell.portal.render.formats import read_instant
 from dunwell.portal.web.answer import answer_file
+from dunwell.portal.web.days import read_day
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
@@ -101,7 +100,7 @@ async def show_account(site: Site, visit: Visit, desk: Desk) -> Response:
     """As of the day in the address, else today."""
     claim_id, frame = read_claim_id(visit), site.frame(visit, desk)
     assert frame.today is not None
-    on = _read_day(visit.ask("on")) or frame.today
+    on = read_day(visit.ask("on")) or frame.today
     async with site.work(desk) as work:
         view = await look_at_claim(work, desk, claim_id)
         account = await read_account(work, claim_id, on)
@@ -128,13 +127,6 @@ async def show_debtors_page(site: Site, visit: Visit, desk: Desk) -> Response:
     async with site.work(desk) as work:
         await look_at_claim(work, desk, claim_id)
         return await preview_claim(site.debtors, visit, work, claim_id, level)
-
-
-def _read_day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 PAGES: RoutedPages = {

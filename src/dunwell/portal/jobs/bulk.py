@@ -3,7 +3,7 @@ ticked, or all that the list's filters leave."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,7 @@ from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
 from dunwell.kit.texts import is_line
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.portal.web.days import read_day
 from dunwell.portal.web.visit import Fields
 
 ACTIONS = ("pause", "resume", "assign", "archive")
@@ -73,9 +74,8 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
 def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
     if not text:
         return None
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
+    day = read_day(text)
+    if day is None:
         faults.append("DAY")
         return None
     return datetime.combine(day, time(), ZoneInfo(timezone)).astimezone(UTC)

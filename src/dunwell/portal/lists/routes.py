@@ -1,7 +1,7 @@
 """Payments and requests, messages, and addresses that are not written to any more."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar, get_args
 from zoneinfo import ZoneInfo
 
@@ -24,6 +24,7 @@ from dunwell.portal.lists.views import (
     SettlePage,
     SuppressionsPage,
 )
+from dunwell.portal.web.days import read_day
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
@@ -37,7 +38,7 @@ _Found = TypeVar("_Found")
 @at_merchant
 async def show_payments(site: Site, visit: Visit, desk: Desk) -> Response:
     """Of the day in the address, if one is named."""
-    on, is_requests = _read_day(visit.ask("on")), visit.ask("show") == "requests"
+    on, is_requests = read_day(visit.ask("on")), visit.ask("show") == "requests"
     since = until = None
     if on is not None:
         zone = ZoneInfo(desk.merchant.configuration.timezone)
@@ -132,14 +133,6 @@ async def _page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> 
         return await find(after or None)
     except ValidationError:
         return await find(None)
-
-
-def _read_day(text: str) -> date | None:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return day if 1900 < day.year < 9000 else None
 
 
 PAGES: RoutedPages = {
