@@ -48,6 +48,13 @@ def test_a_foreign_cursor_is_refused(foreign: str) -> None:
         FORM.read((1,), foreign)
 
 
+def test_a_place_beyond_a_bigint_is_refused() -> None:
+    form, unsigned = CursorForm(b"abc1", "Qq"), CursorForm(b"abc1", "QQ")
+    assert form.read((1,), unsigned.write((1,), 7, 2**63 - 1)) == (7, 2**63 - 1)
+    with pytest.raises(ValidationError):
+        form.read((1,), unsigned.write((1,), 7, 2**63))
+
+
 def test_a_list_within_a_claim_has_two_owners() -> None:
     form = CursorForm(b"abc1", "Q", "IQ")
     assert form.read((1, 2), form.write((1, 2), 9)) == (9,)

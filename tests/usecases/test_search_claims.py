@@ -4,14 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.claims.find_claims import ClaimPage
+from dunwell.claims.find_claims import ClaimPage, find_claims
 from dunwell.claims.searching import store
 from dunwell.claims.searching.fill_search import SearchFilling, fill
 from dunwell.claims.searching.search_claims import search_claims
+from dunwell.claims.searching.terms import LONGEST
+from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
+from dunwell.kit.cursor import CursorForm
 from dunwell.kit.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.durations import JUST
@@ -93,6 +96,23 @@ async def test_a_text_without_words_and_others_cursors_are_refused(
         await load(hansen, "a-", cursor)
     with pytest.raises(ValidationError):
         await load(house, "   ")
+
+
+@pytest.mark.parametrize(
+    "place", [(b"a", 2**63), (b"a", 2**64 - 1), (b"a\0b", 1), (b"\0b", 1)],
+    ids=["id", "last id", "NUL", "first NUL"],
+)  # fmt: skip
+async def test_a_forged_cursor_is_refused(house: House, place: tuple[bytes, int]) -> None:
+    await house.create("A-1")
+    await filled(house)
+    forged = CursorForm(b"sea1", f"{4 * LONGEST}sQ").write((house.merchant.merchant_id,), *place)
+    with pytest.raises(ValidationError):
+        await load(house, "a-", forged)
+    listed = CursorForm(b"clm1", "QQ").write((house.merchant.merchant_id,), 2**64 - 1, 2**63 + 1)
+    for wanted in (ClaimFilter(), ClaimFilter(least_cents=1)):
+        async with house.work() as work:
+            with pytest.raises(ValidationError):
+                await find_claims(work, limit=1, cursor=listed, wanted=wanted)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])

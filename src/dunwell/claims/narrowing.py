@@ -18,7 +18,7 @@ from dunwell.merchants.newest_first import ListedTable, Test, Wanted
 # Rides on claims_list, with a status on claims_by_status, with a hold on claims_held. The cursors
 # are those of the plain list.
 CLAIMS: ListedTable[int] = ListedTable(
-    "claims", "claim_id", "bigint", "created_at", CursorForm(b"clm1", "QQ")
+    "claims", "claim_id", "bigint", "created_at", CursorForm(b"clm1", "Qq")
 )
 FEW = 5_000
 

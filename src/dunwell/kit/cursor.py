@@ -16,8 +16,9 @@ _MARK_BYTES = 4
 
 
 class CursorForm:
-    """The cursors of one list. `mark`: four bytes of its own; `layout`: a place, as struct has it;
-    `owner`: what tells whose list it is, the merchant's id first."""
+    """The cursors of one list. `mark`: four bytes of its own; `layout`: a place, as struct has it
+    ("q" for what PostgreSQL keeps as bigint, and never below 0); `owner`: what tells whose list it
+    is, the merchant's id first."""
 
     def __init__(self, mark: bytes, layout: str, owner_layout: str = "I") -> None:
         if len(mark) != _MARK_BYTES:
@@ -37,9 +38,11 @@ class CursorForm:
             mark, *values = self._layout.unpack(packed)
         except (binascii.Error, ValueError, struct.error):
             raise refuse_cursor() from None
-        if mark != self._mark or tuple(values[: len(owner)]) != owner:
+        place = tuple(values[len(owner) :])
+        is_owners = mark == self._mark and tuple(values[: len(owner)]) == owner
+        if not is_owners or any(isinstance(each, int) and each < 0 for each in place):
             raise refuse_cursor()
-        return tuple(values[len(owner) :])
+        return place
 
 
 def refuse_cursor() -> ValidationError:

@@ -9,14 +9,14 @@ from dunwell.claims.searching.store import Found, find
 from dunwell.claims.searching.terms import LONGEST, read_search
 from dunwell.claims.store_lists import load_listed
 from dunwell.errors import Fault, ValidationError
-from dunwell.kit.cursor import CursorForm
+from dunwell.kit.cursor import CursorForm, refuse_cursor
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 
 # The word, in UTF-8, and the claim.
 _WORD_BYTES = 4 * LONGEST
-_CURSORS = CursorForm(b"sea1", f"{_WORD_BYTES}sQ")
+_CURSORS = CursorForm(b"sea1", f"{_WORD_BYTES}sq")
 
 
 async def search_claims(
@@ -42,4 +42,8 @@ async def search_claims(
 
 
 def _read(word: bytes, claim_id: int) -> Found:
-    return word.rstrip(b"\0").decode("utf-8", "replace"), claim_id
+    """Raises ValidationError: no word holds a NUL."""
+    found = word.rstrip(b"\0")
+    if b"\0" in found:
+        raise refuse_cursor()
+    return found.decode("utf-8", "replace"), claim_id
