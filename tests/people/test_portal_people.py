@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pyotp
 import pytest
@@ -92,6 +93,32 @@ async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
     assert (signed_in.status_code, signed_in.headers["Location"]) == (303, "/portal/people")
     refused = await door.visitor().post("/portal/sign-in/passkey", answer="rubbish")
     assert refused.status_code == 400
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_who_has_no_password_is_told_to_sign_in_once_more(
+    door: Door, clock: MovableClock, language: str
+) -> None:
+    link = "/portal/invitation/" + (await invite(door.reception, a_new_user())).secret
+    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
+    options = await visitor.post(f"{link}/passkey/ask")
+    await door.visitor().post(f"{link}/passkey", answer=passkey.create(options.text).decode())
+    options = await visitor.post("/portal/sign-in/passkey/ask")
+    await visitor.post("/portal/sign-in/passkey", answer=passkey.get(options.text).decode())
+    clock.advance(timedelta(minutes=5))
+    said = {"en": "within five minutes", "de": "innerhalb von fünf Minuten"}[language]
+    shown = await visitor.get(f"/portal/account?lang={language}")
+    hidden = read_hidden(shown.text)
+    assert said in shown.text
+    refused = await visitor.post("/portal/account/recovery-codes", token=hidden["token"])
+    assert (refused.status_code, said in refused.text) == (400, True)
+    new = {"password_new": NEW, "password_again": NEW, "token": hidden["token"]}
+    refused = await visitor.post("/portal/account/password", **new)
+    assert (refused.status_code, said in refused.text) == (400, True)
+    asked = await visitor.post("/portal/account/passkey/ask", token=hidden["token"])
+    assert (asked.status_code, asked.json()) == (403, {"fault": "TOO_LONG_AGO"})
+    refused = await visitor.post("/portal/account/factor", **hidden)
+    assert said in (await visitor.get(refused.headers["Location"])).text
 
 
 async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor) -> None:

@@ -268,6 +268,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "people/session_rules.py IDLE": ("tests/people/test_sessions.py::test_it_ends_when_idle",),
+    "people/session_rules.py JUST_OPENED": (
+        (
+            "tests/people/test_passkeys.py"
+            "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
+        ),
+    ),
     "people/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
