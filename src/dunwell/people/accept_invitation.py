@@ -86,11 +86,11 @@ async def join_with_app(
     if invited is None:
         return LinkFault.LINK
     user, passwords = invited.user, reception.passwords
+    if find_step(invited.app_secret, joining.code, reception.now()) is None:
+        return LinkFault.CODE
     fault = await passwords.find_fault(joining.password, name=user.name, email=user.email)
     if fault is not None:
         return fault
-    if find_step(invited.app_secret, joining.code, reception.now()) is None:
-        return LinkFault.CODE
     password_hash = await passwords.hash(joining.password)
     async with reception.work(visiting(user.user_id, joining.visitor.host)) as work:
         if await _lock_invited(work, joining.link) is None:
