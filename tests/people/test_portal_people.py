@@ -176,6 +176,16 @@ async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admi
     assert re.search(r"<dd>\s*Auditor\s*</dd>", second.text)
 
 
+@pytest.mark.parametrize("revision", ["9" * 5000, "-1", "x", "\u0663", ""])
+async def test_a_revision_nobody_has_changes_nothing(
+    admin: AtDoor, erika: Person, revision: str
+) -> None:
+    await join(admin.reception, a_new_user("paul@example.org", name="Paul"))
+    path = f"/portal/people/{erika.user_id}"
+    refused = await admin.send(path, role="AUDITOR", revision=revision)
+    assert refused.status_code == 409
+
+
 async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erika: Person) -> None:
     paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
