@@ -160,6 +160,19 @@ async def test_the_password_is_asked_once_more(reception: Reception, erika: Pers
     assert await check_own_password(reception, Asking(person, "", HOME)) == Wrong()
 
 
+async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
+    reception: Reception, erika: Person, database: Database
+) -> None:
+    person = await require(reception, erika.session)
+    await check_own_password(reception, Asking(person, "no", HOME))
+    async with database.connection() as connection:
+        last = await connection.fetchrow(
+            "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id DESC"
+        )
+    assert last is not None
+    assert tuple(last) == ("VISITOR", "session.refuse", f"user:{erika.user_id}")
+
+
 @pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])
 async def test_a_faulty_profile_changes_nothing(
     reception: Reception, erika: Person, name: str, language: str

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.people.audit import save_people_audit
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.audit import save_people_audit, save_refused_sign_in
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import is_just_opened
@@ -80,8 +81,12 @@ async def check_own_password(
         subjects = list_subjects(reception.resources.keys, asking.visitor, person.email)
         wait = await take_try(tx, subjects, now)
     if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
         return TooOften(wait)
     if not await reception.passwords.verify(stored, asking.password):
+        async with reception.work(person.actor) as work:
+            await save_refused_sign_in(work, person.user_id, asking.visitor.host)
+        tell_security_event("PORTAL_SIGN_IN_FAILED")
         return Wrong()
     async with reception.resources.database.transaction() as tx:
         await give_back_try(tx, subjects)
