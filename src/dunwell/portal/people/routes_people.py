@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_user
-from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user, reset_user
+from dunwell.people.change_user import change_place, end_user, reset_other
+from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import NamedMerchant, list_named_merchants, list_users, load_user
@@ -94,11 +94,14 @@ async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Re
 
 @takes_form
 async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
-    """Raises NotFound, InvalidState."""
     user_id = read_id(visit.path_params["user_id"])
-    async with receive(site).work(person.actor) as work:
-        made = await reset_user(work, user_id, secrets.token_bytes(RANDOM_BYTES))
-        user = await _require(work, user_id)
+    try:
+        async with receive(site).work(person.actor) as work:
+            made = await reset_other(work, user_id, secrets.token_bytes(RANDOM_BYTES))
+            user = await _require(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person, None, faults, 409)
     return _show_link(site, visit, user.name, user.email, made)
 
 
