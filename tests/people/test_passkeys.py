@@ -83,6 +83,14 @@ async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
     assert wrong == Wrong()
 
 
+async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: Reception) -> None:
+    """Whoever saw the link knows its secret."""
+    await join_by(reception, a_passkey())
+    async with reception.resources.database.connection() as connection:
+        kinds = await connection.fetch("SELECT kind FROM factors")
+    assert [row[0] for row in kinds] == ["PASSKEY"]
+
+
 async def test_what_is_asked_names_us_and_wants_the_user_verified(reception: Reception) -> None:
     asked = json.loads(await ask(reception))
     assert (asked["rpId"], asked["userVerification"]) == ("pay.example.org", "required")

@@ -283,6 +283,9 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),
+    "people/set_up_factor.py STARTED_LASTS": (
+        "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
+    ),
     "people/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
