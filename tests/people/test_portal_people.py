@@ -110,8 +110,9 @@ async def test_who_has_no_password_is_told_to_sign_in_once_more(
     shown = await visitor.get(f"/portal/account?lang={language}")
     hidden = read_hidden(shown.text)
     assert said in shown.text
-    refused = await visitor.post("/portal/account/recovery-codes", token=hidden["token"])
-    assert (refused.status_code, said in refused.text) == (400, True)
+    for page in ("app", "recovery-codes"):
+        refused = await visitor.post(f"/portal/account/{page}", token=hidden["token"])
+        assert (refused.status_code, said in refused.text) == (400, True)
     new = {"password_new": NEW, "password_again": NEW, "token": hidden["token"]}
     refused = await visitor.post("/portal/account/password", **new)
     assert (refused.status_code, said in refused.text) == (400, True)
