@@ -204,3 +204,12 @@ async def test_a_password_is_told_apart_by_every_letter(reception: Reception) ->
         outcome = await check_password(reception, erika.email, wrong, HOME, randomness())
         assert outcome == Wrong()
     await sign_in(reception, erika)
+
+
+async def test_a_password_is_judged_behind_the_right_code_alone(
+    reception: Reception,
+) -> None:
+    """Judging takes time; the code costs nothing."""
+    link = (await invite(reception, a_new_user())).secret
+    both = replace(await a_joining(reception, link), code="000000", password="short")
+    assert await join_with_app(reception, both) is LinkFault.CODE

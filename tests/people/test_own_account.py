@@ -90,6 +90,22 @@ async def test_an_app_that_waits_for_its_first_code_opens_nothing(
     assert await give_code(reception, code) == Wrong()
 
 
+@pytest.mark.parametrize(("late", "is_good"), [(-1, True), (0, False)])
+async def test_a_started_app_waits_ten_minutes(
+    reception: Reception, clock: MovableClock, erika: Person, late: int, is_good: bool
+) -> None:
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await start_app(work, erika.user_id, randomness(SECRET_BYTES))
+        started = await find_started_app(work, erika.user_id)
+    assert started is not None
+    clock.advance(timedelta(minutes=10, seconds=late))
+    async with reception.work(person.actor) as work:
+        assert (await find_started_app(work, erika.user_id) is not None) is is_good
+        code = pyotp.TOTP(started).at(clock.now())
+        assert await confirm_app(work, erika.user_id, code) is is_good
+
+
 async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> None:
     person = await require(reception, erika.session)
     settings = replace(reception.resources.settings, public_url="http://localhost:8000")
@@ -158,6 +174,19 @@ async def test_the_password_is_asked_once_more(reception: Reception, erika: Pers
     person = await require(reception, erika.session)
     assert await check_own_password(reception, Asking(person, PASSWORD, HOME)) is None
     assert await check_own_password(reception, Asking(person, "", HOME)) == Wrong()
+
+
+async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
+    reception: Reception, erika: Person, database: Database
+) -> None:
+    person = await require(reception, erika.session)
+    await check_own_password(reception, Asking(person, "no", HOME))
+    async with database.connection() as connection:
+        last = await connection.fetchrow(
+            "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id DESC"
+        )
+    assert last is not None
+    assert tuple(last) == ("VISITOR", "session.refuse", f"user:{erika.user_id}")
 
 
 @pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])

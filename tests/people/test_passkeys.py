@@ -17,7 +17,9 @@ from dunwell.people.accept_invitation import (
     find_invitation,
     join_with_passkey,
 )
+from dunwell.people.change_password import change_password
 from dunwell.people.open_session import OpenedBy, OpenedSession
+from dunwell.people.own_account import Asking, TooLongAgo, check_own_password
 from dunwell.people.passkey_sign_in import ask_passkey, sign_in_with_passkey
 from dunwell.people.passkeys import find_relying_party
 from dunwell.people.reception import Reception
@@ -29,6 +31,7 @@ from tests.support.passkeys import SoftwarePasskey, encode
 from tests.support.people import (
     AWAY,
     HOME,
+    PASSWORD,
     CountingHasher,
     a_new_user,
     a_reception,
@@ -78,6 +81,14 @@ async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
     assert opened.secret != joined.secret
     wrong = await check_password(reception, "erika@example.org", "", HOME, randomness())
     assert wrong == Wrong()
+
+
+async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: Reception) -> None:
+    """Whoever saw the link knows its secret."""
+    await join_by(reception, a_passkey())
+    async with reception.resources.database.connection() as connection:
+        kinds = await connection.fetch("SELECT kind FROM factors")
+    assert [row[0] for row in kinds] == ["PASSKEY"]
 
 
 async def test_what_is_asked_names_us_and_wants_the_user_verified(reception: Reception) -> None:
@@ -254,3 +265,41 @@ def test_our_name_is_our_address_alone(url: str, rp_id: str | None) -> None:
 async def test_at_a_number_there_are_none(resources: Resources, hasher: CountingHasher) -> None:
     with pytest.raises(NotFound):
         await ask(a_reception(resources, hasher))
+
+
+@pytest.mark.parametrize(
+    ("way", "seconds", "is_let"),
+    [
+        ("PASSKEY", 299, True), ("PASSKEY", 300, False), ("INVITATION", 299, True),
+        ("INVITATION", 300, False), ("RECOVERY", 0, False), ("PASSWORD", 0, False),
+    ],
+)  # fmt: skip
+async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
+    reception: Reception, clock: MovableClock, way: str, seconds: int, is_let: bool
+) -> None:
+    """Else whoever found a session that was left open would take the account."""
+    opened = await join_by(reception, a_passkey())
+    assert isinstance(opened, OpenedSession)
+    async with reception.resources.database.connection() as connection:
+        await connection.execute("UPDATE portal_sessions SET opened_by = $1", way)
+    person = await require(reception, opened)
+    clock.advance(timedelta(seconds=seconds))
+    asking = Asking(person, "", HOME)
+    assert await check_own_password(reception, asking) == (None if is_let else TooLongAgo())
+    outcome = await change_password(reception, asking, PASSWORD, randomness())
+    assert isinstance(outcome, OpenedSession) is is_let
+
+
+async def test_another_session_of_theirs_says_nothing_of_this_one(
+    reception: Reception, clock: MovableClock
+) -> None:
+    passkey = a_passkey()
+    opened = await join_by(reception, passkey)
+    assert isinstance(opened, OpenedSession)
+    person = await require(reception, opened)
+    clock.advance(timedelta(minutes=5))
+    again = await enter(reception, passkey.get(await ask(reception)))
+    assert isinstance(again, OpenedSession)
+    assert await check_own_password(reception, Asking(person, "", HOME)) == TooLongAgo()
+    newer = await require(reception, again)
+    assert await check_own_password(reception, Asking(newer, "", HOME)) is None

@@ -154,6 +154,7 @@ async def test_forms_without_the_sessions_token_do_nothing(
         "https://evil.example/", "//evil.example/portal", "/\\evil.example", "\\\\evil.example",
         "javascript:alert(1)", "/portal\\@evil.example", "/portalx", "https:/portal", "/q/x",
         "/portal/\r\nX: y", "portal", "/portal/sign-in?next=/portal/sign-in", "/\u202e/portal",
+        "/portal/a b",
     ],
 )  # fmt: skip
 async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:

@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pyotp
 import pytest
@@ -94,6 +95,33 @@ async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
     assert refused.status_code == 400
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_who_has_no_password_is_told_to_sign_in_once_more(
+    door: Door, clock: MovableClock, language: str
+) -> None:
+    link = "/portal/invitation/" + (await invite(door.reception, a_new_user())).secret
+    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
+    options = await visitor.post(f"{link}/passkey/ask")
+    await door.visitor().post(f"{link}/passkey", answer=passkey.create(options.text).decode())
+    options = await visitor.post("/portal/sign-in/passkey/ask")
+    await visitor.post("/portal/sign-in/passkey", answer=passkey.get(options.text).decode())
+    clock.advance(timedelta(minutes=5))
+    said = {"en": "within five minutes", "de": "innerhalb von fünf Minuten"}[language]
+    shown = await visitor.get(f"/portal/account?lang={language}")
+    hidden = read_hidden(shown.text)
+    assert said in shown.text
+    for page in ("app", "recovery-codes"):
+        refused = await visitor.post(f"/portal/account/{page}", token=hidden["token"])
+        assert (refused.status_code, said in refused.text) == (400, True)
+    new = {"password_new": NEW, "password_again": NEW, "token": hidden["token"]}
+    refused = await visitor.post("/portal/account/password", **new)
+    assert (refused.status_code, said in refused.text) == (400, True)
+    asked = await visitor.post("/portal/account/passkey/ask", token=hidden["token"])
+    assert (asked.status_code, asked.json()) == (403, {"fault": "TOO_LONG_AGO"})
+    refused = await visitor.post("/portal/account/factor", **hidden)
+    assert said in (await visitor.get(refused.headers["Location"])).text
+
+
 async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
@@ -149,6 +177,16 @@ async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admi
     assert re.search(r"<dd>\s*Auditor\s*</dd>", second.text)
 
 
+@pytest.mark.parametrize("revision", ["9" * 5000, "-1", "x", "\u0663", ""])
+async def test_a_revision_nobody_has_changes_nothing(
+    admin: AtDoor, erika: Person, revision: str
+) -> None:
+    await join(admin.reception, a_new_user("paul@example.org", name="Paul"))
+    path = f"/portal/people/{erika.user_id}"
+    refused = await admin.send(path, role="AUDITOR", revision=revision)
+    assert refused.status_code == 409
+
+
 async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erika: Person) -> None:
     paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
@@ -156,11 +194,11 @@ async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erik
     assert (await door.visitor().get(find_link(reset.text))).status_code == 200
     ended = await admin.send(path, f"{path}/end")
     assert ended.headers["Location"] == "/portal/people?done=user_ended"
-    last = await admin.send(
-        f"/portal/people/{erika.user_id}", f"/portal/people/{erika.user_id}/end"
-    )
-    assert last.status_code == 409
-    assert "last admin" in last.text
+    own = f"/portal/people/{erika.user_id}"
+    for act in ("end", "reset"):
+        last = await admin.send(own, f"{own}/{act}")
+        assert last.status_code == 409
+        assert "last admin" in last.text
 
 
 @pytest.mark.parametrize("place", ROLES)

@@ -10,8 +10,8 @@ from dunwell import people
 from dunwell.people.people_work import PeopleWork
 
 _ASKING = {
-    "change_user.change_place", "change_user.end_user", "invite_user.invite_first_admin",
-    "invite_user.invite_user", "invite_user.reset_user",
+    "change_user.change_place", "change_user.end_user", "change_user.reset_other",
+    "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {
     "make_codes.find_made_codes", "make_codes.make_codes", "make_codes.put_codes_away",

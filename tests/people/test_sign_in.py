@@ -8,6 +8,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Database
 from dunwell.people.open_session import OpenedBy, OpenedSession
+from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret
 from dunwell.people.sign_in import (
@@ -211,6 +212,31 @@ async def test_right_ones_are_not_counted(reception: Reception) -> None:
     erika = await join(reception, a_new_user())
     for _ in range(MOST_WRONG + 2):
         await sign_in(reception, erika)
+
+
+async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
+    reception: Reception, hasher: CountingHasher, database: Database
+) -> None:
+    erika = await join(reception, a_new_user())
+    verified = asyncio.Event()
+
+    class Waiting(Passwords):
+        async def verify(self, stored: str | None, password: str) -> bool:
+            is_right = await super().verify(stored, password)
+            await verified.wait()
+            return is_right
+
+    slow = Reception(reception.resources, Waiting(hasher))
+    before = asyncio.create_task(check_password(slow, erika.email, PASSWORD, HOME, randomness()))
+    async with database.transaction() as tx:
+        # As whoever changes it does it, and does not end before the entry is asked for.
+        await tx.execute("UPDATE users SET password_hash = concat(password_hash, 'x')")
+        verified.set()
+        await asyncio.sleep(0.3)
+        await tx.execute("DELETE FROM portal_entries")
+    assert await before == Wrong()
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM portal_entries") == 0
 
 
 @pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])

@@ -66,8 +66,12 @@ async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
 
 
 @pytest.mark.parametrize(
-    "address", ["//evil.example", "https://evil.example/portal", "/portalx", "/portal\\evil", "/"]
-)
+    "address",
+    [
+        "//evil.example", "https://evil.example/portal", "/portalx", "/portal\\evil", "/",
+        "/portal/a b", "/portal/ ", "/portal/\x7f", "/portal/\u00e4",
+    ],
+)  # fmt: skip
 def test_nobody_is_led_elsewhere_after_signing_in(address: str) -> None:
     assert not is_ours(address)
 

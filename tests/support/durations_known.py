@@ -268,6 +268,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "people/session_rules.py IDLE": ("tests/people/test_sessions.py::test_it_ends_when_idle",),
+    "people/session_rules.py JUST_OPENED": (
+        (
+            "tests/people/test_passkeys.py"
+            "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
+        ),
+    ),
     "people/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
@@ -276,6 +282,9 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "people/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
+    ),
+    "people/set_up_factor.py STARTED_LASTS": (
+        "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
     ),
     "people/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",

@@ -113,8 +113,9 @@ NOT_ONE_MERCHANTS = _name({
         "people.store_factors._TAKE_STEP", "people.store_sessions._END",
         "people.store_sessions._END_ALL", "people.store_sessions._END_BY_HASH",
         "people.store_sessions._FIND_CODES", "people.store_sessions._LOAD",
-        "people.store_sessions._REMOVE", "people.store_sessions._SAVE",
-        "people.store_sessions._SHOW_CODES", "people.store_sessions._TAKE",
+        "people.store_sessions._LOAD_OPENING", "people.store_sessions._REMOVE",
+        "people.store_sessions._SAVE", "people.store_sessions._SHOW_CODES",
+        "people.store_sessions._TAKE",
     ),
     "its callers put the condition behind it": (
         "merchants.newest_first._COUNT", "merchants.newest_first._FIND",

@@ -27,6 +27,7 @@ from dunwell.people.store_entries import find_invited, take_invitation
 from dunwell.people.store_factors import (
     NewPasskey,
     find_app,
+    remove_started_app,
     save_challenge,
     save_confirmed_app,
     save_new_passkey,
@@ -86,11 +87,11 @@ async def join_with_app(
     if invited is None:
         return LinkFault.LINK
     user, passwords = invited.user, reception.passwords
+    if find_step(invited.app_secret, joining.code, reception.now()) is None:
+        return LinkFault.CODE
     fault = await passwords.find_fault(joining.password, name=user.name, email=user.email)
     if fault is not None:
         return fault
-    if find_step(invited.app_secret, joining.code, reception.now()) is None:
-        return LinkFault.CODE
     password_hash = await passwords.hash(joining.password)
     async with reception.work(visiting(user.user_id, joining.visitor.host)) as work:
         if await _lock_invited(work, joining.link) is None:
@@ -129,6 +130,8 @@ async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSes
         if not await enrol_passkey(reception, work, user_id, joining.passkey, name=""):
             return LinkFault.PASSKEY
         await _take(work, joining.link)
+        # Whoever has seen the link knows the secret of the app that was not chosen.
+        await remove_started_app(work.tx, user_id)
         await save_joined(work.tx, user_id, work.now)
         return await _begin(work, user_id, joining, "PASSKEY")
 

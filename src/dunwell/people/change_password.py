@@ -4,7 +4,7 @@ in a new one.
 
 from dunwell.people.audit import save_people_audit
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
-from dunwell.people.own_account import Asking, check_own_password
+from dunwell.people.own_account import Asking, TooLongAgo, check_own_password
 from dunwell.people.password_rules import PasswordFault
 from dunwell.people.reception import Reception
 from dunwell.people.sessions import end_all_sessions
@@ -15,7 +15,7 @@ from dunwell.people.store_entries import remove_entries_of
 
 async def change_password(
     reception: Reception, asking: Asking, new: str, randomness: bytes
-) -> OpenedSession | Wrong | TooOften | PasswordFault:
+) -> OpenedSession | Wrong | TooOften | TooLongAgo | PasswordFault:
     """randomness: SECRET_BYTES, for the new session."""
     person = asking.signed_in
     refusal = await check_own_password(reception, asking)

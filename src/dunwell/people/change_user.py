@@ -8,7 +8,13 @@ from uuid import UUID
 from dunwell.errors import InvalidState
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
-from dunwell.people.invite_user import check_merchants, describe_place, require_user
+from dunwell.people.invite_user import (
+    Invitation,
+    check_merchants,
+    describe_place,
+    require_user,
+    reset_user,
+)
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.sessions import end_all_sessions
 from dunwell.people.store import lock_admins, save_place, save_user_end
@@ -54,6 +60,16 @@ async def end_user(work: PeopleWork, user_id: UUID) -> None:
     await remove_invitations(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     await save_people_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
+
+
+async def reset_other(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+    """As `reset_user`, by one admin for another; at the server the last one can be reset too.
+
+    Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
+    """
+    work.need(Right.PEOPLE)
+    await _check_others(work, user_id)
+    return await reset_user(work, user_id, randomness)
 
 
 async def _check_others(work: PeopleWork, user_id: UUID) -> None:

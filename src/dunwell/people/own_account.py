@@ -1,7 +1,7 @@
 """What everybody may look at and change of their own account: it needs no right.
 
-Whoever changes how they sign in says the password once more: a session that somebody left open must
-not become an account that somebody took.
+Whoever changes how they sign in says the password once more, or, without one, has signed in just
+now: a session that somebody left open must not become an account that somebody took.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.people.audit import save_people_audit
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.audit import save_people_audit, save_refused_sign_in
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
+from dunwell.people.session_rules import is_just_opened
 from dunwell.people.sessions import ShownSession, end_session, list_sessions
 from dunwell.people.sign_in import TooOften, Wrong
 from dunwell.people.signed_in import SignedIn
@@ -22,6 +24,7 @@ from dunwell.people.store_factors import (
     load_factors,
     remove_factor,
 )
+from dunwell.people.store_sessions import load_opening
 from dunwell.people.tries import give_back_try, list_subjects, take_try
 from dunwell.people.user import NewUser, User, find_user_faults
 from dunwell.people.visitor import Visitor
@@ -46,6 +49,11 @@ class Asking:
     visitor: Visitor
 
 
+@dataclass(frozen=True, slots=True)
+class TooLongAgo:
+    """There is no password, and the passkey was shown too long ago."""
+
+
 async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
@@ -57,18 +65,28 @@ async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
     )
 
 
-async def check_own_password(reception: Reception, asking: Asking) -> Wrong | TooOften | None:
-    """None: it is right, or there is none, as for whoever has passkeys alone."""
+async def check_own_password(
+    reception: Reception, asking: Asking
+) -> Wrong | TooOften | TooLongAgo | None:
+    """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
+    opened just now."""
     person, now = asking.signed_in, reception.now()
     async with reception.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)
         if stored is None:
-            return None
+            opening = await load_opening(tx, person.user_id, person.session_id)
+            if opening and is_just_opened(opening.opened_by, opening.opened_at, now):
+                return None
+            return TooLongAgo()
         subjects = list_subjects(reception.resources.keys, asking.visitor, person.email)
         wait = await take_try(tx, subjects, now)
     if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
         return TooOften(wait)
     if not await reception.passwords.verify(stored, asking.password):
+        async with reception.work(person.actor) as work:
+            await save_refused_sign_in(work, person.user_id, asking.visitor.host)
+        tell_security_event("PORTAL_SIGN_IN_FAILED")
         return Wrong()
     async with reception.resources.database.transaction() as tx:
         await give_back_try(tx, subjects)

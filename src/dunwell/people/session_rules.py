@@ -6,7 +6,7 @@ Instants are real time. A secret is 256 random bits, of which the database keeps
 import base64
 import hashlib
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
 # Without a request. Uses are written once a minute, so it may be up to a minute less.
@@ -14,9 +14,17 @@ IDLE = timedelta(minutes=30)
 # However much it is used.
 LASTS = timedelta(hours=8)
 NOTED_EVERY = timedelta(minutes=1)
+# For so long a new session stands for a password where there is none.
+JUST_OPENED = timedelta(minutes=5)
 # After its end its row still tells where somebody has signed in before.
 REMEMBERED = timedelta(days=90)
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+
+
+def is_just_opened(opened_by: str, opened_at: datetime, now: datetime) -> bool:
+    """Whether who has no password has shown so recently who they are: with a passkey, or with the
+    link by which they joined."""
+    return opened_by in ("PASSKEY", "INVITATION") and now - opened_at < JUST_OPENED
 
 
 def render_secret(randomness: bytes) -> str:

@@ -2,6 +2,7 @@
 the place of the one before once its first code has come, or one more passkey.
 """
 
+from datetime import timedelta
 from uuid import UUID
 
 from dunwell.people.accept_invitation import enrol_passkey
@@ -13,6 +14,7 @@ from dunwell.people.reception import Reception
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import lock_user
 from dunwell.people.store_factors import (
+    App,
     find_app,
     load_factors,
     save_challenge,
@@ -22,6 +24,8 @@ from dunwell.people.store_factors import (
 from dunwell.people.totp import find_step, open_secret, seal_secret
 
 LONGEST_NAME = 60
+# From the password said once more to the app's first code.
+STARTED_LASTS = timedelta(minutes=10)
 MOST_PASSKEYS = 10
 
 
@@ -32,15 +36,16 @@ async def start_app(work: PeopleWork, user_id: UUID, randomness: bytes) -> None:
 
 
 async def find_started_app(work: PeopleWork, user_id: UUID) -> str | None:
-    """The secret that the app is to be given, in base32; None: none was started."""
-    app = await find_app(work.tx, user_id, is_confirmed=False)
+    """The secret that the app is to be given, in base32; None: none was started, or
+    too long ago."""
+    app = await _find_started(work, user_id)
     return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
 
 
 async def confirm_app(work: PeopleWork, user_id: UUID, code: str) -> bool:
-    """False: it is not the code that the app shows now; or none was started."""
+    """False: it is not the code that the app shows now; or none was started, or too long ago."""
     await lock_user(work.tx, user_id)
-    app = await find_app(work.tx, user_id, is_confirmed=False)
+    app = await _find_started(work, user_id)
     if app is None:
         return False
     step = find_step(open_secret(work.keys, user_id, app.secret_sealed), code, work.now)
@@ -78,3 +83,8 @@ async def add_passkey(
         return False
     await save_people_audit(work, "factor.add", person.user_id, after={"factor": "PASSKEY"})
     return True
+
+
+async def _find_started(work: PeopleWork, user_id: UUID) -> App | None:
+    app = await find_app(work.tx, user_id, is_confirmed=False)
+    return app if app is not None and work.now < app.created_at + STARTED_LASTS else None

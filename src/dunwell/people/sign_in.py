@@ -17,7 +17,7 @@ from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
 from dunwell.people.recovery_codes import hash_code
 from dunwell.people.session_rules import hash_secret, render_secret
-from dunwell.people.store import KnownPassword, find_password, load_user, save_rehashed
+from dunwell.people.store import find_password, load_user, save_rehashed
 from dunwell.people.store_entries import find_entry, save_entry, take_entry
 from dunwell.people.store_factors import find_app, take_code, take_step
 from dunwell.people.totp import find_step, open_secret
@@ -74,15 +74,17 @@ async def check_password(
     stored = known.password_hash if known and known.is_live else None
     is_right = await reception.passwords.verify(stored, password)
     actor = visiting(known.user_id if known else None, visitor.host)
-    if not is_right or known is None:
+    if is_right and known is not None and stored is not None:
+        compared = await _rehash(reception, known.user_id, stored, password)
         async with reception.work(actor) as work:
-            await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
-        tell_security_event("PORTAL_SIGN_IN_FAILED")
-        return Wrong()
-    await _rehash(reception, known, password)
+            entry = await _open_entry(work, known.user_id, compared, randomness)
+            if entry is not None:
+                await give_back_try(work.tx, subjects)
+                return entry
     async with reception.work(actor) as work:
-        await give_back_try(work.tx, subjects)
-        return await _open_entry(work, known.user_id, randomness)
+        await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
+    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    return Wrong()
 
 
 async def give_code(
@@ -143,19 +145,23 @@ async def _give(
         return await open_session(work, user.user_id, by, given.visitor, given.randomness)
 
 
-async def _open_entry(work: PeopleWork, user_id: UUID, randomness: bytes) -> Entry:
+async def _open_entry(
+    work: PeopleWork, user_id: UUID, compared: str, randomness: bytes
+) -> Entry | None:
+    """compared: the hash that was compared. None: it is no more the user's."""
     secret = render_secret(randomness)
     entry_hash = hash_secret(secret)
     assert entry_hash is not None
-    await save_entry(work.tx, entry_hash, user_id, work.now, work.now + ENTRY_LASTS)
-    return Entry(secret)
+    expires_at = work.now + ENTRY_LASTS
+    is_saved = await save_entry(work.tx, entry_hash, user_id, compared, work.now, expires_at)
+    return Entry(secret) if is_saved else None
 
 
-async def _rehash(reception: Reception, known: KnownPassword, password: str) -> None:
-    """With what is usual now, as only now the password is known."""
-    before = known.password_hash
-    if before is None or not reception.passwords.is_outdated(before):
-        return
+async def _rehash(reception: Reception, user_id: UUID, before: str, password: str) -> str:
+    """The hash, anew with what is usual now, as only now the password is known."""
+    if not reception.passwords.is_outdated(before):
+        return before
     after = await reception.passwords.hash(password)
     async with reception.resources.database.transaction() as tx:
-        await save_rehashed(tx, known.user_id, before, after)
+        await save_rehashed(tx, user_id, before, after)
+    return after

@@ -22,8 +22,13 @@ UPDATE invitations SET used_at = $2
 WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2
 RETURNING user_id
 """
+# Whoever gives the user a new password waits, or is waited for.
 _INSERT_ENTRY = """
-INSERT INTO portal_entries (entry_hash, user_id, opened_at, expires_at) VALUES ($1, $2, $3, $4)
+INSERT INTO portal_entries (entry_hash, user_id, opened_at, expires_at)
+SELECT $1, user_id, $3, $4 FROM users
+WHERE user_id = $2 AND password_hash = $5 AND ended_at IS NULL
+FOR SHARE
+RETURNING user_id
 """
 _FIND_ENTRY = """
 SELECT e.user_id
@@ -65,9 +70,12 @@ async def take_invitation(tx: Connection, invitation_hash: bytes, now: datetime)
 
 
 async def save_entry(
-    tx: Connection, entry_hash: bytes, user_id: UUID, now: datetime, expires_at: datetime
-) -> None:
-    await tx.execute(_INSERT_ENTRY, entry_hash, user_id, now, expires_at)
+    tx: Connection, entry_hash: bytes, user_id: UUID, password_hash: str, now: datetime,
+    expires_at: datetime,
+) -> bool:  # fmt: skip
+    """False: the user has another password meanwhile, or none."""
+    saved = await tx.fetchval(_INSERT_ENTRY, entry_hash, user_id, now, expires_at, password_hash)
+    return saved is not None
 
 
 async def find_entry(tx: Connection, entry_hash: bytes, now: datetime) -> UUID | None:

@@ -16,7 +16,7 @@ WHERE user_id = $1
 ORDER BY created_at, factor_id
 """
 _FIND_APP = """
-SELECT factor_id, secret_sealed FROM factors
+SELECT factor_id, secret_sealed, created_at FROM factors
 WHERE user_id = $1 AND kind = 'TOTP' AND (confirmed_at IS NOT NULL) = $2
 """
 _REMOVE_APP = """
@@ -98,6 +98,7 @@ class Factor(msgspec.Struct, frozen=True, gc=False):
 class App(msgspec.Struct, frozen=True, gc=False):
     factor_id: UUID
     secret_sealed: bytes
+    created_at: datetime
 
 
 class Passkey(msgspec.Struct, frozen=True, gc=False):
@@ -135,8 +136,13 @@ async def save_new_app(
     tx: Connection, user_id: UUID, factor_id: UUID, secret_sealed: bytes, now: datetime
 ) -> None:
     """One that waits for its first code; another that waited goes."""
-    await tx.execute(_REMOVE_APP, user_id, False)  # noqa: FBT003 - a value of SQL
+    await remove_started_app(tx, user_id)
     await tx.execute(_INSERT_APP, factor_id, user_id, now, secret_sealed)
+
+
+async def remove_started_app(tx: Connection, user_id: UUID) -> None:
+    """One that waits for its first code, if there is one."""
+    await tx.execute(_REMOVE_APP, user_id, False)  # noqa: FBT003 - a value of SQL
 
 
 async def save_confirmed_app(

@@ -50,6 +50,11 @@ WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $
 ORDER BY opened_at DESC, session_id DESC
 LIMIT 100
 """
+# Rides on portal_sessions_user.
+_LOAD_OPENING = """
+SELECT opened_by, opened_at FROM portal_sessions
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+"""
 _END = """
 UPDATE portal_sessions
 SET ended_at = $3
@@ -91,6 +96,11 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     browser: str
 
 
+class Opening(msgspec.Struct, frozen=True, gc=False):
+    opened_by: str
+    opened_at: datetime
+
+
 class SessionRow(msgspec.Struct, frozen=True, gc=False):
     session_id: UUID
     opened_at: datetime
@@ -126,6 +136,12 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
 
 async def load_sessions(tx: Connection, user_id: UUID, now: datetime) -> Sequence[SessionRow]:
     return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE)]
+
+
+async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Opening | None:
+    """None: the session has ended."""
+    row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
+    return None if row is None else Opening(**row)
 
 
 async def save_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:

@@ -10,6 +10,7 @@ from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_awa
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import (
     Asking,
+    TooLongAgo,
     change_profile,
     check_own_password,
     end_own_session,
@@ -74,7 +75,7 @@ async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fiel
     )
     if isinstance(outcome, OpenedSession):
         return let_in(site, outcome, build_address("account", done="password_changed"))
-    if isinstance(outcome, Wrong | TooOften):
+    if isinstance(outcome, Wrong | TooOften | TooLongAgo):
         faults, minutes = tell_password(outcome)
         return await _show_password(site, visit, person, faults, minutes)
     return await _show_password(site, visit, person, {"password_new": outcome})
@@ -107,11 +108,11 @@ def ask(visit: Visit, person: SignedIn, fields: Fields) -> Asking:
     return Asking(person, fields["password"], find_visitor(visit))
 
 
-def tell_password(refusal: Wrong | TooOften) -> tuple[Faults, int]:
+def tell_password(refusal: Wrong | TooOften | TooLongAgo) -> tuple[Faults, int]:
     """What is wrong with the password that was said once more, and for how many minutes."""
     if isinstance(refusal, TooOften):
         return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
-    return {"password": "WRONG"}, 0
+    return {"password": "TOO_LONG_AGO" if isinstance(refusal, TooLongAgo) else "WRONG"}, 0
 
 
 def read_id(given: str) -> UUID:

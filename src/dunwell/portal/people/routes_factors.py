@@ -6,7 +6,12 @@ import secrets
 from markupsafe import Markup
 from starlette.responses import Response
 
-from dunwell.people.own_account import check_own_password, read_account, remove_own_factor
+from dunwell.people.own_account import (
+    TooLongAgo,
+    check_own_password,
+    read_account,
+    remove_own_factor,
+)
 from dunwell.people.passkeys import CHALLENGE_BYTES
 from dunwell.people.set_up_factor import (
     add_passkey,
@@ -15,7 +20,6 @@ from dunwell.people.set_up_factor import (
     start_app,
     start_passkey,
 )
-from dunwell.people.sign_in import TooOften, Wrong
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.totp import SECRET_BYTES
 from dunwell.portal.people.door import ShownApp, receive, show_app
@@ -52,10 +56,10 @@ async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 
 @takes_form
 async def ask_browser(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
-    """What the page's script asks a passkey to be made for; a wrong password is 403 for it."""
+    """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
     reception = receive(site)
     refusal = await check_own_password(reception, ask(visit, person, fields))
-    if isinstance(refusal, Wrong | TooOften):
+    if refusal is not None:
         body = json.dumps({"fault": tell_password(refusal)[0]["password"]})
         return Response(body, 403, media_type="application/json")
     async with reception.work(person.actor) as work:
@@ -79,7 +83,8 @@ async def remove(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
     factor_id = read_id(fields["factor"])
     refusal = await check_own_password(receive(site), ask(visit, person, fields))
     if refusal is not None:
-        return site.redirect(visit, None, "account", done="password_wrong")
+        done = "too_long_ago" if isinstance(refusal, TooLongAgo) else "password_wrong"
+        return site.redirect(visit, None, "account", done=done)
     async with receive(site).work(person.actor) as work:
         await remove_own_factor(work, person, factor_id)
     return site.redirect(visit, None, "account", done="factor_removed")

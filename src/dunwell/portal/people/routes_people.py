@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_user
-from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user, reset_user
+from dunwell.people.change_user import change_place, end_user, reset_other
+from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import NamedMerchant, list_named_merchants, list_users, load_user
@@ -68,10 +68,10 @@ async def show_user(site: Site, visit: Visit, person: SignedIn) -> Response:
 async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     """Whoever was slower is shown what is there now beside what they chose."""
     user_id, place = read_id(visit.path_params["user_id"]), _read_place(fields)
-    revision = int(fields["revision"]) if fields["revision"].isdecimal() else 0
+    revision = _read_number(fields["revision"]) or 0
     try:
         async with receive(site).work(person.actor) as work:
-            await change_place(work, user_id, place, min(revision, _MOST_ID))
+            await change_place(work, user_id, place, revision)
     except ValidationError as refusal:
         return await _show_user(site, visit, person, place, _tell(refusal), 400)
     except InvalidState as refusal:
@@ -94,11 +94,14 @@ async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Re
 
 @takes_form
 async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
-    """Raises NotFound, InvalidState."""
     user_id = read_id(visit.path_params["user_id"])
-    async with receive(site).work(person.actor) as work:
-        made = await reset_user(work, user_id, secrets.token_bytes(RANDOM_BYTES))
-        user = await _require(work, user_id)
+    try:
+        async with receive(site).work(person.actor) as work:
+            made = await reset_other(work, user_id, secrets.token_bytes(RANDOM_BYTES))
+            user = await _require(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person, None, faults, 409)
     return _show_link(site, visit, user.name, user.email, made)
 
 
@@ -106,10 +109,16 @@ def _read_place(fields: Fields) -> Place:
     """What is none of the roles is left out, and then missed."""
     memberships: dict[int, Role] = {}
     for name in fields.list_names():
-        number, role = name.removeprefix(_AT), _ROLES.get(fields[name])
-        if name.startswith(_AT) and number.isascii() and number.isdecimal() and role:
-            memberships[min(int(number[:10]), _MOST_ID)] = role
+        number, role = _read_number(name.removeprefix(_AT)), _ROLES.get(fields[name])
+        if name.startswith(_AT) and number is not None and role:
+            memberships[number] = role
     return Place(_ROLES.get(fields["role"]), memberships)
+
+
+def _read_number(text: str) -> int | None:
+    """At most the greatest there is; Python refuses to read thousands of digits."""
+    is_number = text.isascii() and text.isdecimal()
+    return min(int(text[:10]), _MOST_ID) if is_number else None
 
 
 def _tell(refusal: ValidationError) -> Faults:

@@ -96,7 +96,8 @@ def is_ours(address: str) -> bool:
     """Whether somebody can be sent there after signing in: a page of the portal, and no other
     host's."""
     is_below = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
-    return is_below and address.isascii() and address.isprintable() and "\\" not in address
+    is_plain = address.isascii() and address.isprintable()
+    return is_below and is_plain and not {" ", "\\"} & set(address)
 
 
 def _list_query(
