@@ -211,7 +211,7 @@ async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> N
     await answer(house, opened, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY)
     # The three before the reminder are sent at once, in any order.
-    *told, last = [each.subject for each in house.channels[0].sent]
+    *told, last = [each.subject or "" for each in house.channels[0].sent]
     assert last == "Erinnerung INV-1001"
     assert sorted(told) == [
         "Die Antwort von Nordwind auf Ihren Einwand", "Ihr Einwand ist bei Nordwind eingegangen",
