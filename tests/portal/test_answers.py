@@ -1,7 +1,7 @@
 """Objections in the portal: the inbox, drafts that two people write, the preview, the answer."""
 
 from dunwell.disputes.dispute import Dispute
-from tests.support.disputes import dispute, give_evidence
+from tests.support.disputes import REJECTED, answer, dispute, give_evidence
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 
@@ -43,6 +43,19 @@ async def test_an_answer_is_previewed_before_it_is_sent(
     assert "The answer is sent." in sent.text
     [row] = await house.rows(_STATE)
     assert (row["state"], row["resolution"]) == ("REJECTED", "It <i>never</i> came.")
+    assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
+
+
+async def test_what_was_begun_goes_when_another_answers(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    form = read_fields((await clerk.get(_path(opened))).text)
+    await clerk.post(_path(opened), {**form, "message": "Begun.", "do": "save"})
+    assert len(await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1")) == 1
+
+    await answer(house, opened, REJECTED)
+
     assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
 
 

@@ -53,10 +53,16 @@ INSERT INTO disputes
      actor_kind, actor_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
+# Whoever had begun another answer has nothing left to answer.
 _SAVE_END = """
-UPDATE disputes
-SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6
-WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
+WITH ended AS (
+    UPDATE disputes
+    SET state = $3, resolved_at = $4, resolution = $5, ended_claim = $6
+    WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
+    RETURNING dispute_id
+)
+DELETE FROM answer_drafts
+WHERE merchant_id = $1 AND dispute_id IN (SELECT dispute_id FROM ended)
 """
 # By primary key.
 _SAVE_TOLD = """
@@ -102,7 +108,7 @@ async def save_dispute(tx: Connection, merchant_id: int, dispute: Dispute) -> No
 
 
 async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
-    """How an open dispute has ended."""
+    """How an open dispute has ended; what was written of its answer and not sent goes."""
     await tx.execute(
         _SAVE_END, merchant_id, dispute.dispute_id, dispute.state, dispute.resolved_at,
         dispute.resolution, dispute.ended_claim,

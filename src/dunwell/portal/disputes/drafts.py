@@ -14,26 +14,9 @@ from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.portal.disputes.store_drafts import load_draft_row, save_draft_row
 
 LONGEST_ANSWER = 2_000
-_LOAD = """
-SELECT outcome, ends_claim, message, revision, saved_at, actor_id
-FROM answer_drafts
-WHERE merchant_id = $1 AND dispute_id = $2
-"""
-# By primary key.
-_SAVE = """
-INSERT INTO answer_drafts
-    (merchant_id, dispute_id, outcome, ends_claim, message, revision, saved_at, actor_kind,
-     actor_id)
-VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8)
-ON CONFLICT (merchant_id, dispute_id) DO UPDATE
-SET outcome = EXCLUDED.outcome, ends_claim = EXCLUDED.ends_claim, message = EXCLUDED.message,
-    revision = answer_drafts.revision + 1, saved_at = EXCLUDED.saved_at,
-    actor_kind = EXCLUDED.actor_kind, actor_id = EXCLUDED.actor_id
-RETURNING revision
-"""
-_DELETE = "DELETE FROM answer_drafts WHERE merchant_id = $1 AND dispute_id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +59,14 @@ class AnsweredAlready(InvalidState):
 
 async def load_draft(work: Work, dispute_id: UUID) -> Draft:
     work.need(Right.READ_CLAIMS)
-    row = await work.tx.fetchrow(_LOAD, work.merchant_id, dispute_id)
+    row = await load_draft_row(work.tx, work.merchant_id, dispute_id)
     if row is None:
         return NOTHING
-    names = await load_user_names(work.tx, {row["actor_id"]} if row["actor_id"] else ())
-    answer = Answer(row["outcome"], row["ends_claim"], row["message"])
-    writer = names.get(row["actor_id"] or "", row["actor_id"] or "")
-    return Draft(answer, row["revision"], row["saved_at"], writer)
+    names = await load_user_names(work.tx, {row.actor_id} if row.actor_id else ())
+    writer = names.get(row.actor_id or "", row.actor_id or "")
+    return Draft(
+        Answer(row.outcome, row.ends_claim, row.message), row.revision, row.saved_at, writer
+    )
 
 
 async def save_draft(
@@ -98,11 +82,11 @@ async def save_draft(
         return standing.revision
     if standing.revision != known:
         raise DraftOvertaken(standing)
-    revision: int = await work.tx.fetchval(
-        _SAVE, work.merchant_id, dispute_id, answer.outcome, answer.ends_claim, answer.message,
-        work.real_now, work.actor.kind, work.actor.actor_id,
-    )  # fmt: skip
-    return revision
+    words = (answer.outcome, answer.ends_claim, answer.message)
+    writer = (work.actor.kind, work.actor.actor_id)
+    return await save_draft_row(
+        work.tx, work.merchant_id, dispute_id, words, saved_at=work.real_now, writer=writer
+    )
 
 
 async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
@@ -115,7 +99,6 @@ async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int
         raise DraftOvertaken(standing)
     resolution = decide_resolution(standing.answer)
     dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
-    await work.tx.execute(_DELETE, work.merchant_id, dispute_id)
     await save_audit(work, "answer.send", f"claim:{claim_id}", disputeId=str(dispute_id))
     return dispute
 
