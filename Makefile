@@ -24,12 +24,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 # Two processes; one that has nothing left to do takes of what the other has.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-# They need more than Python, or more time: make e2e, make clients, make faults.
-APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls --ignore tests/faults
+# They need more than Python, or more time: make e2e, make clients, make faults, make servers.
+APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls --ignore tests/faults \
+  --ignore tests/servers
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
-.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e clients lock clean
+.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e servers clients lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -62,10 +63,12 @@ check-size: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
 # Schemathesis with 20 examples of each operation, Hypothesis with 150 of each property; make test
-# takes two, few of the limits, and 40.
+# takes two, few of the limits, and 40. The plans of the portal's pages are read beside many claims, which
+# the other tests of plans are not to find in their database.
 contract: $(VENV)/installed-dev  ## every operation of the API and every property, tried at length
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 	PROPERTIES=full $(PYTEST) -m hypothesis $(APART) $(ARGS)
+	PAGE_PLANS=1 $(PYTEST) -n 0 tests/portal/test_page_plans.py $(ARGS)
 
 # Whole installations: started, killed, restored, with a full disk, once; and the tests' own controls,
 # each of which plants a fault, and the tests of the promise it breaks must fail. Long: what kills,
@@ -91,6 +94,11 @@ pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBoun
 # var/screenshots.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)  ## the debtor's pages in Chromium
 	$(PYTEST) tests/browser $(ARGS)
+
+# Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
+# tests/servers/packages.txt is installed by .ci/run.
+servers: $(VENV)/installed-dev  ## channels against real servers: Postfix, Dovecot, Kannel, OpenSSH
+	$(PYTEST) -rs tests/servers $(ARGS)
 
 # Both linters with all they recommend, then a program over each generated client: by its types, and
 # against a running Dunwell. Needs npm.

@@ -59,7 +59,7 @@ class _Reached:
 async def measure(_ground: Ground, scale: Scale) -> list[Line]:
     printer = LetterPrinter(1)
     # The child's start is not counted.
-    await printer.print_sheet(_make_sheet(0))
+    await printer.print_sheet(make_sheet(0))
     [reached] = await alternate(scale, [partial(_print, printer, scale.rows(_LETTERS))])
     await printer.close()
     return [
@@ -77,7 +77,7 @@ async def measure(_ground: Ground, scale: Scale) -> list[Line]:
 async def _print(printer: LetterPrinter, count: int) -> _Reached:
     (child,) = [p for p in psutil.Process().children() if "printer_child" in " ".join(p.cmdline())]
     before, started = _processor_seconds(child), time.perf_counter()
-    pdfs = await asyncio.gather(*(printer.print_sheet(_make_sheet(n)) for n in range(count)))
+    pdfs = await asyncio.gather(*(printer.print_sheet(make_sheet(n)) for n in range(count)))
     seconds = time.perf_counter() - started
     assert len(set(pdfs)) == count
     return _Reached(count / seconds, (_processor_seconds(child) - before) / count * 1000)
@@ -88,7 +88,7 @@ def _processor_seconds(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def _make_sheet(number: int) -> bytes:
+def make_sheet(number: int) -> bytes:
     reference, due_on = f"RE-2026-{number:08d}", date(2026, 1, 29)
     items = (
         ItemFacts("PRIMARY", 10240, reference, date(2026, 1, 15), due_on),

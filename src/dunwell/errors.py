@@ -26,8 +26,23 @@ own is no Refusal: it is any other exception, shown to callers as InternalError 
 Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+
+class Said(str):
+    """A sentence in English, with the code and the facts that it is made from: who answers in
+    another language says it anew. `str` of it is the sentence alone."""
+
+    __slots__ = ("code", "facts")
+    code: str
+    facts: Mapping[str, Any]
+
+    def __new__(cls, code: str, text: str, **facts: Any) -> Self:
+        said = super().__new__(cls, text)
+        said.code, said.facts = code, facts
+        return said
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no faults of ours
@@ -35,7 +50,9 @@ class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
+        # With its code, where it has one.
+        self.said = message
         self.details: dict[str, Any] = details
 
     @property
@@ -144,6 +161,6 @@ class ValidationError(Refusal):
         default = "1 fault was found." if count == 1 else f"{count} faults were found."
         super().__init__(
             message or f"{default} See details.errors; correct them and send again.",
-            errors=[{"path": f.path, "message": f.message, "code": f.code} for f in faults],
+            errors=[{"path": f.path, "message": str(f.message), "code": f.code} for f in faults],
         )
         self.faults = faults

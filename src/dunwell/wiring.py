@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 
+from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.adapters.installed import choose_channels, choose_providers
+from dunwell.adapters.lines import Lines, open_lines
+from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
@@ -21,11 +24,14 @@ from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.searching.fill_search import SEARCH_SECONDS, SearchFilling
+from dunwell.escalation.ask_channels import ASK_SECONDS, ask_channels
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
+from dunwell.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
+from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import StandingInstallation, open_installation
 from dunwell.jobs.run_exports import run_exports
@@ -51,6 +57,10 @@ from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.portal.application import build_portal_routes
+from dunwell.sending.adapters import Adapters
+from dunwell.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
+from dunwell.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
+from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop
 
@@ -84,11 +94,13 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     """The application, and with it the child processes it hands files to."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
-    inspector, press = Inspector(), LetterPrinter(1)
+    inspector, painter = Inspector(), PagePainter()
+    press = LetterPrinter(1, fonts=resources.settings.fonts)
     UPLOADS.keep_in(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
+        closing.push_async_callback(painter.close)
         installation = await closing.enter_async_context(open_installation(resources))
         debtors = build_site(
             resources, providers,
@@ -97,8 +109,9 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         routes = [
             *outbox_routes(resources),
             *callback_routes(resources, providers),
+            *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors),
+            *build_portal_routes(resources, debtors, painter=painter),
             *list_routes(debtors),
         ]
         figures = Figures()
@@ -120,9 +133,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         )
         provider_notices = await closing.enter_async_context(open_notice_sender(resources))
         providers = choose_providers(settings, resources)
-        messages = MessageDispatcher(resources, choose_channels(settings))
-        notices = NoticeSender(resources, choose_channels(settings))
         installation = await closing.enter_async_context(open_installation(resources))
+        lines = await closing.enter_async_context(open_lines(resources, installation))
+        channels = choose_channels(settings)
+        messages = MessageDispatcher(resources, channels, find_line=lines.find)
+        notices = NoticeSender(resources, channels, find_line=lines.find)
         writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
         resealer = Resealer(resources, list_sealed_values(settings))
         storage = SealedFiles.open(resources)
@@ -130,7 +145,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
             Loop("notices", notices.run_once, finish=notices.close),
-            Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
+            *_list_report_loops(resources, Adapters(channels, lines.find)),
+            *_list_letter_loops(resources, lines),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
@@ -151,6 +167,38 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             ),
             *_list_sweeping_loops(resources, storage),
         ]
+
+
+def open_mail_loops(resources: Resources, installation: StandingInstallation) -> Sequence[Loop]:
+    """The loops of the process that takes what comes back to e-mails."""
+    mailboxes = Mailboxes(resources, installation)
+    return [Loop("mailboxes", mailboxes.run_once, idle_seconds=MAILBOX_SECONDS)]
+
+
+def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loop]:
+    """What is heard of messages after their channels took them."""
+    return [
+        Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
+        Loop("reports", lambda: join_reports(resources), idle_seconds=REPORTS_SECONDS),
+        Loop("unknown sends", lambda: ask_channels(resources, adapters), idle_seconds=ASK_SECONDS),
+        Loop(
+            "old reports", lambda: sweep_old_reports(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+        Loop(
+            "old replies", lambda: sweep_old_incoming(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+    ]
+
+
+def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+    """What print services are told and tell."""
+    releaser = BatchReleaser(resources, lines.list_letter_lines)
+    reader = StatusReader(resources, lines.list_letter_lines)
+    return [
+        Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
+        Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),
+        Loop("old status files", reader.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
+    ]
 
 
 def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:

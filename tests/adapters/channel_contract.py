@@ -39,6 +39,8 @@ class ChannelUnderTest:
         """One the channel can carry; a letter's document stands for itself."""
         channel = self.adapter.channel
         usual: dict[str, Any] = {"channel": channel, "recipient": _RECIPIENTS[channel]}
+        if channel == "SMS":
+            usual["sender"] = "Nordwind"
         message = a_message(**usual | changes)
         if channel != "LETTER":
             return message
@@ -56,13 +58,13 @@ class ChannelContract:
         self, channel: ChannelUnderTest
     ) -> None:
         message = channel.a_message(body_text="Fällig: 10,00 €, 漢字")
-        assert await channel.adapter.send(message) == Accepted()
+        assert isinstance(await channel.adapter.send(message), Accepted)
         (text,) = channel.received()
         assert "Fällig: 10,00 €, 漢字" in text
 
     async def test_two_messages_are_two(self, channel: ChannelUnderTest) -> None:
         for message in (channel.a_message(), channel.a_message(communication_id=_OTHER_ID)):
-            assert await channel.adapter.send(message) == Accepted()
+            assert isinstance(await channel.adapter.send(message), Accepted)
         assert len(channel.received()) == 2
 
     async def test_a_repeatable_channel_makes_one_message_of_one_id(
@@ -71,7 +73,7 @@ class ChannelContract:
         if not channel.adapter.is_repeatable:
             pytest.skip("not repeatable: the dispatcher never sends an id twice")
         for _ in range(3):
-            assert await channel.adapter.send(channel.a_message()) == Accepted()
+            assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
         assert len(channel.received()) == 1
 
     async def test_an_address_it_cannot_carry_is_refused_for_good(
@@ -87,7 +89,7 @@ class ChannelContract:
     ) -> None:
         hostile = "x\r\nBcc: evil@example.org\r\n\r\nX"
         message = channel.a_message(subject=hostile, sender_name=hostile, language=hostile)
-        assert await channel.adapter.send(message) == Accepted()
+        assert isinstance(await channel.adapter.send(message), Accepted)
         (text,) = channel.received()
         assert not [line for line in text.splitlines() if line.lower().startswith("bcc:")]
 
@@ -95,6 +97,7 @@ class ChannelContract:
         file = MessageFile("Rechnung für März.pdf", "application/pdf", b"%PDF-1.7 \x00\xff")
         if channel.adapter.channel == "SMS":
             pytest.skip("an SMS carries no files")
-        assert await channel.adapter.send(channel.a_message(attachments=(file,))) == Accepted()
+        message = channel.a_message(attachments=(file,))
+        assert isinstance(await channel.adapter.send(message), Accepted)
         (text,) = channel.received()
         assert "Rechnung für März.pdf" in text

@@ -90,5 +90,5 @@ def test_the_process_dies_once_after_writing(tmp_path: Path) -> None:
         for _ in range(2)
     ]  # fmt: skip
     assert [run.returncode for run in runs] == [-9, 0]
-    assert runs[1].stdout == "Accepted()\n"
+    assert runs[1].stdout == "Accepted(answer=None)\n"
     assert len(list(tmp_path.rglob("*.eml"))) == 1

@@ -100,6 +100,8 @@ async def test_without_a_session_no_form_does_anything(doorstep: Doorstep) -> No
 def _list_refusals(path: str) -> set[int]:
     """An id that is none is no page (404), and a form that brings files is not read in another
     shape (400), whoever sends it."""
+    if path == "/u/{reference}":  # a mail program's; its address is the proof, and this one is none
+        return {410}
     is_plain = re.search(r"\{(?!place|token)", path) is None
     return {403} if is_plain else {400, 403, 404}
 

@@ -19,6 +19,7 @@ SHOWN_AT: Mapping[str, str] = {
         "link-birth-date-wrong link-customer-number link-locked link-call link-code"
     ),
     "/q/{token}/code": "link-code-sent link-code-wrong",
+    "/u/{reference}": "unsubscribe unsubscribe-done",
     "/real": "real real-ours real-unconfirmed real-in-session real-message",
     "/claim": (
         "absent timed-out ending-soon claim claim-collected claim-paid-in-part claim-overpaid "

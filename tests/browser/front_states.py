@@ -3,6 +3,7 @@
 from typing import Any
 
 from dunwell.installation.identity import Operator
+from dunwell.sending.references import write_reference
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.operators import AGENCY, OWN
@@ -35,6 +36,23 @@ async def _check_message(visit: Visit) -> None:
     await follow(visit.page.locator("main button"))
 
 
+async def _unsubscribe(visit: Visit) -> None:
+    """As a mail program without one click of its own leads there."""
+    await visit.site.give_link()
+    house = visit.site.till.house
+    [row] = await house.rows(
+        "SELECT communication_id FROM communications WHERE merchant_id = $1 AND channel = 'EMAIL'"
+        " ORDER BY planned_at DESC LIMIT 1"
+    )
+    keys, merchant_id = house.resources.keys, house.merchant.merchant_id
+    await visit.go(f"/u/{write_reference(keys, merchant_id, row['communication_id'])}")
+
+
+async def _unsubscribed(visit: Visit) -> None:
+    await _unsubscribe(visit)
+    await follow(visit.page.locator("main button"))
+
+
 FRONT_STATES: dict[str, Any] = {
     "home": lambda visit: visit.go("/"),
     "home-agency": lambda visit: _go(visit, AGENCY, "/"),
@@ -44,5 +62,7 @@ FRONT_STATES: dict[str, Any] = {
     "imprint-in-session": _read_imprint,
     "claim-collected": _open_collected,
     "real-message": _check_message,
+    "unsubscribe": _unsubscribe,
+    "unsubscribe-done": _unsubscribed,
     "not-found-anywhere": lambda visit: visit.go("/mahnung"),
 }

@@ -47,6 +47,7 @@ WITHOUT_ACTION = {
     "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
     "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
     "dispute-files-late", "preferences-address-late",
+    "unsubscribe-done",
     "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
     "link-locked", "new-link-often", "new-link-sent", "not-found", "notices", "options",
     "options-none", "preferences", "preferences-changed", "preferences-no-way-left",

@@ -1,6 +1,8 @@
 """The portal's pages in Chromium, as a clerk sees them: accessible, within their width, without a
 violation of their policy; and a day's work by keyboard."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from dunwell.messages.seal_ledger import seal_ledger
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
@@ -67,12 +70,19 @@ def _list_paths(world: PortalWorld) -> dict[str, str]:
         "account": f"/claims/{claim}/account", "payment": f"/claims/{other}/payment",
         "pause": f"/claims/{other}/pause", "end": f"/claims/{other}/end",
         "contact": f"/claims/{other}/contact", "note": f"/claims/{other}/note",
+        "answers": f"/claims/{claim}/answers",
         "objection": f"/claims/{other}/dispute", "disputes": "/disputes",
         "disputes-ended": "/disputes?state=REJECTED", "dispute": dispute_at,
+        "evidence": f"{dispute_at}/files/{world.file_id}/pages?page=2",
+        "evidence-large": f"{dispute_at}/files/{world.file_id}/pages?page=13&size=large",
         "texts": "/answer-texts", "plans": "/plans",
         "plan": f"/claims/{world.plan_claim_id}/plans/{world.plan_id}", "payments": "/payments",
         "messages": "/messages", "jobs": "/jobs", "webhooks": "/webhooks",
-        "suppressions": "/suppressions",
+        "suppressions": "/suppressions", "replies": "/replies",
+        "disputes-mine": "/disputes?whose=mine",
+        "plans-nobodys": "/plans?whose=nobodys", "audit": "/audit",
+        "audit-checked": "/audit?action=hold.open&check=yes",
+        "audit-faults": "/audit?claim=nowhere&since=x",
     }  # fmt: skip
 
 
@@ -157,3 +167,114 @@ async def test_a_page_is_left_after_a_question_when_something_was_typed(
         await seat.page.get_by_role("link", name="Back to the claim").click()
         await expect(seat.page.get_by_label("Note")).to_have_value("Half a thought")
         assert asked == ["beforeunload"]
+
+
+async def _is_drawn(page: Page, selector: str) -> bool:
+    found = page.locator(selector).first
+    await expect(found).to_be_visible()
+    script = "async img => { await img.decode(); return img.naturalWidth > 0 }"
+    return bool(await found.evaluate(script))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_evidence_is_looked_at_page_by_page_by_keyboard(
+    chromium: Browser, site: Site, width: int
+) -> None:
+    async with _sit_down(chromium, site, width=width) as seat:
+        page, claim = seat.page, seat.world.claim_id
+        await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
+        assert await _is_drawn(page, ".files img")
+        await page.get_by_role("link", name="Look at it Sendungsnachweis").focus()
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.locator("main")).to_contain_text("Page 1 of 15")
+        assert await _is_drawn(page, ".leaf img")
+        for key, number in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
+            async with page.expect_navigation():
+                await page.keyboard.press(key)
+            await expect(page.locator(".turn")).to_contain_text(f"Page {number} of 15")
+        assert await _is_drawn(page, ".thumbs img")
+        assert seat.complaints == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_evidence_is_looked_at_and_saved_by_mouse(
+    chromium: Browser, site: Site, *, scripts: bool
+) -> None:
+    async with _sit_down(chromium, site, scripts=scripts) as seat:
+        page, claim = seat.page, seat.world.claim_id
+        await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
+        await page.get_by_role("link", name="Look at it Sendungsnachweis").click()
+        await page.get_by_role("link", name="Page after").click()
+        await expect(page.locator(".turn")).to_contain_text("Page 2 of 15")
+        await page.get_by_role("link", name="Page 5", exact=True).click()
+        await page.get_by_role("link", name="Full size").click()
+        assert await _is_drawn(page, ".leaf.large img")
+        async with page.expect_download() as coming:
+            await page.get_by_role("link", name="Download the original").click()
+        saved = await (await coming.value).path()
+        assert (await asyncio.to_thread(saved.read_bytes)).startswith(b"%PDF")
+        assert seat.complaints == []
+
+
+async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
+    chromium: Browser, site: Site
+) -> None:
+    async with _sit_down(chromium, site) as seat:
+        page = seat.page
+        await seat.go(f"/claims/{seat.world.claim_id}/disputes/{seat.world.disputed.dispute_id}")
+        await page.get_by_role("button", name="I take it").focus()
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status").first).to_contain_text("It is assigned.")
+        await page.keyboard.press("g")
+        async with page.expect_navigation():
+            await page.keyboard.press("d")
+        await page.get_by_role("link", name="Mine", exact=True).focus()
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.locator("main tbody")).to_contain_text("Erika Mustermann")
+        await page.get_by_role("link", name="Nobody’s").click()  # noqa: RUF001 - as it is written
+        await expect(page.locator("main")).not_to_contain_text("Erika Mustermann")
+        assert seat.complaints == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_a_plan_is_given_away_by_mouse(
+    chromium: Browser, site: Site, *, scripts: bool
+) -> None:
+    async with _sit_down(chromium, site, width=390, scripts=scripts) as seat:
+        page, world = seat.page, seat.world
+        await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")
+        await page.get_by_label("Who answers it").select_option(label="me")
+        await page.get_by_role("button", name="Assign").click()
+        await expect(page.get_by_role("status").first).to_contain_text("It is assigned.")
+        await page.get_by_label("Who answers it").select_option(label="nobody")
+        await page.get_by_role("button", name="Assign").click()
+        await expect(page.locator("aside")).to_contain_text("nobody")
+        assert seat.complaints == []
+
+
+async def test_the_audit_log_is_filtered_and_checked_by_keyboard(
+    chromium: Browser, site: Site
+) -> None:
+    async with _sit_down(chromium, site) as seat:
+        await seal_ledger(site.till.resources)
+        page = seat.page
+        await seat.go("")
+        await page.keyboard.press("g")
+        async with page.expect_navigation():
+            await page.keyboard.press("a")
+        await page.get_by_label("Action").focus()
+        await page.keyboard.type("hold.open")
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.locator("main tbody tr")).not_to_have_count(0)
+        await page.get_by_role("button", name="Check seals").focus()
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status").first).to_contain_text("The chain holds")
+        await keep_screenshot(page, "portal-audit-verdict-en-1280")
+        await page.get_by_role("button", name="Write out as CSV").click()
+        await expect(page).to_have_url(re.compile(r"/jobs/"))
+        assert seat.complaints == []

@@ -50,3 +50,8 @@ def test_a_librarys_exception_is_told_by_class() -> None:
     assert '"error": "ValueError"' in line
     assert '"process": "web"' in line
     assert CANARY not in line
+
+
+def test_a_line_and_what_was_met_there_are_named() -> None:
+    event = {"event": "status file refused", "line": "post", "uid": 7, "code": 550, "batch": "b"}
+    assert keep_allowed({**event, "recipient": "ada@example.org"}) == event

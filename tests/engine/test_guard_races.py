@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.prepare_contacts import prepare_contacts
+from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.pool import OpenConnection, connect
 from dunwell.kit.resources import Resources
@@ -46,7 +46,7 @@ async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None =
     assert merchant is not None
     letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
-    prepared = await prepare_contacts(resources, letters, merchant, lease, limit=limit)
+    prepared = await prepare_contacts(resources, letters, merchant, lease, taking=Taking(limit))
     await letters.close()
     return len(prepared.handed_over)
 

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.prepare_contacts import prepare_contacts
+from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
@@ -111,7 +111,12 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
     letters = LetterFiles(own.storage, printer, resources.keys)
     preparing = asyncio.create_task(
         prepare_contacts(
-            resources, letters, house.merchant, begin_lease(resources), limit=1, beat_seconds=BEAT
+            resources,
+            letters,
+            house.merchant,
+            begin_lease(resources),
+            taking=Taking(1),
+            beat_seconds=BEAT,
         )
     )
     await printer.begun.wait()
@@ -119,7 +124,7 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
         clock.advance(MOST_OF_A_LEASE)
         await wait_until_renewed(house, _CONTACTS)
         lease = begin_lease(resources)
-        taken = await prepare_contacts(resources, own, house.merchant, lease, limit=1)
+        taken = await prepare_contacts(resources, own, house.merchant, lease, taking=Taking(1))
         assert taken.handed_over == ()
     printer.gate.set()
     assert len((await preparing).handed_over) == 1

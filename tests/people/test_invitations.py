@@ -31,6 +31,7 @@ from dunwell.people.user import Place
 from tests.people.test_sessions import find, require
 from tests.support.people import (
     HOME,
+    OPENER,
     OPERATOR,
     PASSWORD,
     a_new_user,
@@ -48,10 +49,10 @@ SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 
 
 async def a_joining(reception: Reception, link: str) -> Joining:
-    invited = await find_invitation(reception, link)
+    invited = await find_invitation(reception, link, OPENER)
     assert invited is not None
     code = pyotp.TOTP(invited.app_secret).at(reception.now())
-    return Joining(link, HOME, randomness(), password=PASSWORD, code=code)
+    return Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
 
 
 async def test_a_link_is_good_once(reception: Reception) -> None:
@@ -60,7 +61,7 @@ async def test_a_link_is_good_once(reception: Reception) -> None:
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
     again = replace(joining, randomness=randomness())
     assert await join_with_app(reception, again) is LinkFault.LINK
-    assert await find_invitation(reception, link) is None
+    assert await find_invitation(reception, link, OPENER) is None
 
 
 async def test_of_two_who_join_at_once_one_does(reception: Reception) -> None:
@@ -85,7 +86,7 @@ async def test_a_link_lasts_72_hours(
 ) -> None:
     link = (await invite(reception, a_new_user())).secret
     clock.advance(after)
-    assert (await find_invitation(reception, link) is not None) is is_good
+    assert (await find_invitation(reception, link, OPENER) is not None) is is_good
 
 
 @pytest.mark.parametrize(
@@ -176,8 +177,8 @@ async def test_a_newer_link_ends_the_one_before(reception: Reception) -> None:
     made = await invite(reception, a_new_user())
     async with reception.work(OPERATOR) as work:
         newer = await reset_user(work, made.user_id, randomness(RANDOM_BYTES))
-    assert await find_invitation(reception, made.secret) is None
-    assert await find_invitation(reception, newer.secret) is not None
+    assert await find_invitation(reception, made.secret, OPENER) is None
+    assert await find_invitation(reception, newer.secret, OPENER) is not None
 
 
 async def test_development_invites_its_first_admin_until_somebody_joins(
@@ -191,7 +192,7 @@ async def test_development_invites_its_first_admin_until_somebody_joins(
     before, link = await first(), await first()
     assert before is not None
     assert link is not None
-    assert await find_invitation(reception, before) is None
+    assert await find_invitation(reception, before, OPENER) is None
     assert isinstance(
         await join_with_app(reception, await a_joining(reception, link)), OpenedSession
     )

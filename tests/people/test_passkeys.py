@@ -31,6 +31,7 @@ from tests.support.passkeys import SoftwarePasskey, encode
 from tests.support.people import (
     AWAY,
     HOME,
+    OPENER,
     PASSWORD,
     CountingHasher,
     a_new_user,
@@ -56,7 +57,9 @@ def a_passkey(**bent: object) -> SoftwarePasskey:
 
 
 async def ask(reception: Reception) -> str:
-    return await ask_passkey(reception, HOME, randomness())
+    asked = await ask_passkey(reception, HOME, randomness())
+    assert isinstance(asked, str)
+    return asked
 
 
 async def enter(reception: Reception, answer: bytes) -> OpenedSession | Wrong | TooOften:
@@ -67,7 +70,7 @@ async def join_by(reception: Reception, passkey: SoftwarePasskey) -> OpenedSessi
     link = (await invite(reception, a_new_user())).secret
     options = await ask_for_passkey(reception, link, randomness())
     assert options is not None
-    joining = Joining(link, HOME, randomness(), passkey=passkey.create(options))
+    joining = Joining(link, OPENER, HOME, randomness(), passkey=passkey.create(options))
     return await join_with_passkey(reception, joining)
 
 
@@ -195,9 +198,9 @@ async def test_a_challenge_made_for_one_is_not_anothers(reception: Reception) ->
     link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
     options = await ask_for_passkey(reception, theirs, randomness())
     assert options is not None
-    joining = Joining(link, HOME, randomness(), passkey=a_passkey().create(options))
+    joining = Joining(link, OPENER, HOME, randomness(), passkey=a_passkey().create(options))
     assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
-    assert await find_invitation(reception, link) is not None
+    assert await find_invitation(reception, link, OPENER) is not None
 
 
 async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> None:
@@ -206,7 +209,8 @@ async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> Non
     for _ in range(2):
         options = await ask_for_passkey(reception, link, randomness())
         assert options is not None
-        joinings.append(Joining(link, HOME, randomness(), passkey=a_passkey().create(options)))
+        made = a_passkey().create(options)
+        joinings.append(Joining(link, OPENER, HOME, randomness(), passkey=made))
     outcomes = await asyncio.gather(*(join_with_passkey(reception, each) for each in joinings))
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
     async with reception.resources.database.connection() as connection:
@@ -228,7 +232,7 @@ async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> Non
 async def test_rubbish_is_refused_and_no_fault(reception: Reception, sent: bytes) -> None:
     assert await enter(reception, sent) == Wrong()
     link = (await invite(reception, a_new_user())).secret
-    joining = Joining(link, HOME, randomness(), passkey=sent)
+    joining = Joining(link, OPENER, HOME, randomness(), passkey=sent)
     assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
 
 

@@ -273,7 +273,7 @@ def check_page(text: str) -> None:
     assert len(ids) == len(set(ids)), sorted(ids)
     named = set(re.findall(r'<label[^>]* for="([^"]+)"', text))
     for tag in re.findall(r"<(?:input|textarea)[^>]*>", text):
-        is_typed = not re.search(r'type="(?:hidden|radio|checkbox)"', tag)
+        is_typed = not re.search(r'type="(?:hidden|radio|checkbox)"| hidden>', tag)
         found = re.search(r'\sid="([^"]+)"', tag)
         assert not is_typed or (found and found[1] in named), tag
     assert not re.search(r"<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=", text)

@@ -2,15 +2,19 @@
 
 import pytest
 
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
 from tests.support.disputes import dispute
-from tests.support.house import House
-from tests.support.portal import Clerk
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, sign_in
 
 PATHS = (
     "", "/claims", "/claims?status=IN_PROCESS&hold=DISPUTE&least=1&most=5000&due_from=2026-03-01",
     "/claims?q=INV-1001", "/disputes", "/disputes?state=ACCEPTED", "/plans", "/plans?show=all",
     "/payments", "/payments?show=requests", "/payments?on=2026-03-02", "/jobs", "/webhooks",
     "/messages", "/messages?state=FAILED&channel=EMAIL", "/suppressions", "/answer-texts",
+    "/replies",
 )  # fmt: skip
 OF_CLAIM = (
     "", "?show=messages", "/why", "/account", "/account?on=2026-03-01", "/debtor",
@@ -32,3 +36,11 @@ async def test_every_page_is_shown(
         assert page.status_code == 200, (path, page.text[-600:])
         assert "<b>mine</b>" not in page.text
         assert f'<html lang="{language}"' in page.text or "/debtor" in path
+
+
+async def test_a_merchant_with_scenarios_has_its_list_of_claims_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    assert (await clerk.get("/claims")).status_code == 200

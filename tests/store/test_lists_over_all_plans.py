@@ -15,6 +15,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.narrowing import FEW
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.searching.store import BUDGET as SEARCH_BUDGET
+from dunwell.claims.sorting import ClaimOrder, SortKey
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.find_disputes import find_disputes
@@ -40,6 +41,8 @@ from tests.support.webhooks import Outbox, an_outbox
 COUNT, PAGE = 100_000, 50
 # A page's rows, each with its claim and what belongs to it, and a little more.
 MOST_OF_A_PAGE = 15 * PAGE
+# Of a transaction.
+ROWS_AT_ONCE = 1_000
 # Looked through twice, for the page and for where the next begins; each row that an index brings is
 # told of once more as one of those looked at.
 MOST_AT_ALL = 4 * BUDGET + MOST_OF_A_PAGE
@@ -144,10 +147,38 @@ def of_claims(wanted: ClaimFilter) -> Ask:
     return lambda work, cursor: find_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
 
 
+def of_order(key: SortKey, *, is_descending: bool) -> Ask:
+    order = ClaimOrder(key, is_descending)
+    return lambda work, cursor: find_claims(work, limit=PAGE, cursor=cursor, order=order)
+
+
+def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
+    """Each that is offered, both ways about. middle: a time."""
+    claims = {
+        f"claims by {key} {goes_down}": of_order(key, is_descending=goes_down)
+        for key in SortKey
+        for goes_down in (False, True)
+    }
+    return {
+        **claims,
+        "payments, oldest first": lambda w, c: find_payments(
+            w, limit=PAGE, cursor=c, oldest_first=True
+        ),
+        "payments of a time, oldest first": lambda w, c: find_payments(
+            w, limit=PAGE, cursor=c, wanted=PaymentFilter(**middle), oldest_first=True
+        ),
+        "communications, oldest first": lambda w, c: find_communications(
+            w, limit=PAGE, cursor=c, oldest_first=True
+        ),
+    }
+
+
 def list_often(now: datetime) -> dict[str, Ask]:
     """Filters that many rows meet, or that an index knows."""
     middle: dict[str, Any] = {"since": at(now, 0.4), "until": at(now, 0.5)}
+    paid = PaymentFilter(**middle)
     return {
+        **list_orders(middle),
         "claims by states": of_claims(
             ClaimFilter(statuses=(Status.CREATED, Status.IN_PROCESS, Status.COLLECTED))
         ),
@@ -155,9 +186,7 @@ def list_often(now: datetime) -> dict[str, Ask]:
         "claims of a workflow": of_claims(ClaimFilter(workflow_id=UUID(int=8))),
         "claims owing little": of_claims(ClaimFilter(most_cents=500)),
         "payments": lambda w, c: find_payments(w, limit=PAGE, cursor=c),
-        "payments of a time": lambda w, c: find_payments(
-            w, limit=PAGE, cursor=c, wanted=PaymentFilter(**middle)
-        ),
+        "payments of a time": lambda w, c: find_payments(w, limit=PAGE, cursor=c, wanted=paid),
         "pending requests": lambda w, c: find_payment_requests(
             w, limit=PAGE, cursor=c, wanted=RequestFilter(RequestState.PENDING)
         ),
@@ -249,7 +278,11 @@ def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
 
 async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
     now = filled.now
-    asked = {name: (ask, MOST_OF_A_PAGE) for name, ask in list_often(now).items()}
+    asked = {
+        # A time is found as far as a transaction's beginning.
+        name: (ask, MOST_OF_A_PAGE + (2 * ROWS_AT_ONCE if " of a time" in name else 0))
+        for name, ask in list_often(now).items()
+    }
     asked |= list_seldom(now)
     too_much = {}
     async with filled.resources.database.transaction() as tx:

@@ -29,7 +29,8 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
         "installation_audit", "installation_seals",
         "key_versions", "epochs", "restores",
-        "seen_forwarders",
+        "seen_forwarders", "channel_reports", "inbound_sms", "installation_secrets", "line_paces",
+        "letter_batches", "letter_status_files", "mailbox_places",
         "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",
         "passkey_challenges", "invitations",
     }  # fmt: skip

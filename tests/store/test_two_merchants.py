@@ -48,10 +48,11 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
         "outcome": "UNKNOWN", "settled_at": NOW, "level": "CODE", "answered_at": NOW,
         "seal": (1, 2), "digest": "\\x01",
     },
+    "of letters": {"state": "TAKING_BACK"},
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
     "of staff": {
         "list": "CLAIMS", "is_shared": True, "subject": "claim:1", "state": "OPEN",
-        "written_by": "1",
+        "written_by": "1", "assignee_id": UUID(int=1),
     },
 }  # fmt: skip
 _ALONE = "SET session_replication_role = replica"

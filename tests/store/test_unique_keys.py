@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.kit.db import Connection, Database
 from tests.support.rows import NOW, insert_row, make_value
-from tests.support.two_merchants import drop_checks
+from tests.support.two_merchants import drop_checks, rolled_back
 
 _KEYS = """
 SELECT t.relname AS table, array(
@@ -41,6 +41,7 @@ assignment_rules         version
 attachments              claim_id attachment_id
 attempts                 ! subject_digest
 audit_log                audit_id
+channel_reports          ! report_id; ! line provider_id state happened_at
 check_codes              message_id
 claim_notes              note_id
 claim_search             claim_id term
@@ -62,6 +63,7 @@ debtor_fact_tries        claim_id
 debtor_links             token_hash; ! token_hash
 debtor_notices           notice_id
 debtor_occasions         claim_id occasion subject
+debtor_replies           reply_id; provider_id
 debtor_sent_codes        claim_id
 debtor_sessions          session_hash; ! session_hash
 debtors                  claim_id
@@ -75,17 +77,24 @@ events                   event_id; claim_id sequence
 factors                  ! factor_id; ! credential_id; ! user_id
 holds                    claim_id hold_id
 idempotency_keys         key
+inbound_sms              ! inbound_id; ! line provider_id
 installation_audit       ! audit_id
 installation_revisions   ! revision
 installation_seals       ! seal
+installation_secrets     ! name
 instalments              modality_id number
 invitations              ! invitation_hash
 items                    claim_id item_id; claim_id run step_id
 job_files                job_id part
 job_rows                 job_id position; job_id claim_id
-jobs                     job_id
+jobs                     job_id; live_place
 key_versions             ! version; ! fingerprint
 ledger_seals             seal
+letter_batch_items       communication_id
+letter_batches           ! batch_id
+letter_status_files      ! line name sha256
+line_paces               ! line
+mailbox_places           ! line
 memberships              user_id
 merchants                -; ! key
 passkey_challenges       ! challenge
@@ -120,6 +129,7 @@ ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     ("factors", "! user_id, confirmed"): (
         {"kind": "TOTP", "confirmed_at": NOW}, {"kind": "TOTP", "confirmed_at": None},
     ),
+    ("jobs", "live_place"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),
     ("payment_requests", "claim_id provider"): ({"state": "PENDING"}, {"state": "COMPLETED"}),
     ("webhook_endpoints", "url"): ({}, {"removed_at": NOW}),
@@ -156,7 +166,7 @@ async def test_the_same_key_is_refused_and_another_is_not(
 ) -> None:
     columns = list_columns(key)
     about, beside = ABOUT.get((table, key), ({}, {}))
-    async with database.transaction() as tx:
+    async with rolled_back(database) as tx:
         await drop_checks(tx)
         kinds = {row["name"]: row["type"] for row in await tx.fetch(_TYPES, table)}
         first = {name: make_value(kinds[name], 1) for name in columns}

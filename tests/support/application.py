@@ -21,7 +21,7 @@ from dunwell.payments.provider import PaymentProvider
 from dunwell.people.passwords import Passwords
 from dunwell.portal.application import build_portal_routes
 from dunwell.sending.channel import ChannelAdapter
-from tests.support.children import INSPECTOR, PRINTER
+from tests.support.children import INSPECTOR, PAINTER, PRINTER
 
 ORIGIN = "http://127.0.0.1:8000"
 
@@ -44,7 +44,7 @@ class Application:
             find_operator=lambda: self.operator,
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-        portal = build_portal_routes(resources, debtors, passwords)
+        portal = build_portal_routes(resources, debtors, passwords, PAINTER)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

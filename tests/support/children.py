@@ -7,6 +7,7 @@ Tests of the children themselves have some of their own.
 import psutil
 
 from dunwell.files.inspection import Inspector
+from dunwell.files.pictures import PagePainter
 from dunwell.messages.letters.printer import LetterPrinter
 
 
@@ -16,6 +17,7 @@ class _LastingPrinter(LetterPrinter):
 
 
 INSPECTOR = Inspector()
+PAINTER = PagePainter()
 PRINTER = _LastingPrinter(1)
 
 
@@ -36,4 +38,5 @@ async def end_all(module: str) -> None:
 async def end_children() -> None:
     """At the end of all tests."""
     await INSPECTOR.close()
+    await PAINTER.close()
     await LetterPrinter.close(PRINTER)

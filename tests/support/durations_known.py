@@ -37,6 +37,46 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
+    "escalation/ask_channels.py _OLD_ENOUGH": (
+        "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
+    ),
+    "escalation/join_reports.py KEPT_FOR": ("tests/engine/test_reports.py::test_old_reports_go",),
+    "escalation/join_reports.py _AGAIN_AFTER": (
+        "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
+    ),
+    "escalation/join_reports.py _PATIENCE": (
+        "tests/engine/test_reports.py::test_it_waits_a_day_and_no_longer",
+    ),
+    "explanation/read_lines.py LOOKED_BACK": (
+        "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
+    ),
+    "sending/take_incoming_sms.py _KEPT_FOR": (
+        "tests/usecases/test_take_incoming_sms.py::test_old_ones_are_taken_out",
+    ),
+    "sending/batches/read_statuses.py _KEPT_FOR": (
+        "tests/engine/test_letter_statuses.py::test_old_files_are_forgotten",
+    ),
+    "sending/batches/release_batches.py _LEASE": (
+        "tests/engine/test_letter_batches.py::test_a_batch_is_a_living_worker_s_for_three_minutes",
+    ),
+    "sending/batches/release_batches.py _LEFT_AFTER": (
+        "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
+    ),
+    "adapters/channels/smtp/answers.py AWAY_SECONDS": (
+        "tests/adapters/test_smtp_adapter.py::test_a_server_that_is_away_has_taken_nothing",
+    ),
+    "adapters/channels/smtp/answers.py GREYLISTED_SECONDS": (
+        "tests/adapters/test_smtp_adapter.py::test_what_is_greylisted_is_taken_the_second_time",
+    ),
+    "replies/reply.py find_hold_end": (
+        "tests/usecases/test_replies.py::test_an_answer_is_kept_and_the_process_waits_three_business_days",
+    ),
+    "replies/reply.py _BUSINESS_DAYS": (
+        "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
+    ),
+    "sending/adapters.py _ABSENT_SECONDS": (
+        "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
+    ),
     "escalation/announcing.py _LEAST_NOTICE": (
         (
             "tests/domain/test_announcing.py"

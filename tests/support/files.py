@@ -16,6 +16,25 @@ def a_pdf(pages: int = 1) -> bytes:
     return out.getvalue()
 
 
+def a_written_pdf(pages: int = 3, says: str = "Sendungsnachweis") -> bytes:
+    """With words and a frame on each page, as a shop prints them."""
+    out = io.BytesIO()
+    font = pikepdf.Dictionary(
+        Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica
+    )
+    with pikepdf.new() as pdf:
+        for number in range(1, pages + 1):
+            page = pdf.add_blank_page(page_size=(595, 842))
+            page.obj.Resources = pikepdf.Dictionary(Font=pikepdf.Dictionary(F=font))
+            head = f"{says}, page {number} of {pages}"
+            lines = [head, *(f"Line {each}: 12,00 EUR" for each in range(40))]
+            text = " T* ".join(f"({line}) Tj" for line in lines)
+            words = f"40 40 515 762 re S BT /F 12 Tf 16 TL 60 770 Td {text} ET"
+            page.obj.Contents = pdf.make_stream(words.encode())
+        pdf.save(out)
+    return out.getvalue()
+
+
 def a_protected_pdf() -> bytes:
     out = io.BytesIO()
     with pikepdf.new() as pdf:

@@ -25,6 +25,7 @@ from dunwell.merchants.configuration import (
     Plans,
 )
 from dunwell.payments.choice import ChoiceKind
+from dunwell.sending.references import write_reference
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach
 from tests.support.files import an_image
@@ -166,6 +167,9 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
     await resolve(house, answered, REJECTED, message=texts("answer"))
     furnished.ids = {
         "token": (await doorstep.give_link(claim_id=claim_id)).removeprefix("/q/"),
+        "reference": write_reference(
+            doorstep.till.resources.keys, doorstep.till.merchant_id, request_id
+        ),
         "attachment_id": attachment_id, "request_id": request_id,
         "modality_id": modality.modality_id, "dispute_id": opened.dispute_id,
         "own": own.dispute_id, "answered": answered.dispute_id, "reason": "DEFECTIVE",

@@ -166,3 +166,45 @@ BROKEN: dict[str, Callable[[], bytes]] = {
     "nested 100,000 deep": lambda: b"%PDF-1.4\n1 0 obj" + b"[" * 100_000 + b"\n%%EOF",
     "random": lambda: b"%PDF-1.7\n" + bytes(range(256)) * 40 + b"\n%%EOF",
 }
+
+
+def _a_page_that_draws_itself_a_billion_times(pdf: pikepdf.Pdf) -> None:
+    """Each of nine forms draws the next ten times; the last one fills the page."""
+    form = pdf.make_stream(b"0 0 595 842 re f", _form_entries())
+    for _ in range(9):
+        entries = _form_entries()
+        entries["/Resources"] = Dictionary(XObject=Dictionary(X=form))
+        form = pdf.make_stream(b"/X Do " * 10, entries)
+    page = pdf.pages[0].obj
+    page.Resources = Dictionary(XObject=Dictionary(X=form))
+    page.Contents = pdf.make_stream(b"/X Do")
+
+
+def _form_entries() -> dict[str, Any]:
+    box = Array([0, 0, 595, 842])
+    return {"/Type": Name.XObject, "/Subtype": Name.Form, "/BBox": box}
+
+
+def _give_size(box: Array) -> Callable[[pikepdf.Pdf], None]:
+    def change(pdf: pikepdf.Pdf) -> None:
+        pdf.pages[0].obj.MediaBox = box
+        pdf.pages[0].obj.UserUnit = 75_000
+
+    return change
+
+
+# What is no fault of the file's form, and yet cannot be drawn, or costs more than a page may.
+UNDRAWABLE: dict[str, Callable[[], bytes]] = {
+    "draws itself a billion times": lambda: a_pdf_with(_a_page_that_draws_itself_a_billion_times),
+    "10,000 pages": lambda: a_pdf(10_000),
+    **{name: make for name, make in BROKEN.items() if name != "picture of 8,100 million pixels"},
+}
+# Drawn, within the bounds.
+ODD: dict[str, Callable[[], bytes]] = {
+    "a page of 400 kilometres": lambda: a_pdf_with(_give_size(Array([0, 0, 14_400, 14_400]))),
+    "a page as a hair": lambda: a_pdf_with(_give_size(Array([0, 0, 1, 14_400]))),
+    "a page turned inside out": lambda: a_pdf_with(_give_size(Array([600, 800, 0, 0]))),
+    "a page of no size": lambda: a_pdf_with(_give_size(Array([0, 0, 0, 0]))),
+    "a page of more than all": lambda: a_pdf_with(_give_size(Array([0, 0, 2**62, 2**62]))),
+    "picture of 8,100 million pixels": BROKEN["picture of 8,100 million pixels"],
+}

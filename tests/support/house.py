@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -14,6 +15,7 @@ from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.line import Pace
 from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -58,6 +60,26 @@ class ScriptedChannel:
 
 
 @dataclass
+class ScriptedLine(ScriptedChannel):
+    """The same as a line; what it is asked afterwards it says, where it can be."""
+
+    name: str = "post"
+    is_repeatable: bool = False
+    pace: Pace = field(default_factory=Pace)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class AskableLine(ScriptedLine):
+    became: dict[UUID, bool] = field(default_factory=dict)
+
+    async def what_became_of(self, communication_ids: Sequence[UUID]) -> dict[UUID, bool]:
+        return {each: self.became[each] for each in communication_ids if each in self.became}
+
+
+@dataclass
 class House:
     """A merchant, its published process, an engine and a dispatcher."""
 
@@ -65,6 +87,8 @@ class House:
     clock: MovableClock
     merchant: Merchant
     channels: list[ScriptedChannel]
+    # Of an installation file, by name.
+    lines: dict[str, ScriptedLine] = field(default_factory=dict)
 
     @asynccontextmanager
     async def work(self, actor: Actor = ERP) -> AsyncIterator[Work]:
@@ -102,7 +126,7 @@ class House:
         """Do all that is due now, as worker loops would."""
         engine, dispatcher = (
             Engine(self.resources),
-            MessageDispatcher(self.resources, self.channels),
+            MessageDispatcher(self.resources, self.channels, find_line=self.lines.get),
         )
         done = 1
         while done or not dispatcher.is_idle:
@@ -157,9 +181,10 @@ async def a_house(
 ) -> House:
     """given: channels, and what a_merchant takes."""
     channels = given.pop("channels", None) or [ScriptedChannel()]
+    lines = given.pop("lines", {})
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=clock.now(), **given)
-    house = House(resources, clock, merchant, channels)
+    house = House(resources, clock, merchant, channels, lines)
     if definition is not None:
         await house.publish(definition)
     return house

@@ -31,8 +31,8 @@ _WORD = re.compile(
 
 
 def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> RenderedLetter:
-    """changes: address, enclosures, color, logo of the post; the rest goes to some_facts."""
-    names = ("address", "enclosures", "color", "logo")
+    """changes: address, enclosures, color, logo, layout; the rest goes to some_facts."""
+    names = ("address", "enclosures", "color", "logo", "layout")
     given = {name: changes.pop(name) for name in names if name in changes}
     post = Post(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
     template = TEMPLATE

@@ -20,7 +20,7 @@ from tests.support.two_claims import (
     Rows,
 )
 
-_EMAIL = ["EMAIL"]
+_EMAIL, _SMS = ["EMAIL"], ["SMS"]
 _PROCESS = {"workflow_id": UUIDS[0], "workflow_major": 1, "status": "IN_PROCESS"}
 DUE: Rows = {"claims": {**_PROCESS, "due_at": NOW}}
 PLANNED: Rows = {
@@ -104,12 +104,15 @@ MOVES_OF_CLAIMS = [
 
 MOVES_OF_CONTACTS = [
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10), PLANNED, "communications",
-        "claim_id", _UNLEASED, passes_by="communications",
+        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _SMS), PLANNED,
+        "communications", "claim_id",
+        {**_UNLEASED, "a channel left out": "UPDATE communications SET channel = 'SMS'"},
+        passes_by="communications",
     ),
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10), _leased("ATTACHMENT_MISSING"),
-        "communications", "claim_id", _UNLEASED, case="without its attachment",
+        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _SMS),
+        _leased("ATTACHMENT_MISSING"), "communications", "claim_id", _UNLEASED,
+        case="without its attachment",
     ),
     Moving(
         f"{_CONTACTS}._FIND_MERCHANTS", (NOW, 0, [], 10), PLANNED, "communications", "claim_id",

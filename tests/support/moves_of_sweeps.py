@@ -262,9 +262,25 @@ _REST = [
 MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_OBJECTIONS, *_DELIVERIES, *_MONEY, *_REST]
 
 _NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
+_REPORTS = "reports are of no merchant by their key: tried by tests.engine.test_reports"
+_BATCHES = "a batch is of a line, not of a merchant: tried by tests.engine.test_letter_batches"
 _READS = "reads what somebody asked for, and moves nothing"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
+    "sending.batches.batch_store._DISSOLVE": _BATCHES,
+    "sending.batches.batch_store._LOCK_LEFT": _BATCHES,
+    "sending.batches.batch_store._LOCK_OWN": _BATCHES,
+    "sending.batches.batch_store._LOCK_WAITING": _BATCHES,
+    "sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
+    "sending.batches.item_store._FIND_LEFT": _BATCHES,
+    "sending.batches.item_store._SAVE_STATUS": "tried by tests.engine.test_letter_statuses",
+    "sending.batches.status_store._SWEEP": "tried by tests.engine.test_letter_statuses",
+    "escalation.join_store._LOCK_REPORT": _REPORTS,
+    "sending.incoming_store._SWEEP": (
+        "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
+    ),
+    "sending.report_store._LEASE": _REPORTS,
+    "sending.report_store._SWEEP": _REPORTS,
     "kit.attempts._REMOVE": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
@@ -272,6 +288,8 @@ NOT_TWO = {
     "events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
     "events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
     "events.store_spans._FIND": _READS,
+    "escalation.join_store._LOAD_UNKNOWN": _READS,
+    "explanation.lines_store._BACKLOG": _READS,
     "explanation.read_overview._LOAD": _READS,
     "landing.entering.store_ways._FIND_CHECKED": _READS,
     "landing.entering.store_ways._FIND_CODE": _READS,

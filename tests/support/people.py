@@ -29,6 +29,8 @@ PASSWORD = "gravel lantern oboe 71"
 HOME = Visitor("203.0.113.7", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")
 AWAY = Visitor("198.51.100.9", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36")
 OPERATOR = operator_actor("test")
+# Of the browser that opens links.
+OPENER = "o" * 43
 _drawn = iter(range(1, 2**31))
 
 
@@ -103,10 +105,10 @@ async def join(
 ) -> Person:
     """Invited, and joined with a password and an app."""
     link = (await invite(reception, new)).secret
-    invited = await find_invitation(reception, link)
+    invited = await find_invitation(reception, link, OPENER)
     assert invited is not None
     code = pyotp.TOTP(invited.app_secret).at(reception.now())
-    joining = Joining(link, visitor, randomness(), password=password, code=code)
+    joining = Joining(link, OPENER, visitor, randomness(), password=password, code=code)
     opened = await join_with_app(reception, joining)
     assert isinstance(opened, OpenedSession), opened
     return Person(invited.user.user_id, new.email, invited.app_secret, opened)

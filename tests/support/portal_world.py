@@ -9,10 +9,15 @@ from dunwell.claims.notes import add_note
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.disputes.dispute import Dispute
 from dunwell.escalation.end_claim import archive_claim
+from dunwell.merchants.actor import SYSTEM
 from dunwell.modalities.modality import ModalityType
 from dunwell.payments.record_payment import NewPayment, record_payment
+from dunwell.replies.reply import NewReply
+from dunwell.replies.take_reply import TakenReply, take_reply
+from dunwell.sending.report import Reference
 from tests.support.definitions import a_definition
 from tests.support.disputes import dispute, give_evidence
+from tests.support.files import a_written_pdf, an_image
 from tests.support.house import House
 
 # Shown as it is, wherever it is shown.
@@ -30,6 +35,7 @@ class PortalWorld:
     claim_ids: list[int]
     # Of the first claim, with evidence.
     disputed: Dispute
+    file_id: UUID
     plan_id: UUID
     plan_claim_id: int
 
@@ -49,15 +55,44 @@ async def a_portal_world(house: House) -> PortalWorld:
     await house.run()
     first, second, third, fourth, fifth = claim_ids[:5]
     opened = await dispute(house, first, message=f"I have sent it back. {MARKUP}")
-    await give_evidence(house, opened, "Sendungsnachweis (Kopie).pdf")
+    file_id = await give_evidence(
+        house, opened, "Sendungsnachweis (Kopie).pdf", a_written_pdf(15, "Sendungsnachweis")
+    )
+    await give_evidence(
+        house,
+        opened,
+        "IMG_20260214_a-very-long-name-of-a-photograph.jpg",
+        an_image("JPEG", 900, 1600),
+    )
     async with house.work() as work:
         await pause_claim(work, second, reason="Waits for the lawyer's word")
         await add_note(work, first, f"Called at 10:40, nobody there. {MARKUP}")
         await record_payment(work, third, NewPayment(10240, "EUR", "bank-1"))
         await record_payment(work, first, NewPayment(2000, "EUR", "bank-2"))
         await archive_claim(work, fourth)
+    await _answer(house, first)
     plan_id = await _ask_for_plan(house, fifth)
-    return PortalWorld(house, claim_ids, opened, plan_id, fifth)
+    return PortalWorld(house, claim_ids, opened, file_id, plan_id, fifth)
+
+
+async def _answer(house: House, claim_id: int) -> None:
+    """An e-mail comes back to the newest message."""
+    [row] = await house.rows(
+        "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2",
+        claim_id,
+    )
+    reply = NewReply(
+        line="post",
+        provider_id="1",
+        reference=Reference(house.merchant.merchant_id, row["communication_id"]),
+        subject="Re: Reminder",
+        text=f"I have sent it back, as I wrote before.\nPlease look at the slip. {MARKUP}",
+        file_names=["Sendungsnachweis.jpg"],
+        is_automatic=False,
+        raw=b"as it came",
+    )
+    async with house.work(SYSTEM) as work:
+        assert await take_reply(work, house.resources.keys, reply) is TakenReply.NEW
 
 
 async def _ask_for_plan(house: House, claim_id: int) -> UUID:

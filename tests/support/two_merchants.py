@@ -3,7 +3,8 @@ given so that it finds them: read off the statement and what PostgreSQL says of 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, Database
 from tests.support.rows import NOW, as_bytes, insert_row
 
 OWN, OTHER = 1, 2
@@ -37,6 +38,8 @@ _OVERALL = {
     "merchants": ("key",), "credentials": ("client_id",), "access_tokens": ("token_hash",),
     "debtor_links": ("token_hash",), "debtor_codes": ("code_digest",),
     "debtor_sessions": ("session_hash",), "payment_requests": ("provider_reference",),
+    "channel_reports": ("report_id", "provider_id"), "letter_batches": ("batch_id",),
+    "inbound_sms": ("inbound_id", "provider_id"), "letter_status_files": ("name",),
 }  # fmt: skip
 # What the database draws: ids of items and of whatever has none of its own.
 _DRAWN = re.compile(r"(?!0{8})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[1-9]\d{2,}\b")
@@ -73,14 +76,28 @@ async def furnish_merchant(tx: Connection, merchant_id: int, **everywhere: Any) 
                 is_digest = name.endswith(("_hash", "_digest"))
                 own = 256 * merchant_id + number
                 given[name] = as_bytes(own) if is_digest else f"x{own}"
+                if name in ("report_id", "inbound_id", "batch_id"):
+                    given[name] = UUID(int=own)
             for name in ("claim_id", "item_id", "scenario_id"):
                 if name in columns:
                     given[name] = number
             await insert_row(tx, table, number, **given, merchant_id=merchant_id)
 
 
+@asynccontextmanager
+async def rolled_back(database: Database) -> AsyncIterator[Connection]:
+    """A transaction that leaves the database, its constraints too, as it was."""
+    async with database.connection() as connection:
+        trial = connection.transaction()
+        await trial.start()
+        try:
+            yield connection
+        finally:
+            await trial.rollback()
+
+
 async def drop_checks(tx: Connection) -> None:
-    """So that rows may stand in any state."""
+    """So that rows may stand in any state. Of a transaction that is rolled back."""
     for row in await tx.fetch(_CHECKS):
         await tx.execute(row["statement"])
 

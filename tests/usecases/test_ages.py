@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from dunwell.escalation.join_reports import sweep_old_reports
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.notices.settled import sweep_notices
+from dunwell.sending.batches.read_statuses import StatusReader
+from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.merchants import a_merchant
 from tests.support.rows import insert_row
@@ -54,6 +57,14 @@ AGES = {
     "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
     "portal_entries": Age("expires_at", timedelta(0)),
     "passkey_challenges": Age("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
+    "letter_status_files": Age("read_at", timedelta(days=90), {"outcome": "READ"}),
+    "channel_reports": Age(
+        "received_at", timedelta(days=90),
+        {"state": "FAILED", "cause": "OTHER", "merchant_id": None},
+    ),
+    "inbound_sms": Age(
+        "received_at", timedelta(days=90), {"kind": "UNMATCHED", "merchant_id": None}
+    ),
     # At the very instant until which it is kept it goes.
     "jobs": Age(
         "kept_until", -JUST,
@@ -69,6 +80,9 @@ async def sweep(resources: Resources) -> None:
     await sweep_jobs(resources, storage)
     await sweep_landing(resources)
     await sweep_notices(resources)
+    await sweep_old_reports(resources)
+    await sweep_old_incoming(resources)
+    await StatusReader(resources, dict).sweep()
 
 
 @pytest.mark.parametrize("table", AGES)
@@ -93,7 +107,7 @@ async def _insert(
 ) -> None:
     column = "SELECT FROM pg_attribute WHERE attrelid = $1::regclass AND attname = 'merchant_id'"
     owner = {"merchant_id": merchant_id} if await tx.fetchrow(column, table) is not None else {}
-    await insert_row(tx, table, number, **owner, **values)
+    await insert_row(tx, table, number, **(owner | dict(values)))
 
 
 def test_each_table_with_an_age_is_tried_on_both_sides() -> None:

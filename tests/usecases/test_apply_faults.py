@@ -111,6 +111,8 @@ def methods(*providers: str) -> dict[str, Any]:
         ({"landingPage": {"advice": "Call us."}}, "/landingPage/advice", "WRONG_TYPE"),
         ({"payment": {"allocation": "LAST"}}, "/payment/allocation", "NOT_ALLOWED"),
         (email(adapter="outbx"), "/channels/EMAIL/adapter", "UNKNOWN_ADAPTER"),
+        (email(adapter=None), "/channels/EMAIL/line", "REQUIRED"),
+        (email(line="post"), "/channels/EMAIL/line", "REQUIRED"),
         (email(**{"from": "A <a@b.example>"}), "/channels/EMAIL/from", "WRONG_EMAIL"),
         (email(**{"from": None}), "/channels/EMAIL/from", "REQUIRED"),
         ({"channels": {"LETTER": {"adapter": "outbox", "from": "Nordwind"}}},

@@ -8,7 +8,7 @@ from dunwell.merchants.rights import Role
 from dunwell.people.accept_invitation import find_invitation
 from tests.support.command_line import CommandLine
 from tests.support.merchants import AT_NOON, a_merchant
-from tests.support.people import a_new_user, a_reception, join
+from tests.support.people import OPENER, a_new_user, a_reception, join
 
 _LINK = re.compile(r"http://127\.0\.0\.1:8000/portal/invitation/([\w-]{43})\n")
 _ACTS = "SELECT actor_kind, actor_id, action FROM installation_audit ORDER BY audit_id"
@@ -34,7 +34,7 @@ async def test_users_are_created_listed_reset_and_ended(
     assert (made.returncode, made.stderr) == (
         0, "Good once, for 72 hours. Give it to this person alone.\n",
     )  # fmt: skip
-    invited = await find_invitation(reception, find_secret(made.stdout))
+    invited = await find_invitation(reception, find_secret(made.stdout), OPENER)
     assert invited is not None
     assert invited.user.place.memberships == {merchant.merchant_id: Role.MERCHANT_USER}
     again = dunwell.run("user", "reset", "PAUL@example.org")

@@ -91,3 +91,38 @@ async def test_a_range_is_sent_again(dunwell: CommandLine, outbox: Outbox) -> No
     assert nothing.stdout == "0 deliveries are due again\n", nothing.stderr
     assert done.stdout == "3 deliveries are due again\n"
     assert {state for _, state, _ in await outbox.deliveries()} == {"PENDING"}
+
+
+async def test_the_proof_says_what_is_missing_and_is_exit_1(
+    dunwell: CommandLine, outbox: Outbox
+) -> None:
+    url = "http://127.0.0.1:1/a"
+    await outbox.add_endpoint(url)
+    assert dunwell.run("webhook", "proof", "nordwind", url).stdout == "Nothing was sent yet.\n"
+    await outbox.raise_events(2)
+    await outbox.rows(
+        "UPDATE deliveries SET state = 'GIVEN_UP', due_at = NULL, tries = 10 WHERE merchant_id = $1"
+    )
+
+    done = dunwell.run("webhook", "proof", "nordwind", url, "--from", "2")
+    [told] = json.loads(dunwell.run("webhook", "proof", "nordwind", url, "--json").stdout)["gaps"][
+        1:
+    ]
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "Sent 2 to 2, acknowledged all but 1."
+    assert (told["number"], told["why"], told["claimId"]) == (2, "GIVEN_UP", outbox.claim_id)
+
+
+async def test_an_endpoint_is_switched_on(dunwell: CommandLine, outbox: Outbox) -> None:
+    new = await outbox.add_endpoint("http://127.0.0.1:1/a")
+    await outbox.rows(
+        "UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = 'GONE'"
+        " WHERE merchant_id = $1"
+    )
+
+    done = dunwell.run("webhook", "on", "nordwind", new.url)
+
+    assert (done.returncode, done.stdout) == (0, "switched on\n")
+    assert (await outbox.endpoint(new.endpoint_id))["disabled_at"] is None
+    assert dunwell.run("webhook", "on", "nordwind", new.url).returncode == 1

@@ -36,7 +36,8 @@ def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[st
 
 def test_help_lists_every_word(dunwell: CommandLine) -> None:
     done = dunwell.run_anew("--help")
-    words = ["up", "web", "worker", "migrate", "apply", "workflow", "rules", "scenario"]
+    words = ["up", "web", "worker", "mail", "channel", "migrate", "apply", "workflow"]
+    words += ["rules", "scenario"]
     words += [
         "switch",
         "credential",
@@ -79,6 +80,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "storage"],
         ["ok", "disk"],
         ["ok", "folders"],
+        ["note", "fonts"],
         ["ok", "confinement"],
     ]
     assert done.returncode == 0

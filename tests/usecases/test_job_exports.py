@@ -102,7 +102,40 @@ async def test_each_list_can_be_written(
     _, rows = await read(house, storage, job)
     assert {len(row) for row in rows} == {len(rows[0])}
     is_filled = {"claims", "disputes", "payment-modalities", "payments"}
-    assert len(rows) == (2 if exported in is_filled else 1)
+    if exported is ExportedList.AUDIT:
+        assert {"claims.create", "dispute.open", "job.start"} <= {row[3] for row in rows[1:]}
+    else:
+        assert len(rows) == (2 if exported in is_filled else 1)
+
+
+async def test_the_audit_log_is_written_for_and_read_by_who_may_read_it(
+    house: House, storage: SealedFiles
+) -> None:
+    origin = Origin(Face.PORTAL)
+    staff = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], origin)
+    async with house.work(staff) as work:
+        with pytest.raises(InsufficientScope, match="AUDIT"):
+            await start_export(work, Export(ExportedList.AUDIT, {}))
+    job = await start(house, ExportedList.AUDIT)
+    await run_exports(house.resources, storage)
+    async with house.work(staff) as work:
+        with pytest.raises(InsufficientScope, match="AUDIT"):
+            await open_export(work, storage, job.job_id)
+    await read(house, storage, job)
+    [read_row] = await house.rows(
+        "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'export.read'"
+    )
+    assert read_row["details"]["list"] == "audit-log"
+    assert read_row["details"]["rows"] >= 1
+
+
+async def test_what_was_written_out_is_told_with_its_filter(house: House) -> None:
+    await start(house, ExportedList.CLAIMS, statuses=["COLLECTED"])
+    [row] = await house.rows(
+        "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'job.start'"
+    )
+    assert row["details"]["list"] == "claims"
+    assert row["details"]["wanted"] == {"statuses": ["COLLECTED"]}
 
 
 async def test_no_cell_is_a_formula(house: House, storage: SealedFiles) -> None:

@@ -16,12 +16,9 @@ from dunwell.jobs import run_jobs as running
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import (
-    MOST_LIVE,
     Action,
     Archive,
     Assign,
-    Export,
-    ExportedList,
     Job,
     JobState,
     Pause,
@@ -34,10 +31,8 @@ from dunwell.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows,
 from dunwell.jobs.run_jobs import run_jobs
 from dunwell.jobs.start_job import (
     DryRun,
-    TooManyJobs,
     preview_job,
     retry_failed,
-    start_export,
     start_job,
 )
 from dunwell.jobs.store import Taken, lock_leased
@@ -297,28 +292,6 @@ async def test_a_selection_is_of_some_claims_each_once(house: House, clock: Mova
             await start(house, Pause(), selected)
     with pytest.raises(ValidationError):
         await start(house, Pause(until=clock.now()), [claim_id])
-
-
-async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
-    house: House, resources: Resources, clock: MovableClock
-) -> None:
-    [claim_id] = await house.create()
-    hansen = await a_house(resources, clock, key="hansen")
-    ended = await start(house, Pause(), [claim_id])
-    await run(house)
-    jobs = [await start(house, Resume(), [claim_id]) for _ in range(MOST_LIVE)]
-
-    async with house.work(STARTER) as work:
-        with pytest.raises(TooManyJobs, match="cancel one"):
-            await start_job(work, Pause(), [claim_id])
-        with pytest.raises(TooManyJobs):
-            await start_export(work, Export(ExportedList.CLAIMS))
-        with pytest.raises(TooManyJobs):
-            await retry_failed(work, ended.job_id)
-    await start(hansen, Pause(), [claim_id])
-    async with house.work(STARTER) as work:
-        await cancel_job(work, jobs[0].job_id)
-    await start(house, Pause(), [claim_id])
 
 
 async def test_a_sandbox_merchants_job_acts_at_its_clock(

@@ -13,7 +13,6 @@ from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants import newest_first
 from dunwell.merchants.newest_first import Count
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
@@ -105,7 +104,7 @@ async def test_by_times_whether_few_or_many(
 async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    monkeypatch.setattr(narrowing, "SUMMED_BUDGET", 2)
     [first, *_] = await house.create(*(f"A-{n}" for n in range(6)))
     await house.pay(first, 240)
     wanted = ClaimFilter(most_cents=10000)

@@ -1,10 +1,19 @@
 """A merchant at a glance: which messages and which money are of late."""
 
 from datetime import UTC, date, datetime, timedelta
+from uuid import uuid4
 
-from dunwell.explanation.read_overview import Overview, read_overview
+from dunwell.explanation.read_overview import (
+    Due,
+    Overview,
+    Tomorrow,
+    foresee_day,
+    read_overview,
+)
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
+from tests.support.definitions import a_definition
 from tests.support.durations import JUST
 from tests.support.house import House, a_house
 
@@ -43,3 +52,38 @@ async def test_money_is_of_today_and_the_thirteen_days_before(
     assert (paid.day, paid.currency, paid.cents, paid.number) == (date(2026, 3, 2), "EUR", 240, 1)
     clock.advance(JUST)
     assert (await look(house)).paid == []
+
+
+async def test_tomorrow_brings_the_steps_up_to_the_next_wait(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, a_definition())
+    await house.create("A-1", "A-2")
+    await house.run()
+    assert (await look(house)).tomorrow == Tomorrow(0, {}, 0, 0, 0)
+    clock.move_to(datetime(2026, 3, 8, 12, tzinfo=UTC))
+
+    found = (await look(house)).tomorrow
+
+    assert (found.claims, found.contacts, found.fees, found.archived) == (2, {}, 2, 0)
+    assert found.fee_cents == 2 * 250
+
+
+def test_a_run_of_steps_is_counted_with_its_channels_and_its_end() -> None:
+    process, other = uuid4(), uuid4()
+    steps: list[Step] = [
+        FeeStep(id=1, name="Fee", type="DUNNING_FEE", value="250"),
+        CommunicationStep(id=2, name="Letter", channel="LETTER", template="x"),
+        WaitStep(id=3, name="Wait", days=7),
+        CommunicationStep(id=4, name="Mail", channel="EMAIL", template="x"),
+    ]
+    due = [
+        Due(process, 1, 1, 3),
+        Due(process, 1, 4, 2),
+        Due(process, 1, None, 5),
+        Due(other, 1, 1, 1),
+    ]
+
+    found = foresee_day(due, {(process, 1): steps})
+
+    assert found == Tomorrow(11, {"LETTER": 3, "EMAIL": 2}, 3, 750, 5)

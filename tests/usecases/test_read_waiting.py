@@ -82,6 +82,7 @@ async def test_each_kind_is_counted_with_its_oldest(
         Kind.UNKNOWN_SENDS: Waiting(Count(1, is_more=False), begun),
         Kind.FAILING_ENDPOINTS: Waiting(Count(2, is_more=False), begun),
         Kind.BOUNCED_CONTACTS: Waiting(Count(1, is_more=False), begun),
+        Kind.UNSEEN_REPLIES: Waiting(Count(0, is_more=False), None),
         Kind.PENDING_PAYMENTS: Waiting(Count(1, is_more=False), begun),
     }
     clock.advance(30 * DAY)

@@ -139,14 +139,32 @@ async def test_a_long_search_goes_on_behind_what_it_looked_at(
 ) -> None:
     monkeypatch.setattr(store, "BUDGET", 3)
     for number in range(8):
-        await house.create(f"A-{number}", debtorName="Erika", debtorLastName=f"N{number}x")
+        last = "Nobel" if number == 0 else "Other"
+        await house.create(f"A-{number}", debtorName="Erika", debtorLastName=last)
+        await house.create(f"B-{number}", debtorName="Anna", debtorLastName="Nobel",
+                           email="anna@example.org")  # fmt: skip
     await filled(house)
     seen, pages, cursor = [], 0, None
     while pages == 0 or cursor is not None:
-        page = await load(house, "eri n0", cursor)
+        page = await load(house, "eri nob", cursor)
         seen += [each.reference_number for each in page.claims]
         cursor, pages = page.next_cursor, pages + 1
+    # Each is found by its name and by its address.
     assert (seen, pages) == (["A-0"], 6)
+
+
+async def test_the_word_that_fewest_claims_have_is_looked_for_first(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the others are; so a rare one is found on the first page."""
+    monkeypatch.setattr(store, "BUDGET", 3)
+    for number in range(8):
+        await house.create(f"A-{number}", debtorName="Erika", debtorLastName=f"N{number}x")
+    await filled(house)
+    page = await load(house, "erika n0", None)
+    assert [each.reference_number for each in page.claims] == ["A-0"]
+    assert page.next_cursor is None
+    assert (await load(house, "erika zzz", None)).claims == []
 
 
 async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> None:

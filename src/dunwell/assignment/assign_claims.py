@@ -8,7 +8,7 @@ not raised, because raising would undo what was assigned.
 from collections.abc import Sequence
 from uuid import UUID
 
-from dunwell.assignment.decision import Target, decide_assignment
+from dunwell.assignment.decision import AssignableClaim, Target, decide_assignment
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
@@ -72,12 +72,19 @@ async def _put_on_process(
         await start_runs(work, version, decision.to_start)
         await save_audit(
             work, "workflow.assign", f"workflow:{workflow_id}",
+            before={"workflows": _list_former(decision.to_start)},
+            after={"workflows": [str(workflow_id)], "version": version.name},
             claimIds=[claim.claim_id for claim in decision.to_start], version=version.name,
         )  # fmt: skip
     return AssignmentOutcome(
         [Assignment(each, workflow_id) for each in wanted if each not in decision.failures],
         [AssignmentFailure(claim_id, message) for claim_id, message in decision.failures.items()],
     )
+
+
+def _list_former(claims: Sequence[AssignableClaim]) -> list[str]:
+    """The workflows that the claims ran by until now, each once."""
+    return sorted({str(each.workflow_id) for each in claims if each.workflow_id})
 
 
 def _describe_target(

@@ -33,16 +33,16 @@ async def publish_rules(work: Work, rules: RuleSet) -> int:
     ruling = await load_published_rules(work.tx, work.merchant_id)
     version = await save_rules(work.tx, work.merchant_id, rules, work.now)
     await raise_revision(work.tx, work.merchant_id)
-    before = None if ruling is None else _list_values(ruling.rules)
+    before = None if ruling is None else list_values(ruling.rules)
     await save_audit(
         work, "assignment_rules.publish", f"assignment_rules:{version}",
-        before=before, after=_list_values(rules),
+        before=before, after=list_values(rules),
         rules=len(rules.rules), default=None if rules.default is None else str(rules.default),
     )  # fmt: skip
     return version
 
 
-def _list_values(rules: RuleSet) -> dict[str, Any]:
+def list_values(rules: RuleSet) -> dict[str, Any]:
     """As people write them, with the workflows' ids in the place of their names."""
     values: dict[str, Any] = msgspec.to_builtins(write_rules(rules, {}))
     return values

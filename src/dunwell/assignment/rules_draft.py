@@ -3,12 +3,15 @@ published goes on ruling until then.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import RulesDocument, resolve_names
-from dunwell.assignment.publish_rules import publish_rules
+from dunwell.assignment.publish_rules import list_values, publish_rules
 from dunwell.assignment.review import Review, review_rules
+from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.store import (
+    RulesDraft,
     delete_draft,
     load_published_rules,
     load_rules_draft,
@@ -17,7 +20,7 @@ from dunwell.assignment.store import (
 )
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
 
@@ -43,10 +46,12 @@ async def save_rules_draft(work: Work, document: RulesDocument) -> Review:
     if faults:
         raise ValidationError(faults)
     rules = resolve_names(document, ids)
+    standing = await load_rules_draft(work.tx, work.merchant_id)
     await save_draft(work.tx, work.merchant_id, rules, work.now)
+    was, now = await _compare(work, standing, rules)
     await save_audit(
         work, "assignment_rules.save_draft", f"merchant:{work.merchant_id}",
-        rules=len(rules.rules),
+        before=was, after=now, rules=len(rules.rules),
     )  # fmt: skip
     return await review_rules(work, rules)
 
@@ -72,6 +77,22 @@ async def discard_rules_draft(work: Work) -> None:
     """Raises InvalidState: there is no draft."""
     work.need(Right.CONFIGURE)
     await lock_merchant(work.tx, work.merchant_id)
-    if not await delete_draft(work.tx, work.merchant_id):
+    standing = await load_rules_draft(work.tx, work.merchant_id)
+    if standing is None:
         raise InvalidState("The rules have no draft.", state="PUBLISHED")
-    await save_audit(work, "assignment_rules.discard_draft", f"merchant:{work.merchant_id}")
+    await delete_draft(work.tx, work.merchant_id)
+    # What rules from then on is what has ruled all along.
+    was, now = await _compare(work, None, standing.rules)
+    await save_audit(
+        work, "assignment_rules.discard_draft", f"merchant:{work.merchant_id}",
+        before={"draft": True, **now}, after={"draft": False, **was},
+    )  # fmt: skip
+
+
+async def _compare(
+    work: Work, standing: RulesDraft | None, rules: RuleSet
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What differs from the draft there is, or, without one, from the rules that are published."""
+    published = None if standing else await load_published_rules(work.tx, work.merchant_id)
+    former = standing or published
+    return keep_changed(list_values(former.rules) if former else {}, list_values(rules))

@@ -38,6 +38,8 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
     await start_runs(work, version, [claim], rules_version=rulebook.version)
     await save_audit(
         work, "claim.assign", f"claim:{claim_id}",
+        before={"workflow": None},
+        after={"workflow": str(version.workflow_id), "version": version.name},
         workflowId=str(version.workflow_id), version=version.name,
         rulesVersion=rulebook.version, rule=match.rule,
     )  # fmt: skip

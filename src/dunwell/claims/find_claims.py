@@ -1,15 +1,17 @@
-"""Finds a merchant's claims, the newest first, page by page, and counts them as far as it is cheap.
+"""Finds a merchant's claims, the newest first or in another order that an index knows, page by
+page, and counts them as far as it is cheap.
 
 Claims stand in the order of their writing transactions; those of one that still runs, or began
 before one that does, are held back: nothing ever appears behind a cursor that was handed out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from msgspec import structs
 
 from dunwell.claims.narrowing import CLAIMS, narrow
+from dunwell.claims.sorting import NEWEST_FIRST, ClaimOrder, SortKey, find_sorted
 from dunwell.claims.store_lists import (
     ClaimFilter,
     ClaimPlace,
@@ -34,14 +36,15 @@ class ClaimPage:
 
 
 async def find_claims(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER
-) -> ClaimPage:
+    work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER,
+    order: ClaimOrder = NEWEST_FIRST,
+) -> ClaimPage:  # fmt: skip
     """At most `limit` claims behind the cursor; of filters that no index knows fewer, even none,
     where few claims meet them: read on until there is no cursor. Raises ValidationError for a bad
     cursor."""
     work.need(Right.READ_CLAIMS)
-    if not wanted.is_plain:
-        return await _find_narrowed(work, wanted, limit=limit, cursor=cursor)
+    if not wanted.is_plain or order != NEWEST_FIRST:
+        return await _find_narrowed(work, wanted, order, limit=limit, cursor=cursor)
     owner = (work.merchant_id,)
     place = None if cursor is None else ClaimPlace(*CLAIMS.cursors.read(owner, cursor))
     async with snapshot(work.tx):
@@ -65,11 +68,15 @@ async def count_claims(
 
 
 async def _find_narrowed(
-    work: Work, wanted: ClaimFilter, *, limit: int, cursor: str | None
+    work: Work, wanted: ClaimFilter, order: ClaimOrder, *, limit: int, cursor: str | None
 ) -> ClaimPage:
     async with snapshot(work.tx):
         narrowed = await narrow(work, wanted)
-        found = await find_newest(work, CLAIMS, narrowed, limit=limit, cursor=cursor)
+        if order.key is SortKey.CREATED:
+            narrowed = replace(narrowed, oldest_first=not order.is_descending)
+            found = await find_newest(work, CLAIMS, narrowed, limit=limit, cursor=cursor)
+        else:
+            found = await find_sorted(work, narrowed, order, limit=limit, cursor=cursor)
         loaded = await load_listed(work.tx, work.merchant_id, found.keys)
     claims = [only_standing(loaded[each], work.now) for each in found.keys if each in loaded]
     return ClaimPage(claims, found.next_cursor)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.merchants.actor import ActorKind
 
 _DEBTORS_INTERVAL = timedelta(days=30)
@@ -57,5 +57,6 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
         if is_like and hold.since < other.since + _DEBTORS_INTERVAL:
             raise InvalidState(
-                "This was asked for in the last 30 days already.", state=str(hold.kind)
+                Said("ASKED_LATELY", "This was asked for in the last 30 days already."),
+                state=str(hold.kind),
             )

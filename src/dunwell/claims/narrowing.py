@@ -21,6 +21,8 @@ CLAIMS: ListedTable[int] = ListedTable(
     "claims", "claim_id", "bigint", "created_at", CursorForm(b"clm1", "Qq")
 )
 FEW = 5_000
+# Claims of which a page sums up items and payments, or looks at holds, at most.
+SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
 
 # Rides on claims_updated, on claims_due, on debtors_customer.
 _FIND_FEW = """
@@ -48,8 +50,15 @@ async def narrow(work: Work, wanted: ClaimFilter) -> Wanted[int]:
     return Wanted(
         seek=tuple(_list_seek(wanted)), filters=tuple(_list_filters(work, wanted)),
         since=wanted.created_since, until=wanted.created_until,
-        among=await _find_few(work, wanted),
+        among=await _find_few(work, wanted), budget=_choose_budget(wanted),
     )  # fmt: skip
+
+
+def _choose_budget(wanted: ClaimFilter) -> int | None:
+    """What is open is summed claim by claim, and so are holds looked at."""
+    if wanted.least_cents is not None or wanted.most_cents is not None:
+        return SUMMED_BUDGET
+    return None if wanted.hold is None else HELD_BUDGET
 
 
 def _list_seek(wanted: ClaimFilter) -> Iterator[Test]:

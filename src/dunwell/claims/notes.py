@@ -4,7 +4,7 @@ from dunwell.claims.access import access_claim
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 
 LONGEST_NOTE = 4_000
@@ -24,7 +24,9 @@ async def add_note(work: Work, claim_id: int, text: str) -> None:
         _SAVE, work.merchant_id, note_id, claim_id, work.now, work.actor.kind, work.actor.actor_id,
         text,
     )  # fmt: skip
-    await save_audit(work, "note.add", f"claim:{claim_id}", noteId=str(note_id))
+    await save_audit(
+        work, "note.add", f"claim:{claim_id}", after={"text": MASKED}, noteId=str(note_id)
+    )
 
 
 def _check(text: str) -> None:

@@ -7,7 +7,7 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store_holds import load_holds, save_hold
-from dunwell.errors import InvalidState
+from dunwell.errors import InvalidState, Said
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 
@@ -24,7 +24,9 @@ async def open_hold(
     or bad end)."""
     claim = await access_claim(work, claim_id)
     if claim.status not in ACTIVE:
-        raise InvalidState("Only a claim in process can be held.", state=claim.status)
+        raise InvalidState(
+            Said("ONLY_IN_PROCESS", "Only a claim in process can be held."), state=claim.status
+        )
     hold = Hold(kind, work.now, until, None, work.actor.kind)
     check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
     hold_id = work.ids.new(work.now)

@@ -7,7 +7,7 @@ payment is still recorded there, the state stays. Holds stop the process without
 
 from enum import StrEnum
 
-from dunwell.errors import InvalidState
+from dunwell.errors import InvalidState, Said
 
 
 class Status(StrEnum):
@@ -53,6 +53,11 @@ def decide_status(status: Status, happening: Happening) -> Status:
     following = TRANSITIONS.get((status, happening))
     if following is None:
         raise InvalidState(
-            f"A claim that is {status} does not take part in this any more.", state=str(status)
+            Said(
+                "CLAIM_OVER",
+                f"A claim that is {status} does not take part in this any more.",
+                status=status,
+            ),
+            state=str(status),
         )
     return following

@@ -4,6 +4,7 @@ apply the installation's (CONTRACT 15).
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from dunwell.installation.apply_installation import (
     plan_installation,
 )
 from dunwell.installation.document import Installation, check_installation, is_installation
+from dunwell.installation.secret_files import read_secrets
 from dunwell.kit.resources import open_resources
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
@@ -36,7 +38,8 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
     with reach_database(settings, "apply"):
         if is_installation(document):
             installation = check_installation(document)
-            applied = asyncio.run(_apply_installation(settings, installation, plan=plan))
+            secrets = read_secrets(file, installation)
+            applied = asyncio.run(_apply_installation(settings, installation, secrets, plan=plan))
             _tell_installation(applied, is_json=is_json)
             return
         report = asyncio.run(_apply(settings, file, plan=plan, publish=publish))
@@ -47,11 +50,11 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
 
 
 async def _apply_installation(
-    settings: Settings, installation: Installation, *, plan: bool
+    settings: Settings, installation: Installation, secrets: Mapping[str, bytes], *, plan: bool
 ) -> AppliedInstallation:
     async with open_resources(settings, "apply") as resources:
         run = plan_installation if plan else apply_installation
-        return await run(resources, installation)
+        return await run(resources, installation, secrets)
 
 
 def _tell_installation(applied: AppliedInstallation, *, is_json: bool) -> None:

@@ -10,8 +10,11 @@ import asyncpg
 import click
 
 from dunwell.cli.database import reach_database
+from dunwell.cli.findings.email_lines import check_email_lines
 from dunwell.cli.findings.finding import Finding
+from dunwell.cli.findings.gateways import check_gateways
 from dunwell.cli.findings.identity import check_identities
+from dunwell.cli.findings.letters import check_fonts, check_letter_lines
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.checks import find_ssl_mode
@@ -45,6 +48,7 @@ def command(data_dir: str | None) -> None:
     findings = [Finding("settings", f"usable, {settings.profile} profile")]
     findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
+    findings.append(check_fonts(settings))
     findings.append(describe_confinement(find_confinement()))
     for finding in findings:
         click.echo(f"{finding.mark:<5} {finding.subject:<12} {finding.words}")
@@ -62,6 +66,9 @@ def _check_database(settings: Settings) -> list[Finding]:
             archive = asyncio.run(look_at_archive(settings.archive_dir, url))
             pooler = asyncio.run(_look_for_pooler(url))
             identities = asyncio.run(check_identities(url))
+            gateways = asyncio.run(check_gateways(url, settings))
+            lines = asyncio.run(check_letter_lines(url, settings))
+            email_lines = asyncio.run(check_email_lines(url, settings))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -77,6 +84,9 @@ def _check_database(settings: Settings) -> list[Finding]:
         check_keys(KeyRing(settings.secret_key), known),
         check_restored(restored),
         *identities,
+        *gateways,
+        *lines,
+        *email_lines,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

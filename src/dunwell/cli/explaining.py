@@ -9,7 +9,7 @@ import click
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import ClaimExplanation
+from dunwell.explanation.views import ClaimExplanation, write_plain
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 
@@ -18,7 +18,7 @@ def tell_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json
     """Say it of the claim with this id of the merchant with this key."""
 
     async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
-        told = await explain_claim(work, resources.keys, claim)
+        told = write_plain(await explain_claim(work, resources.keys, claim))
         return told, work.merchant.configuration.timezone
 
     told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)

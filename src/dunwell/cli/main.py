@@ -11,6 +11,8 @@ _WORDS = {
     "up": Word("dunwell.cli.up:command", "Start everything: database, web and worker."),
     "web": Word("dunwell.cli.web:command", "Serve the API from this process alone."),
     "worker": Word("dunwell.cli.worker:command", "Run due steps, send messages, deliver webhooks."),
+    "mail": Word("dunwell.cli.channel.mail:command", "Take what comes back to e-mails."),
+    "channel": Word("dunwell.cli.channel.trying:command", "Try a line of the installation file."),
     "migrate": Word("dunwell.cli.database:command", "Bring the database to the newest schema."),
     "apply": Word("dunwell.cli.apply:command", "Create or update a merchant from its file."),
     "workflow": Word("dunwell.cli.workflow:command", "Look at, change and publish workflows."),

@@ -7,15 +7,18 @@ import click
 
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
-from dunwell.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.endpoint import Endpoint, NewSecret
 from dunwell.events.endpoints import load_endpoints, rotate_secret
+from dunwell.events.proof import Proof, list_proof_lines
+from dunwell.events.read_log import prove_deliveries
 from dunwell.events.replay_events import Replay, replay_events
 from dunwell.events.retry import is_success
-from dunwell.events.send_test import find_endpoint, send_test
+from dunwell.events.send_test import begin_test, find_endpoint, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.store_deliveries import Reply
+from dunwell.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.kit.resources import Resources
 from dunwell.kit.texts import say_count
 from dunwell.merchants.account import Work
@@ -75,15 +78,12 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     """
 
     async def try_once(resources: Resources) -> Reply:
-        async with resources.database.connection() as tx:
-            merchant_id = await merchant_of_key(merchant)(tx)
-            endpoint = await find_endpoint(tx, merchant_id, url)
-        now = resources.clock.now()
+        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+            found = await find_endpoint(work.tx, work.merchant_id, url)
+            begun = await begin_test(work, found.endpoint_id)
         allow_loopback = resources.settings.is_development
         async with open_webhook_sender(allow_loopback=allow_loopback) as sender:
-            return await send_test(
-                sender, resources.keys, endpoint, event_id=resources.ids.new(now), now=now
-            )
+            return await send_test(sender, resources.keys, begun)
 
     reply = run_reading(data_dir, "webhook", try_once)
     click.echo(f"answer  {reply.status or reply.error}")
@@ -92,6 +92,47 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     if not is_success(reply.status):
         click.echo("That is no success: a live delivery would be tried again.", err=True)
         raise click.exceptions.Exit(1)
+
+
+@command.command("proof")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+@click.option("--from", "asked_from", type=click.IntRange(min=1), default=1, show_default=True,
+              help="The number to begin with.")  # fmt: skip
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_json: bool) -> None:
+    """Say whether the endpoint URL of MERCHANT (its key) has acknowledged all that was sent.
+
+    Exit 1 if something is missing.
+    """
+
+    async def read(work: Work, _: Resources) -> Proof:
+        found = await find_endpoint(work.tx, work.merchant_id, url)
+        return await prove_deliveries(work, found.endpoint_id, asked_from)
+
+    proven = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(_describe_proof(proven))
+    else:
+        click.echo("\n".join(list_proof_lines(proven)))
+    if not proven.is_complete:
+        raise click.exceptions.Exit(1)
+
+
+@command.command("on")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
+    """Switch the endpoint URL of MERCHANT (its key) on again, without waiting for a probe."""
+
+    async def change(work: Work, _: Resources) -> None:
+        found = await find_endpoint(work.tx, work.merchant_id, url)
+        await switch_on_endpoint(work, found.endpoint_id)
+
+    run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    click.echo("switched on")
 
 
 @command.command("replay")
@@ -124,6 +165,22 @@ def replay(
 
     count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
     click.echo(f"{say_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
+
+
+def _describe_proof(proven: Proof) -> dict[str, object]:
+    return {
+        "first": proven.first,
+        "last": proven.last,
+        "acknowledged": proven.acknowledged,
+        "missing": proven.open,
+        "behind": proven.behind,
+        "isCut": proven.is_cut,
+        "gaps": [
+            {"number": each.number, "eventId": each.event_id, "type": each.type,
+             "claimId": each.claim_id, "sequence": each.sequence, "why": each.kind}
+            for each in proven.gaps
+        ],
+    }  # fmt: skip
 
 
 def _as_row(endpoint: Endpoint) -> tuple[str, ...]:

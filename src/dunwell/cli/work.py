@@ -61,6 +61,13 @@ async def _change(settings: Settings, word: str, find: Find, change: Change[Answ
 
 
 @asynccontextmanager
+async def open_changing_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+    """One transaction of several."""
+    async with resources.database.transaction() as tx:
+        yield await _open_work(resources, tx, await find(tx))
+
+
+@asynccontextmanager
 async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
     """For long reads: nothing can be written, and everything is seen as it is at one instant."""
     async with resources.database.connection() as connection, snapshot(connection):

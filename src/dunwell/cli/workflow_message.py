@@ -40,7 +40,7 @@ def command(  # noqa: PLR0913 - the words of a command line
     async def change(work: Work, resources: Resources) -> MessagePreview:
         view = await show_version(work, name, version)
         definition = msgspec.convert(view.definition, Definition)
-        printer = LetterPrinter()
+        printer = LetterPrinter(fonts=resources.settings.fonts)
         try:
             return await preview_message(work, resources, definition, wanted, printer=printer)
         finally:
@@ -63,6 +63,8 @@ def _render(preview: MessagePreview) -> str:
         parts = preview.parts
         counted = "1 part" if parts.count == 1 else f"{parts.count} parts"
         head.append(f"Costs:    {counted} ({parts.length} characters of {parts.alphabet})")
+    if preview.cost is not None:
+        head.append(f"Price:    {preview.cost.normalize():f} cents")
     return "\n".join([*head, "", preview.text])
 
 

@@ -46,6 +46,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         contact_phone=reader.phone("CONTACT_PHONE"),
         operator_bind=reader.bind("OPERATOR_BIND"),
         archive_dir=reader.folder("ARCHIVE_DIR"),
+        fonts=reader.folders("FONTS"),
     )
     faults = [
         *reader.faults,
@@ -140,6 +141,11 @@ class _Reader:
     def folder(self, name: str) -> Path | None:
         value = self.optional(name)
         return None if value is None else Path(value).expanduser().resolve()
+
+    def folders(self, name: str) -> tuple[Path, ...]:
+        """As a path of several: with colons between."""
+        parts = (self.optional(name) or "").split(os.pathsep)
+        return tuple(Path(each).expanduser().resolve() for each in parts if each)
 
     def phone(self, name: str) -> str | None:
         value = self.optional(name)

@@ -1,5 +1,6 @@
 """The settings of an installation, as one value that all of a process reads. Pure."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
@@ -55,6 +56,8 @@ class Settings:
     operator_bind: Bind | None = None
     # Where the embedded database is archived to, so that it can go back to any moment.
     archive_dir: Path | None = None
+    # Folders of fonts that letters may need beside what comes along.
+    fonts: tuple[Path, ...] = ()
 
     @property
     def is_development(self) -> bool:
@@ -66,8 +69,12 @@ def render_settings(settings: Settings) -> dict[str, str]:
     shown: dict[str, str] = {}
     for each in fields(settings):
         value = getattr(settings, each.name)
-        text = "" if value is None else str(value)
+        text = "" if value is None else _render(value)
         if each.metadata.get("secret"):
             text = "(set)" if value else ""
         shown[PREFIX + each.name.upper()] = text
     return shown
+
+
+def _render(value: object) -> str:
+    return os.pathsep.join(map(str, value)) if isinstance(value, tuple) else str(value)

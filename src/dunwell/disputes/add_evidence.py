@@ -28,10 +28,12 @@ async def add_evidence(
             state=str(dispute.state),
         )
     key = (work.merchant_id, dispute_id)
-    check_evidence_space(await count_evidence(work.tx, *key), len(ticket_ids))
+    present = await count_evidence(work.tx, *key)
+    check_evidence_space(present, len(ticket_ids))
     tickets = {work.ids.new(work.now): ticket_id for ticket_id in ticket_ids}
     await save_evidence(work.tx, key, tickets=tickets, now=work.now, actor=work.actor)
     await save_audit(
         work, "dispute.addFiles", f"claim:{claim_id}",
+        before={"files": present}, after={"files": present + len(tickets)},
         disputeId=str(dispute_id), files=len(tickets),
     )  # fmt: skip

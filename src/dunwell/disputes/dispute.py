@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from dunwell.disputes.reasons import DisputeType, Reason, list_offered, list_reasons
-from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.kit.shape import render_nearest
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.actor import ActorKind
@@ -144,11 +144,22 @@ def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> Non
     """
     if find_standing(reason.name, earlier) is not None:
         raise InvalidState(
-            f"A dispute of the reason {reason.name} is open already.", state=str(DisputeState.OPEN)
+            Said(
+                "DISPUTE_STANDS",
+                f"A dispute of the reason {reason.name} is open already.",
+                reason=reason.name,
+            ),
+            state=str(DisputeState.OPEN),
         )
     if not has_room(earlier, now):
         raise InvalidState(
-            f"{MOST_RECENT} disputes were opened in {RECENT.days} days: answer by phone or letter.",
+            Said(
+                "DISPUTES_MANY",
+                f"{MOST_RECENT} disputes were opened in {RECENT.days} days: answer by phone or"
+                " letter.",
+                count=MOST_RECENT,
+                days=RECENT.days,
+            ),
             state="TOO_MANY",
         )
 
@@ -159,7 +170,12 @@ def check_move(dispute: Dispute, following: DisputeState) -> bool:
         return False
     if following not in FOLLOWING[dispute.state]:
         raise InvalidState(
-            f"The dispute is {dispute.state} already, which is final.", state=str(dispute.state)
+            Said(
+                "DISPUTE_OVER",
+                f"The dispute is {dispute.state} already, which is final.",
+                state=dispute.state,
+            ),
+            state=str(dispute.state),
         )
     return True
 

@@ -1,7 +1,7 @@
 """The disputes that wait for an answer, the oldest first, page by page, each with what a person
 needs to choose the next one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -13,6 +13,8 @@ from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.people.assignee import EVERYBODYS, Assignee, Whose
+from dunwell.people.store_colleagues import find_assignees
 
 # The writing transaction, the dispute.
 _CURSORS = CursorForm(b"dsw1", "Q16s")
@@ -32,6 +34,7 @@ class WaitingDispute:
     name: str
     outstanding_cents: int
     files: int
+    assignee: Assignee | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class WaitingDisputes:
 
 
 async def find_waiting_disputes(
-    work: Work, *, limit: int, cursor: str | None = None
+    work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
 ) -> WaitingDisputes:
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
@@ -51,7 +54,7 @@ async def find_waiting_disputes(
     if cursor is not None:
         place = _CURSORS.read(owner, cursor)
     async with snapshot(work.tx):
-        return await _load(work, limit, place)
+        return await _load(work, limit, place, whose)
 
 
 async def count_waiting_disputes(work: Work, most: int) -> int:
@@ -60,12 +63,14 @@ async def count_waiting_disputes(work: Work, most: int) -> int:
     return await count_waiting(work.tx, work.merchant_id, most)
 
 
-async def _load(work: Work, limit: int, place: tuple[int, bytes]) -> WaitingDisputes:
+async def _load(work: Work, limit: int, place: tuple[int, bytes], whose: Whose) -> WaitingDisputes:
     written_by, last_id = place
     rows = await load_waiting(
-        work.tx, work.merchant_id, written_by, UUID(bytes=last_id), limit=limit + 1
+        work.tx, work.merchant_id, (written_by, UUID(bytes=last_id)), limit=limit + 1, whose=whose
     )
-    disputes = [_describe(work, row) for row in rows[:limit]]
+    given = {row.assignee_id for row in rows if row.assignee_id}
+    people = await find_assignees(work.tx, work.merchant_id, given) if given else {}
+    disputes = [_describe(work, row, people) for row in rows[:limit]]
     if len(rows) <= limit:
         return WaitingDisputes(disputes, None)
     last = rows[limit - 1]
@@ -73,7 +78,7 @@ async def _load(work: Work, limit: int, place: tuple[int, bytes]) -> WaitingDisp
     return WaitingDisputes(disputes, cursor)
 
 
-def _describe(work: Work, row: WaitingRow) -> WaitingDispute:
+def _describe(work: Work, row: WaitingRow, people: Mapping[UUID, Assignee]) -> WaitingDispute:
     configuration = work.merchant.configuration
     person = " ".join(part for part in (row.first_name, row.last_name) if part)
     return WaitingDispute(
@@ -91,4 +96,5 @@ def _describe(work: Work, row: WaitingRow) -> WaitingDispute:
         name=person or row.company_name or "",
         outstanding_cents=row.outstanding_cents,
         files=row.files,
+        assignee=people[row.assignee_id] if row.assignee_id else None,
     )

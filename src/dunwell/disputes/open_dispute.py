@@ -22,7 +22,7 @@ from dunwell.disputes.dispute import (
 )
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
-from dunwell.errors import InvalidState
+from dunwell.errors import InvalidState, Said
 from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
@@ -41,7 +41,11 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     if claim.status not in ACTIVE:
         raise InvalidState(
-            f"A claim that is {claim.status} cannot be disputed any more.",
+            Said(
+                "CLAIM_OVER",
+                f"A claim that is {claim.status} cannot be disputed any more.",
+                status=claim.status,
+            ),
             state=claim.status,
         )
     if work.actor.kind is ActorKind.DEBTOR:

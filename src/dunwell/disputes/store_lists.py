@@ -11,8 +11,8 @@ from dunwell.kit.db import Connection
 from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import Conditions, compose
 
-# Newest first. Rides on disputes_list, of those that are open on disputes_open_list; then on a
-# primary key.
+# Newest first. Rides on disputes_list, of those that are open on disputes_open_list, of those that
+# ended in one way on disputes_by_state; then on a primary key.
 _LOAD = """
 SELECT {columns}, d.written_by::text AS written_by,
        (SELECT c.reference_number FROM claims c
@@ -63,7 +63,7 @@ async def load_page(
     if wanted.state is DisputeState.OPEN:
         conditions.add("d.state = 'OPEN'")
     elif wanted.state is not None:
-        conditions.add("d.state = {}", wanted.state)
+        conditions.add("d.state = {} AND d.state <> 'OPEN'", wanted.state)
     if wanted.opened_before is not None:
         conditions.add("d.opened_at < {}", wanted.opened_before)
     statement = compose(_LOAD, columns=COLUMNS, filters=conditions.render())

@@ -8,12 +8,13 @@ import msgspec
 
 from dunwell.kit.db import Connection
 from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import compose
+from dunwell.kit.sql import Conditions, compose
+from dunwell.people.assignee import EVERYBODYS, Whose
+from dunwell.people.store_colleagues import ABLE, ANSWERING
 
 # Rides on disputes_open_list; then on primary keys.
-_LOAD = compose(
-    """
-SELECT d.dispute_id, d.claim_id, d.type, d.label, d.message, d.opened_at,
+_LOAD = """
+SELECT d.dispute_id, d.assignee_id, d.claim_id, d.type, d.label, d.message, d.opened_at,
        d.written_by::text AS written_by, c.reference_number, c.currency, n.first_name, n.last_name,
        n.company_name,
        (SELECT coalesce(sum(i.value_cents), 0)::bigint FROM items i
@@ -27,10 +28,14 @@ JOIN claims c ON c.merchant_id = $1 AND c.claim_id = d.claim_id
 JOIN debtors n ON n.merchant_id = $1 AND n.claim_id = d.claim_id
 WHERE d.merchant_id = $1 AND d.state = 'OPEN'
   AND (d.written_by, d.dispute_id) > ($2::text::xid8, $3::uuid) AND d.written_by < {settled}
+{filters}
 ORDER BY d.written_by, d.dispute_id
 LIMIT $4
-""",
-    settled=SETTLED_BEFORE,
+"""
+# By primary keys; those that are open are thousands at most.
+_NOBODYS = compose(
+    "NOT EXISTS (SELECT FROM users u WHERE u.user_id = d.assignee_id AND {able})",
+    able=compose(ABLE, merchant="d.merchant_id", roles="{}::text[]"),
 )
 _COUNT = """
 SELECT count(*)
@@ -42,6 +47,7 @@ class WaitingRow(msgspec.Struct, frozen=True, gc=False):
     """`written_by`: the number of the writing transaction."""
 
     dispute_id: UUID
+    assignee_id: UUID | None
     claim_id: int
     type: str
     label: str | None
@@ -58,10 +64,18 @@ class WaitingRow(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_waiting(
-    tx: Connection, merchant_id: int, written_by: int, last_id: UUID, *, limit: int
-) -> Sequence[WaitingRow]:
+    tx: Connection, merchant_id: int, place: tuple[int, UUID], *, limit: int,
+    whose: Whose = EVERYBODYS,
+) -> Sequence[WaitingRow]:  # fmt: skip
     """Those behind this place, the oldest first."""
-    rows = await tx.fetch(_LOAD, merchant_id, str(written_by), last_id, limit)
+    written_by, last_id = place
+    conditions = Conditions(merchant_id, str(written_by), last_id, limit)
+    if whose.is_nobodys:
+        conditions.add(_NOBODYS, ANSWERING, ANSWERING)
+    elif whose.user_id is not None:
+        conditions.add("d.assignee_id = {}", whose.user_id)
+    statement = compose(_LOAD, settled=SETTLED_BEFORE, filters=conditions.render())
+    rows = await tx.fetch(statement, *conditions.values)
     return [WaitingRow(**row) for row in rows]
 
 

@@ -37,12 +37,12 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
         work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
     )
     await wake_contacts(work.tx, *key, work.now)
-    await save_audit(
-        work, "attachment.add", f"claim:{claim_id}",
-        attachmentId=str(attachment_id), ticketId=str(ticket_id),
-    )  # fmt: skip
     attached = await load_attached(work.tx, *key, attachment_id)
     assert attached is not None
+    await save_audit(
+        work, "attachment.add", f"claim:{claim_id}", after=attached.audited,
+        attachmentId=str(attachment_id), ticketId=str(ticket_id),
+    )  # fmt: skip
     return attached
 
 

@@ -33,6 +33,7 @@ from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.sending.logo import find_logo
+from dunwell.sending.references import write_reference
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.versions import Version
 
@@ -148,8 +149,9 @@ def _render_letter(
     logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
     entrance = f"{urlsplit(head.public_url).netloc}/q"
     post = Post(
-        address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures
-    )
+        address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures,
+        layout=head.layout,
+    )  # fmt: skip
     rendered = render_letter(
         template, definition.snippets, language=language, facts=facts, post=post
     )
@@ -197,7 +199,25 @@ def make_message(
         attachments=files.attachments,
         logo=find_logo(head.merchant, html),
         is_sandbox=head.merchant.is_sandbox,
+        country=_find_country(head, contact),
+        unsubscribe_url=_find_unsubscribe_url(head, contact),
     )
+
+
+def _find_country(head: Letterhead, contact: Contact) -> str | None:
+    """Of a letter: where it goes; where its address does not say so, at home."""
+    if contact.channel != "LETTER" or contact.address is None:
+        return None
+    country: str | None = contact.address.get("country")
+    return country or find_home(head.merchant.configuration.timezone)
+
+
+def _find_unsubscribe_url(head: Letterhead, contact: Contact) -> str | None:
+    """Where one click takes an e-mail's address off."""
+    if contact.channel != "EMAIL":
+        return None
+    reference = write_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
+    return f"{head.public_url}/u/{reference}"
 
 
 def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None) -> str:

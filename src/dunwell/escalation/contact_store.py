@@ -4,7 +4,7 @@ A planned contact is leased, rendered without any lock, and marked as handed ove
 before a channel is called (CONTRACT 13). Leases run in real time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -158,11 +158,14 @@ async def find_merchants_with_contacts(
 
 
 async def lease_contacts(
-    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime], limit: int
-) -> list[PlannedContact]:
-    """times: the merchant's, and the real one."""
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    *, limit: int, without: Collection[Channel] = (),
+) -> list[PlannedContact]:  # fmt: skip
+    """times: the merchant's, and the real one. without: channels that are left out."""
     now, real_now = times
-    rows = await tx.fetch(_LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit)
+    rows = await tx.fetch(
+        _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, list(without)
+    )
     return [_read_planned(row) for row in rows]
 
 

@@ -7,23 +7,25 @@ not repeated to somebody who is not to be contacted any more.
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
+from time import monotonic
 
 import structlog
 
 from dunwell.escalation.contact_store import find_merchants_with_contacts, mark_unknown, take_up
 from dunwell.escalation.handed_over import Call, HandedOverContacts
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.prepare_contacts import prepare_contacts
+from dunwell.escalation.prepare_contacts import LinePace, Taking, prepare_contacts
 from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles
-from dunwell.sending.adapters import Adapters
+from dunwell.sending.adapters import Adapters, BoundLine, FindLine, find_no_line
 from dunwell.sending.channel import ChannelAdapter, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, Lease, begin_lease
 from dunwell.sending.sender import Begun, Sender
@@ -31,6 +33,8 @@ from dunwell.sending.sender import Begun, Sender
 SET_SIZE = 200
 # Each merchant has one, so that one merchant's slow channel holds up nobody else's.
 _MERCHANT_SLOTS = 8
+# A line's small sets follow each other for so long, before all else of the merchant is looked at.
+_LINE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -40,10 +44,10 @@ class MessageDispatcher(Sender[int]):
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, beat_seconds: float = BEAT_SECONDS,
+        *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
     ) -> None:  # fmt: skip
         self._letters = LetterFiles.open(resources)
-        known = Adapters(adapters)
+        known = Adapters(adapters, find_line)
         queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
         super().__init__(resources, known, queue, slots=_MERCHANT_SLOTS, beat_seconds=beat_seconds)
 
@@ -51,6 +55,13 @@ class MessageDispatcher(Sender[int]):
         """Letters are printed by processes of its own."""
         await super().close()
         await self._letters.close()
+
+
+def _take_of(line: BoundLine) -> Taking:
+    others = [channel for channel in CHANNELS if channel != line.channel]
+    rate = line.pace.per_second
+    pace = LinePace(line.name, rate) if rate is not None else None
+    return Taking(min(SET_SIZE, line.pace.at_once), others, pace)
 
 
 class _ContactQueue:
@@ -83,17 +94,32 @@ class _ContactQueue:
     async def hand_over(self, key: int) -> AsyncIterator[HandedOverContacts]:
         async with self._resources.database.connection() as connection:
             merchant = await load_merchant(connection, key)
-        if merchant is not None:
-            for taken in (self._take_up_broken_off, self._prepare_planned):
-                handed_over = await taken(merchant)
+        if merchant is None:
+            return
+        handed_over = await self._take_up_broken_off(merchant)
+        if not handed_over.is_empty:
+            yield handed_over
+        until = monotonic() + _LINE_SECONDS
+        for taking in self._list_takings(merchant):
+            while True:
+                handed_over = await self._prepare_planned(merchant, taking)
                 if not handed_over.is_empty:
                     yield handed_over
+                is_full = len(handed_over.items) == taking.limit
+                if not is_full or taking.limit == SET_SIZE or monotonic() > until:
+                    break
 
-    async def _prepare_planned(self, merchant: Merchant) -> HandedOverContacts:
+    def _list_takings(self, merchant: Merchant) -> list[Taking]:
+        """One set of each line, as large as may leave unseen at a time; one of all the rest."""
+        lines = self._adapters.list_bound(merchant)
+        rest = Taking(SET_SIZE, without=[line.channel for line in lines])
+        return [rest, *(_take_of(line) for line in lines)]
+
+    async def _prepare_planned(self, merchant: Merchant, taking: Taking) -> HandedOverContacts:
         lease = begin_lease(self._resources)
         prepared = await prepare_contacts(
             self._resources, self._letters, merchant, lease,
-            limit=SET_SIZE, beat_seconds=self._beat_seconds,
+            taking=taking, beat_seconds=self._beat_seconds,
         )  # fmt: skip
         now = merchant.now(self._resources.clock)
         calls = [

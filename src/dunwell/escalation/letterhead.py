@@ -1,17 +1,20 @@
 """What all of a merchant's messages share: who writes, in which language, which facts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlsplit
 
 from dunwell.installation.identity import Operator
+from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.lines.lines import Line
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.contact import PlannedContact
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.facts import LandingFacts, MessageFacts
+from dunwell.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.workflows.definition import Definition
 
@@ -25,6 +28,15 @@ class Letterhead:
     keys: KeyRing
     # Of the installation; none: nobody was named.
     operator: Operator | None = None
+    # Of letters: where on the sheet what stands, as the merchant's line for them wants it.
+    layout: str = USUAL_LAYOUT
+
+
+def find_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
+    """lines: of the installation file."""
+    setup = merchant.configuration.channels.get("LETTER")
+    line = (lines or {}).get(setup.line) if setup and setup.line else None
+    return line.layout if isinstance(line, FolderLine | SftpLine) else USUAL_LAYOUT
 
 
 def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:

@@ -4,7 +4,7 @@ ones, with the attachments their step requires, to an address that is not suppre
 guards of the person.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,13 +17,14 @@ from dunwell.escalation.contact_store import (
 )
 from dunwell.escalation.days_to_pay import give_days_to_pay
 from dunwell.escalation.gate import pass_gate
-from dunwell.escalation.letterhead import Letterhead
+from dunwell.escalation.letterhead import Letterhead, find_layout
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.files.attachments import load_attachments
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
@@ -31,6 +32,7 @@ from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.suppression import SUPPRESSED
 from dunwell.sending.channel import Permanent
 from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
+from dunwell.sending.pace_store import lock_room, take_room
 from dunwell.workflows.definition import CommunicationStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
@@ -46,24 +48,40 @@ class Prepared:
     refused: Sequence[tuple[Contact, Answer]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LinePace:
+    line: str
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """What a set is made of: at most so many, of all channels but some; within a line's pace."""
+
+    limit: int
+    without: Collection[Channel] = ()
+    pace: LinePace | None = None
+
+
 async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
-    *, limit: int, beat_seconds: float = BEAT_SECONDS,
+    *, taking: Taking, beat_seconds: float = BEAT_SECONDS,
 ) -> Prepared:  # fmt: skip
     """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
     that takes. 3. Hand over what still holds."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(
-            tx, merchant.merchant_id, lease=lease, times=(now, real_now), limit=limit
+            tx, merchant.merchant_id, lease=lease, times=(now, real_now), taking=taking
         )
         leased = await give_days_to_pay(tx, resources.keys, merchant, leased, now)
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
         return Prepared()
     head = Letterhead(
-        merchant, resources.settings.public_url, resources.keys, installation.operator
-    )
+        merchant, resources.settings.public_url, resources.keys, installation.operator,
+        find_layout(merchant, installation.lines),
+    )  # fmt: skip
     ids = [each.planned.contact.communication_id for each in leased]
 
     async def keep(tx: Connection, until: datetime) -> None:
@@ -79,10 +97,11 @@ async def prepare_contacts(
 
 
 async def _lease(
-    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime], limit: int
-) -> list[Leased]:
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    taking: Taking,
+) -> list[Leased]:  # fmt: skip
     """Attachments are looked for only where a step wants them."""
-    contacts = await lease_contacts(tx, merchant_id, lease=lease, times=times, limit=limit)
+    contacts = await _take(tx, merchant_id, lease, times, taking)
     if not contacts:
         return []
     keys = {planned.contact.process_key for planned in contacts}
@@ -98,6 +117,25 @@ async def _lease(
         else each
         for each in leased
     ]
+
+
+async def _take(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    taking: Taking,
+) -> list[PlannedContact]:  # fmt: skip
+    """No more than the line has room for, over all workers."""
+    limit, pace = taking.limit, taking.pace
+    if pace is not None:
+        room = await lock_room(tx, pace.line, pace.per_second, times[1])
+        limit = min(limit, room)
+    if limit == 0:
+        return []
+    contacts = await lease_contacts(
+        tx, merchant_id, lease, times, limit=limit, without=taking.without
+    )
+    if pace is not None and contacts:
+        await take_room(tx, pace.line, pace.per_second, len(contacts))
+    return contacts
 
 
 def _wants_attachments(each: Leased) -> bool:

@@ -20,6 +20,7 @@ from dunwell.files.attachments import Attachment
 from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.messages.letters.printer import ScriptMissing, describe_missing
 from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Template
 from dunwell.workflows.text_rules import channels_of
@@ -90,6 +91,8 @@ async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: date
         merchant_id = head.merchant.merchant_id
         key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
+    except ScriptMissing as error:
+        return Permanent(describe_missing(error))
     except Exception as error:  # noqa: BLE001 - logged there
         return _keep_back(each, error, now)
 

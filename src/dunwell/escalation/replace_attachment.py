@@ -31,10 +31,11 @@ async def replace_attachment(
     await save_replacement(
         work.tx, key, attachment_id, ticket_id, now=work.now, real_now=work.real_now
     )
-    await save_audit(
-        work, "attachment.replace", f"claim:{claim_id}", attachmentId=str(attachment_id),
-        ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),
-    )  # fmt: skip
     attached = await load_attached(work.tx, *key, attachment_id)
     assert attached is not None
+    await save_audit(
+        work, "attachment.replace", f"claim:{claim_id}",
+        before=present.audited, after=attached.audited, attachmentId=str(attachment_id),
+        ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),
+    )  # fmt: skip
     return attached

@@ -102,10 +102,14 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
 
 
 def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
-    """Its id, what it becomes, and its row in the ledger."""
+    """Its id, what it becomes, its row in the ledger, and what it left by."""
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
-    return (each.contact.communication_id, state, *rest, work.ids.new(work.now), outcome)
+    setup = work.merchant.configuration.channels.get(each.contact.channel)
+    line = setup.line if setup else None
+    answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
+    entry_id = work.ids.new(work.now)
+    return (each.contact.communication_id, state, *rest, entry_id, outcome, line, answer)
 
 
 def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ second is told what the first said.
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
+from dunwell.errors import InvalidState, NotFound, Said
 from dunwell.escalation.process import find_process
 from dunwell.escalation.settle_contacts import AnsweredContact, record_answers
 from dunwell.escalation.settlement import Settled, TryAgain
@@ -26,8 +26,12 @@ async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) 
         raise NotFound(f"There is no communication {communication_id}.")
     if locked.state != "UNKNOWN":
         raise InvalidState(
-            f"Communication {communication_id} is {locked.state}; only one that is UNKNOWN is "
-            "settled by a person.",
+            Said(
+                "SETTLED",
+                f"Communication {communication_id} is {locked.state}; only one that is UNKNOWN is "
+                "settled by a person.",
+                state=locked.state,
+            ),
             state=locked.state,
         )
     answered = await _describe(work, locked, was_sent=was_sent)

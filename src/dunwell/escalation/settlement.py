@@ -27,7 +27,9 @@ _LONGEST_PAUSE = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The contact was made."""
+    """The contact was made; with the channel's own words of it."""
+
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Attempt:
 
 def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settlement:
     if isinstance(answer, Accepted):
-        return Settled()
+        return Settled(answer.answer)
     if isinstance(answer, WithoutAttachment | MissedInStandstill):
         is_late = isinstance(answer, MissedInStandstill)
         return GiveUp(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -53,6 +54,11 @@ class Endpoint:
     @property
     def is_disabled(self) -> bool:
         return self.health.disabled_at is not None
+
+    @property
+    def secret_mark(self) -> str:
+        """Which secret it has, without any of it: another one has another mark."""
+        return sha256(self.secret_sealed).hexdigest()[:16]
 
     def has_other_secrets(self, earlier: "Endpoint") -> bool:
         """Whether what was opened of an earlier reading of this endpoint can no longer be used."""

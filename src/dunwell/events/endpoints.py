@@ -109,21 +109,32 @@ async def change_endpoint(
     )
 
 
-async def rotate_secret(work: Work, keys: KeyRing, endpoint_id: UUID) -> NewSecret:
+async def rotate_secret(
+    work: Work, keys: KeyRing, endpoint_id: UUID, seen: str | None = None
+) -> NewSecret:
     """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
-    them drops the oldest at once. Raises NotFound."""
+    them drops the oldest at once.
+
+    seen: `Endpoint.secret_mark` when it was looked at; None: whatever it is. Raises NotFound, and
+    InvalidState when somebody has rotated it since.
+    """
     work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
+    if seen is not None and seen != endpoint.secret_mark:
+        message = "The secret was rotated since you looked at it. Nothing was done."
+        raise InvalidState(message, state="ROTATED")
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
+    previous_until = work.real_now + OVERLAP
     await save_secret(
-        work.tx,
-        work.merchant_id,
-        endpoint_id,
-        sealed=sealed,
-        previous_until=work.real_now + OVERLAP,
+        work.tx, work.merchant_id, endpoint_id, sealed=sealed, previous_until=previous_until
     )
-    await save_audit(work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}")
+    was_until = endpoint.previous_secret_until
+    await save_audit(
+        work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}",
+        before={"secret": MASKED, "previousUntil": was_until and was_until.isoformat()},
+        after={"secret": MASKED, "previousUntil": previous_until.isoformat()},
+    )  # fmt: skip
     return NewSecret(endpoint_id, endpoint.url, secret)
 
 

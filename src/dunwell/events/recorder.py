@@ -139,7 +139,11 @@ async def _give_notice(
     work = Work(tx=tx, merchant=merchant, actor=SYSTEM, now=now, real_now=now, ids=resources.ids)
     action = "endpoint.switch_on" if health.disabled_at is None else "endpoint.switch_off"
     reason = health.disabled_reason
-    await save_audit(work, action, f"endpoint:{endpoint.endpoint_id}", reason=reason)
+    is_on = health.disabled_at is None
+    await save_audit(
+        work, action, f"endpoint:{endpoint.endpoint_id}",
+        before={"isOn": not is_on}, after={"isOn": is_on}, reason=reason,
+    )  # fmt: skip
     _LOG.warning(
         action,
         merchant_id=endpoint.merchant_id,

@@ -18,8 +18,8 @@ MOST = 500
 @dataclass(frozen=True, slots=True)
 class Happening:
     """kind: CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE, DISPUTE_END, PLAN,
-    PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE or CHANGE. word, more, text: what the
-    kind is told by (`life.sql`)."""
+    PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. word, more, text: what
+    the kind is told by (`life.sql`)."""
 
     kind: str
     at: datetime

@@ -25,6 +25,7 @@ from dunwell.explanation.reasons import (
     say_contact,
     say_hold,
     say_past,
+    say_standstill,
     say_why_none,
     say_why_then,
 )
@@ -225,7 +226,7 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
         waits = case.contact.state == "PLANNED" and not standing.held
         at = case.contact.not_before if waits else None
     elif standing.held:
-        reason = "The process stands still under a hold; it goes on when the last falls."
+        reason = say_standstill()
     else:
         ordered = sorted(case.history, key=lambda each: each.at)
         reason = say_why_then(standing, case.version.definition, step, ordered)

@@ -1,5 +1,5 @@
 -- What happened to one claim, the newest first. Each part rides on a key that begins with the
--- merchant and the claim; the audit log on audit_log_subject.
+-- merchant and the claim; the audit log on audit_log_list_of_subject.
 SELECT kind, at, subject_id, word, more, text, cents, until, actor_kind, actor_id
 FROM (
     SELECT 'CREATED' AS kind, created_at AS at, NULL::uuid AS subject_id, NULL::text AS word,
@@ -82,10 +82,18 @@ FROM (
     FROM claim_notes
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
+    SELECT 'REPLY', received_at, reply_id,
+           CASE WHEN is_automatic THEN 'AUTOMATIC' WHEN seen_at IS NULL THEN 'UNSEEN' ELSE 'SEEN' END,
+           array_to_string(file_names, ', '), coalesce(nullif(text, ''), subject), NULL, NULL,
+           'DEBTOR', NULL
+    FROM debtor_replies
+    WHERE merchant_id = $1 AND claim_id = $2
+    UNION ALL
     SELECT 'CHANGE', at, audit_id, action, NULL, NULL, NULL, NULL, actor_kind, actor_id
     FROM audit_log
     WHERE merchant_id = $1 AND subject = 'claim:' || $2::bigint AND action <> 'claims.create'
       AND action = ANY($3::text[])
 ) AS happened
-ORDER BY at DESC, kind DESC
+-- Nothing happened before a claim was handed over.
+ORDER BY at DESC, kind = 'CREATED', kind DESC
 LIMIT $4

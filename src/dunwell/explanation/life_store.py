@@ -14,7 +14,7 @@ _TELLING = (
     "claim.change", "claim.assign", "claim.archive", "claim.withdraw", "item.add", "item.delete",
     "attachment.add", "attachment.delete", "attachment.replace", "contact.settle",
 )  # fmt: skip
-# Rides on audit_log_subject.
+# Rides on audit_log_list_of_subject.
 _LOAD_ACTORS = """
 SELECT action, actor_kind, actor_id,
        coalesce(details ->> 'paymentId', details ->> 'disputeId', details ->> 'modalityId') AS about

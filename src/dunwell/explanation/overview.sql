@@ -13,12 +13,16 @@ SELECT json_build_object(
         SELECT count(*)
         FROM (SELECT FROM claims WHERE merchant_id = $1 AND held LIMIT $2) found),
     'tomorrow', (
-        SELECT count(*)
+        SELECT coalesce(json_agg(json_build_array(workflow_id, workflow_major, step_id, number)),
+                        '[]')
         FROM (
-            SELECT FROM claims
-            WHERE merchant_id = $1 AND due_at >= $5 AND due_at < $6 AND due_at IS NOT NULL
-              AND NOT held
-            LIMIT $2) found),
+            SELECT workflow_id, workflow_major, next_step_id AS step_id, count(*) AS number
+            FROM (
+                SELECT workflow_id, workflow_major, next_step_id FROM claims
+                WHERE merchant_id = $1 AND due_at >= $5 AND due_at < $6 AND due_at IS NOT NULL
+                  AND NOT held
+                LIMIT $2) found
+            GROUP BY 1, 2, 3) by_step),
     'contacts', (
         SELECT coalesce(json_object_agg(channel, states), '{}')
         FROM (

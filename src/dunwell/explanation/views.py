@@ -2,9 +2,10 @@
 example of one. Pure.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from dunwell.kit.wire import Instant, Uuid, Wire
 from dunwell.merchants.configuration import Channel
@@ -100,6 +101,11 @@ class ExplainedNextContact(Wire, frozen=True):
     name: str
 
 
+_Explained = TypeVar(
+    "_Explained", ExplainedStep, ExplainedNextStep, ExplainedHold, ExplainedContact
+)
+
+
 class ClaimExplanation(Wire, frozen=True):
     """Why a claim stands where it stands."""
 
@@ -116,6 +122,22 @@ class ClaimExplanation(Wire, frozen=True):
         tuple[ExplainedNextContact, ...],
         Meta(description="At most five, if nothing is paid and every channel accepts."),
     ]
+
+
+def write_plain(told: ClaimExplanation) -> ClaimExplanation:
+    """As it goes out: its reasons as English sentences and nothing more."""
+
+    def plain(each: _Explained) -> _Explained:
+        return replace(each, reason=str(each.reason))
+
+    return replace(
+        told,
+        reason=str(told.reason),
+        history=tuple(plain(each) for each in told.history),
+        next_step=None if told.next_step is None else plain(told.next_step),
+        holds=tuple(plain(each) for each in told.holds),
+        contact=None if told.contact is None else plain(told.contact),
+    )
 
 
 def _done(step_id: int, name: str, at: str, reason: str = "done") -> ExplainedStep:

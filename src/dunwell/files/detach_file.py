@@ -23,7 +23,7 @@ async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> Attache
         raise no_attachment(attachment_id)
     await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)
     await save_audit(
-        work, "attachment.delete", f"claim:{claim_id}",
+        work, "attachment.delete", f"claim:{claim_id}", before=attached.audited,
         attachmentId=str(attachment_id), ticketId=str(attached.ticket_id),
     )  # fmt: skip
     return attached

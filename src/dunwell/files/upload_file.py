@@ -63,6 +63,7 @@ async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
     await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
     await save_audit(
         work, "upload.accept", f"ticket:{prepared.ticket_id}",
+        after={"contentType": prepared.content_type, "sizeBytes": prepared.size_bytes},
         contentType=prepared.content_type, sizeBytes=prepared.size_bytes,
     )  # fmt: skip
     return prepared.ticket_id

@@ -1,16 +1,31 @@
 """Apply an installation file: what it names changes, what it leaves out stays."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 
-from dunwell.errors import InvalidState
+from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.document import Installation, list_changes, merge
-from dunwell.installation.store import Revision, load_installation, save_installation
+from dunwell.installation.lines.lines import list_secret_files
+from dunwell.installation.secrets import keep_secrets_of, load_secrets, save_secrets
+from dunwell.installation.store import (
+    Revision,
+    find_lines_with_letters,
+    find_users_of_lines,
+    load_installation,
+    save_installation,
+)
+from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.kit.shape import render_pointer
 
 _APPLIED_BY = "dunwell apply"
+_NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})
+# Merchants named in a fault.
+_MOST_TOLD = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +36,31 @@ class AppliedInstallation:
     changes: list[str]
 
 
-async def plan_installation(resources: Resources, given: Installation) -> AppliedInstallation:
-    """What applying it would change."""
+async def plan_installation(
+    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+) -> AppliedInstallation:
+    """What applying it would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
         present = await load_installation(connection)
-    after = merge(present.installation, given)
-    return AppliedInstallation(present.number, list_changes(present.installation, after))
+        after = merge(present.installation, given)
+        await _refuse_used(connection, present.installation, after)
+        changes = list_changes(present.installation, after)
+        changes += await _list_changed_secrets(resources, connection, secrets)
+    return AppliedInstallation(present.number, changes)
 
 
-async def apply_installation(resources: Resources, given: Installation) -> AppliedInstallation:
-    """Raises InvalidState when somebody else applied one at the same moment."""
+async def apply_installation(
+    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+) -> AppliedInstallation:
+    """secrets: what the files hold that `given` names, by the names of `list_secret_files`. Raises
+    InvalidState when somebody else applied one at the same moment, ValidationError for a line that
+    a merchant uses and that is gone."""
     async with resources.database.transaction() as tx:
         present = await load_installation(tx)
         after = merge(present.installation, given)
+        await _refuse_used(tx, present.installation, after)
         changes = list_changes(present.installation, after)
+        changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
             return AppliedInstallation(present.number, changes)
         revision = Revision(present.number + 1, after)
@@ -46,9 +72,47 @@ async def apply_installation(resources: Resources, given: Installation) -> Appli
                 "Another installation file was applied meanwhile. Look, and apply yours again.",
                 state="CHANGED",
             )
+        await save_secrets(tx, resources.keys, secrets, resources.clock.now())
+        await keep_secrets_of(tx, list(list_secret_files(after.lines or {})))
         act = _describe(present.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)
+
+
+async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
+    """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
+    letters wait for their batch: without it they would never be printed. Raises ValidationError."""
+    lines = after.lines or {}
+    gone = [
+        name
+        for name, line in (before.lines or {}).items()
+        if name not in lines or lines[name].channel != line.channel
+    ]
+    used = await find_users_of_lines(tx, gone) if gone else {}
+    faults = [_say_used(name, keys) for name, keys in sorted(used.items())]
+    waiting = await find_lines_with_letters(tx, gone) if gone else ()
+    faults += [_say_waiting(name) for name in sorted(waiting) if name not in used]
+    if faults:
+        raise ValidationError(faults)
+
+
+def _say_used(line: str, merchant_keys: Sequence[str]) -> Fault:
+    told = ", ".join(merchant_keys[:_MOST_TOLD])
+    words = f"These merchants send by it: {told}. Give them another line first, and apply that."
+    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+
+
+def _say_waiting(line: str) -> Fault:
+    words = "Letters wait there for their batch. Take it out when they were released."
+    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+
+
+async def _list_changed_secrets(
+    resources: Resources, connection: Connection, secrets: Mapping[str, bytes]
+) -> list[str]:
+    """Never what they are."""
+    known = await load_secrets(connection, resources.keys) if secrets else {}
+    return [f"{name}: a secret, changed" for name in secrets if known.get(name) != secrets[name]]
 
 
 def _describe(before: Installation, revision: Revision) -> Act:

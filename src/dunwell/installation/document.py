@@ -11,11 +11,13 @@ import msgspec
 
 from dunwell.errors import Fault, ValidationError
 from dunwell.installation.identity import Operator
+from dunwell.installation.lines.line import LineName
+from dunwell.installation.lines.lines import Line, find_line_faults
 from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies")
+_KEYS = ("operator", "trustedProxies", "lines")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -25,6 +27,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     operator: Operator | None = None
     # Networks whose word is taken for where a request came from; nobody's by default.
     trusted_proxies: list[str] | None = None
+    # What messages leave by, by name.
+    lines: dict[LineName, Line] | None = None
 
 
 def is_installation(document: Any) -> bool:
@@ -43,7 +47,10 @@ def check_installation(document: Any) -> Installation:
     ]
     if faults:
         raise ValidationError(faults)
-    return msgspec.convert(document, Installation)
+    installation = msgspec.convert(document, Installation)
+    if faults := list(find_line_faults(installation.lines or {})):
+        raise ValidationError(faults)
+    return installation
 
 
 def _find_operator_faults(document: Any) -> Iterator[Fault]:
@@ -95,4 +102,4 @@ def _render(value: Any) -> str:
         return f"({', '.join(parts)})"
     if isinstance(value, list):
         return ", ".join(map(_render, value)) or "none"
-    return " ".join(value.split()) if value else "none"
+    return " ".join(str(value).split()) if value else "none"

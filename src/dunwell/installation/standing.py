@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
 
 from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
+from dunwell.installation.lines.lines import Line
+from dunwell.installation.secrets import load_secrets
 from dunwell.installation.store import load_installation, note_forwarders
 from dunwell.kit.addresses import is_forbidden
 from dunwell.kit.proxies import Proxies
@@ -31,6 +33,14 @@ class StandingInstallation:
         self.proxies = Proxies(())
         # Who runs the installation, as debtors are told; none: nobody was named.
         self.operator: Operator | None = None
+        # What messages leave by, and the secrets of the file, opened, by their names.
+        self.lines: Mapping[str, Line] = {}
+        self.secrets: Mapping[str, bytes] = {}
+
+    @property
+    def revision(self) -> int:
+        """The number of the one that was read last; -1 before any was."""
+        return self._revision
 
     def find_operator(self) -> Operator | None:
         return self.operator
@@ -56,6 +66,8 @@ class StandingInstallation:
         try:
             async with self._resources.database.connection() as connection:
                 revision = await load_installation(connection)
+                if revision.number != self._revision:
+                    self.secrets = await load_secrets(connection, self._resources.keys)
                 if self._to_note:
                     noted = sorted(self._to_note)
                     await note_forwarders(connection, noted, self._resources.clock.now())
@@ -66,6 +78,7 @@ class StandingInstallation:
             self._revision = revision.number
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
             self.operator = revision.installation.operator
+            self.lines = revision.installation.lines or {}
             # Whoever goes on forwarding untrusted is told of once more.
             self._noted.clear()
 

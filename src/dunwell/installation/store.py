@@ -25,6 +25,21 @@ WHERE (SELECT count(*) FROM seen_forwarders) < 100
 ON CONFLICT (address) DO UPDATE SET seen_at = EXCLUDED.seen_at
 """
 _LIST_FORWARDERS = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDER BY address"
+# Over all merchants, as a file is applied: who names one of the lines.
+_FIND_USERS = """
+SELECT used.line, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
+FROM merchants m
+CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.line') AS named (line)
+CROSS JOIN LATERAL (SELECT named.line #>> '{}' AS line) used
+WHERE used.line = ANY($1::text[])
+GROUP BY used.line
+"""
+# By letter_batch_items_waiting and letter_batches_open.
+_FIND_WAITING = """
+SELECT line FROM letter_batch_items WHERE state = 'WAITING' AND line = ANY($1::text[])
+UNION
+SELECT line FROM letter_batches WHERE state <> 'RELEASED' AND line = ANY($1::text[])
+"""
 
 
 class Revision(msgspec.Struct, frozen=True, gc=False):
@@ -58,3 +73,14 @@ async def note_forwarders(tx: Connection, addresses: Sequence[str], seen_at: dat
 async def list_forwarders(connection: Connection, since: datetime) -> Sequence[str]:
     """The untrusted ones that were seen since then."""
     return [row["address"] for row in await connection.fetch(_LIST_FORWARDERS, since)]
+
+
+async def find_users_of_lines(connection: Connection, lines: Sequence[str]) -> dict[str, list[str]]:
+    """The keys of merchants that send by each of the lines, those without any left out."""
+    rows = await connection.fetch(_FIND_USERS, list(lines))
+    return {row["line"]: row["keys"] for row in rows}
+
+
+async def find_lines_with_letters(connection: Connection, lines: Sequence[str]) -> Sequence[str]:
+    """Those of the lines that letters were handed over by which nothing has released yet."""
+    return [row["line"] for row in await connection.fetch(_FIND_WAITING, list(lines))]

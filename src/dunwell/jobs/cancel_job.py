@@ -4,7 +4,7 @@ done stays done.
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
+from dunwell.errors import InvalidState, NotFound, Said
 from dunwell.jobs.job import Export, Job, JobState, find_keeping
 from dunwell.jobs.store import load_jobs, save_cancellation
 from dunwell.merchants.account import Work
@@ -25,11 +25,12 @@ async def cancel_job(work: Work, job_id: UUID) -> Job:
         work.tx, work.merchant_id, job_id, now=work.real_now, kept_until=kept_until
     )
     if is_cancelled:
-        await save_audit(work, "job.cancel", f"job:{job_id}")
+        before, after = {"state": job.state}, {"state": JobState.CANCELLED}
+        await save_audit(work, "job.cancel", f"job:{job_id}", before=before, after=after)
         return await _load(work, job_id)
     job = await _load(work, job_id)
     if job.state is not JobState.CANCELLED:
-        raise InvalidState("The job has ended already.", state=job.state)
+        raise InvalidState(Said("JOB_OVER", "The job has ended already."), state=job.state)
     return job
 
 

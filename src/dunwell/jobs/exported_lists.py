@@ -11,9 +11,13 @@ from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.errors import Fault, ValidationError
+from dunwell.installation.audit_entries import AuditFilter
 from dunwell.jobs.cells import Cells, render_amount
 from dunwell.jobs.job import Export, ExportedList
 from dunwell.merchants.account import Work
+from dunwell.merchants.audit_fields import redact
+from dunwell.merchants.find_audit import find_audit
+from dunwell.merchants.rights import Right
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
 from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
@@ -41,6 +45,13 @@ class Exported:
     columns: Sequence[str]
     filter: type[Any]
     find: Callable[[Work, Any, int, str | None], Awaitable[Page]]
+    # What it takes to start it, to write it and to read what was written.
+    right: Right = Right.READ_CLAIMS
+
+
+def check_readable(work: Work, exported: ExportedList) -> None:
+    """Raises InsufficientScope."""
+    work.need(EXPORTED[exported].right)
 
 
 def check_export(export: Export) -> Any:
@@ -153,6 +164,24 @@ async def _suppressions(
     return rows, found.next_cursor
 
 
+async def _audit(work: Work, wanted: AuditFilter, limit: int, cursor: str | None) -> Page:
+    found = await find_audit(work, limit=limit, cursor=cursor, wanted=wanted)
+    rows: list[Cells] = [
+        (
+            each.at, each.actor_kind, each.actor_id, each.action, each.subject,
+            _write_json(each.before), _write_json(each.after), _write_json(each.details),
+            *((each.origin or {}).get(name) for name in ("face", "network", "session")),
+            each.seal, str(each.audit_id),
+        )
+        for each in found.entries
+    ]  # fmt: skip
+    return rows, found.next_cursor
+
+
+def _write_json(fields: Mapping[str, Any] | None) -> str | None:
+    return msgspec.json.encode(redact(fields)).decode() if fields else None
+
+
 EXPORTED: Mapping[ExportedList, Exported] = {
     ExportedList.CLAIMS: Exported(
         (
@@ -200,5 +229,12 @@ EXPORTED: Mapping[ExportedList, Exported] = {
     ExportedList.SUPPRESSIONS: Exported(
         ("channel", "maskedAddress", "reason", "by", "createdAt"),
         SuppressionFilter, _suppressions,
+    ),
+    ExportedList.AUDIT: Exported(
+        (
+            "at", "actorKind", "actorId", "action", "subject", "before", "after", "details",
+            "face", "network", "session", "seal", "id",
+        ),
+        AuditFilter, _audit, Right.AUDIT,
     ),
 }  # fmt: skip

@@ -93,6 +93,7 @@ class ExportedList(StrEnum):
     REQUESTS = "payment-requests"
     COMMUNICATIONS = "communications"
     SUPPRESSIONS = "suppressions"
+    AUDIT = "audit-log"
 
 
 class Export(msgspec.Struct, frozen=True, tag="EXPORT"):

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.jobs.job import JobKind, JobState
+from dunwell.jobs.exported_lists import check_readable
+from dunwell.jobs.job import Export, JobKind, JobState
 from dunwell.jobs.store import load_jobs
 from dunwell.jobs.store_files import load_files
 from dunwell.merchants.account import Work
@@ -19,8 +20,12 @@ async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIt
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None or job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:
         raise NotFound(f"There is no file of a job {job_id}.")
+    assert isinstance(job.deed, Export)
+    check_readable(work, job.deed.list)
     parts = await load_files(work.tx, work.merchant_id, job_id)
-    await save_audit(work, "export.read", f"job:{job_id}")
+    await save_audit(
+        work, "export.read", f"job:{job_id}", list=job.deed.list, rows=job.progress.done
+    )
     return _load_parts(storage, [each.file_key for each in parts])
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from dunwell.errors import InsufficientScope
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
-from dunwell.jobs.exported_lists import EXPORTED, check_export
+from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
 from dunwell.jobs.job import Export, Job, JobState, Progress, find_keeping
 from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import (
@@ -127,6 +127,7 @@ class _Writer:
             work, job = await self._open(connection)
             work.need(Right.READ_CLAIMS)
             assert isinstance(job.deed, Export)
+            check_readable(work, job.deed.list)
             exported, wanted = EXPORTED[job.deed.list], check_export(job.deed)
             content = MARK + render_rows([exported.columns]) if part.part == 1 else b""
             cursor, rows = part.next_cursor, 0

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.jobs.act import decide_rows, find_target
-from dunwell.jobs.exported_lists import check_export
+from dunwell.jobs.exported_lists import check_export, check_readable
 from dunwell.jobs.job import (
     MOST_LIVE,
     MOST_ROWS,
@@ -21,10 +22,11 @@ from dunwell.jobs.job import (
     Reason,
     count_progress,
 )
-from dunwell.jobs.store import count_live, insert_job, load_jobs, save_total
+from dunwell.jobs.store import insert_job, load_jobs, save_total
 from dunwell.jobs.store_rows import load_facts, save_failed_rows, save_rows
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit_fields import redact
 from dunwell.merchants.rights import Right
 
 
@@ -59,11 +61,10 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job
     """Raises ValidationError (none or too many claims, an end that has come), NotFound and
     TooManyJobs."""
     work.need(Right.CHANGE_CLAIMS)
-    await _check_room(work)
     selected = _check(work, action, claim_ids)
     await find_target(work, action)
     job = _compose(work, action, total=len(selected))
-    await insert_job(work.tx, work.merchant_id, job)
+    await _insert(work, job)
     await save_rows(work.tx, work.merchant_id, job.job_id, selected)
     await _audit(work, job)
     return job
@@ -72,10 +73,10 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job
 async def start_export(work: Work, export: Export) -> Job:
     """Raises ValidationError (no such filter of the list), TooManyJobs."""
     work.need(Right.READ_CLAIMS)
-    await _check_room(work)
+    check_readable(work, export.list)
     check_export(export)
     job = _compose(work, export)
-    await insert_job(work.tx, work.merchant_id, job)
+    await _insert(work, job)
     await _audit(work, job)
     return job
 
@@ -85,29 +86,35 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
     InvalidState: it has not ended, or no row has failed;
     TooManyJobs."""
     work.need(Right.CHANGE_CLAIMS)
-    await _check_room(work)
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
         raise NotFound(f"There is no job {job_id}.")
     if isinstance(earlier.deed, Export):
-        raise InvalidState("An export has no rows; start it anew.", state=earlier.state)
+        raise InvalidState(
+            Said("JOB_HAS_NO_ROWS", "An export has no rows; start it anew."), state=earlier.state
+        )
     if earlier.is_live:
-        raise InvalidState("The job has not ended; wait for it, or cancel it.", state=earlier.state)
+        raise InvalidState(
+            Said("JOB_RUNS", "The job has not ended; wait for it, or cancel it."),
+            state=earlier.state,
+        )
     job = _compose(work, earlier.deed, retry_of=job_id)
-    await insert_job(work.tx, work.merchant_id, job)
+    await _insert(work, job)
     failed = await save_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
     if not failed:
-        raise InvalidState("No row of the job has failed.", state=earlier.state)
+        raise InvalidState(
+            Said("JOB_WITHOUT_FAILURE", "No row of the job has failed."), state=earlier.state
+        )
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
     await _audit(work, job)
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
 
 
-async def _check_room(work: Work) -> None:
-    """Raises TooManyJobs. Those that start at the same instant do not see each other."""
-    if await count_live(work.tx, work.merchant_id) >= MOST_LIVE:
+async def _insert(work: Work, job: Job) -> None:
+    """Raises TooManyJobs, also to the second of two that begin the last at once."""
+    if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
         message = f"{MOST_LIVE} jobs wait or run already. Wait until one has ended, or cancel one."
-        raise TooManyJobs(message, state=JobState.WAITING)
+        raise TooManyJobs(Said("JOBS_MANY", message, count=MOST_LIVE), state=JobState.WAITING)
 
 
 def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
@@ -143,6 +150,7 @@ def _compose(work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = 
 
 
 async def _audit(work: Work, job: Job) -> None:
-    await save_audit(
-        work, "job.start", f"job:{job.job_id}", kind=job.kind, claims=job.progress.total
-    )
+    details: dict[str, Any] = {"kind": job.kind, "claims": job.progress.total}
+    if isinstance(job.deed, Export):
+        details |= {"list": job.deed.list, "wanted": redact(dict(job.deed.wanted))}
+    await save_audit(work, "job.start", f"job:{job.job_id}", after={"state": job.state}, **details)

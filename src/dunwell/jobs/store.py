@@ -16,10 +16,22 @@ j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.act
 j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.ended_at, j.failure,
 j.kept_until
 """
+# Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
+# the first, and is not written. A job of an earlier version has no place, and takes one up.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
-                  actor_origin, retry_of, total, created_at, due_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+                  actor_origin, retry_of, total, created_at, due_at, live_place)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, free.place
+FROM (
+    SELECT min(place) AS place
+    FROM generate_series(1, $12::smallint) AS places (place)
+    WHERE NOT EXISTS (
+        SELECT FROM jobs j
+        WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_place = place)) free
+WHERE free.place IS NOT NULL
+  AND (SELECT count(*) FROM jobs j WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL) < $12
+ON CONFLICT (merchant_id, live_place) WHERE due_at IS NOT NULL DO NOTHING
+RETURNING job_id
 """
 # By primary key.
 _LOAD = compose(
@@ -30,10 +42,6 @@ WHERE j.merchant_id = $1 AND j.job_id = ANY($2::uuid[])
 """,
     columns=_COLUMNS,
 )
-# A job that has not ended is due some time: rides on jobs_due.
-_COUNT_LIVE = """
-SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL
-"""
 # Waits for the batch that runs.
 _CANCEL = """
 UPDATE jobs
@@ -116,27 +124,30 @@ class Taken:
     tries: int
 
 
-async def insert_job(tx: Connection, merchant_id: int, job: Job) -> None:
-    """It is due at once."""
+async def insert_job(tx: Connection, merchant_id: int, job: Job, *, most: int) -> bool:
+    """It is due at once. False: the merchant has so many that wait or run."""
+    # Each time it is not written, another job has begun and is seen by the next.
+    for _ in range(most):
+        if await _insert(tx, merchant_id, job, most):
+            return True
+    return False
+
+
+async def _insert(tx: Connection, merchant_id: int, job: Job, most: int) -> bool:
     starter = job.starter
-    await tx.execute(
+    written = await tx.fetchval(
         _INSERT, merchant_id, job.job_id, job.kind, encode_deed(job.deed), starter.kind,
         starter.actor_id, sorted(starter.rights),
         None if starter.origin is None else dict(starter.origin.as_json()),
-        job.retry_of, job.progress.total, job.created_at,
+        job.retry_of, job.progress.total, job.created_at, most,
     )  # fmt: skip
+    return written is not None
 
 
 async def load_jobs(tx: Connection, merchant_id: int, job_ids: Sequence[UUID]) -> dict[UUID, Job]:
     """By id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
     return {row["job_id"]: _read(row) for row in rows}
-
-
-async def count_live(tx: Connection, merchant_id: int) -> int:
-    """That wait or run."""
-    number: int = await tx.fetchval(_COUNT_LIVE, merchant_id)
-    return number
 
 
 async def save_cancellation(

@@ -11,11 +11,13 @@ from dunwell.config import Settings
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.files.sealed_uploads import SealedUploads
 from dunwell.files.storage import Storage
+from dunwell.installation.secrets import SealedInstallation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection, Database
 from dunwell.kit.resealing import Part, RowKey
 from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.people.reseal_factors import SealedFactors
+from dunwell.replies.reseal_replies import SealedReplies
 
 
 class SealedValues(Protocol):
@@ -31,4 +33,11 @@ class SealedValues(Protocol):
 
 def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
     letters = SealedLetters(Storage.open(settings.files_url))
-    return [SealedEndpoints(), letters, SealedUploads(), SealedFactors()]
+    return [
+        SealedEndpoints(),
+        letters,
+        SealedUploads(),
+        SealedFactors(),
+        SealedInstallation(),
+        SealedReplies(),
+    ]

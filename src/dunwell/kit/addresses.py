@@ -5,7 +5,10 @@ The registries of special addresses (RFC 6890 and its successors) are spelled ou
 open, so every embedding of an IPv4 address that is routed elsewhere is closed with the rest. Pure.
 """
 
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Network = IPv4Network | IPv6Network
 
 _LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
 _LOOPBACK_V6 = IPv6Address("::1")
@@ -60,6 +63,17 @@ def is_forbidden(address: str, *, allow_loopback: bool) -> bool:
     if isinstance(parsed, IPv4Address):
         return _is_forbidden_v4(parsed, allow_loopback)
     return _is_forbidden_v6(parsed, allow_loopback)
+
+
+def is_within(address: str, networks: Iterable[Network]) -> bool:
+    """Whether a plain address in its standard spelling lies in one of the networks."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address) and parsed.scope_id is not None:
+        return False
+    return any(parsed in network for network in networks)
 
 
 def _is_forbidden_v4(address: IPv4Address, allow_loopback: bool) -> bool:  # noqa: FBT001 - private

@@ -9,7 +9,7 @@ import contextlib
 import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 LENGTH = struct.Struct("!I")
 # No secret of the parent's environment reaches a child.
@@ -24,9 +24,11 @@ class ChildPool:
     """Opened once in a process and closed at its end; children start when first needed."""
 
     def __init__(
-        self, module: str, *, size: int, patience_seconds: float, max_answer_bytes: int
-    ) -> None:
-        self._command = (sys.executable, "-I", "-m", module)
+        self, module: str, *, size: int, patience_seconds: float, max_answer_bytes: int,
+        arguments: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        """arguments: of the child's command line, which other users of this machine can read."""
+        self._command = (sys.executable, "-I", "-m", module, *arguments)
         self._size = size
         self._patience_seconds = patience_seconds
         self._max_answer_bytes = max_answer_bytes

@@ -8,7 +8,7 @@ cookies and proxies do not exist here, and an answer is read only as far as its 
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,13 +18,16 @@ from typing import Any
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dunwell.kit.addresses import is_forbidden
+from dunwell.kit.addresses import Network, is_forbidden, is_within
 from dunwell.kit.security_events import tell_security_event
 
 _KEPT_BYTES = 4096
 # A connection the other side closed while it was idle shows at once; later is another failure.
 _STALE_SECONDS = 2.0
 _NAME_LOOKUPS = 64
+_CONNECT_SECONDS = 10.0
+# Nothing of the request had left by then.
+_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -47,6 +50,8 @@ class NoAnswer:
     """Nothing came back, and why, in words that hold no part of the address."""
 
     reason: str
+    # Whether the request may have reached the other side.
+    may_have_left: bool = True
 
 
 class HttpClient:
@@ -73,6 +78,16 @@ class HttpClient:
         except _FAILURES as error:
             return NoAnswer(describe_failure(error))
 
+    async def post_once(
+        self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS
+    ) -> Answer | NoAnswer:
+        """Post once and never again, over a connection of its own: for what must not be taken
+        twice. Whether it may have been taken is told."""
+        try:
+            return await self._post(url, body, {**headers, "Connection": "close"})
+        except _FAILURES as error:
+            return NoAnswer(describe_failure(error), may_have_left=not isinstance(error, _UNSENT))
+
     async def _post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         async with self._session.post(
             url, data=body, headers=headers, allow_redirects=False
@@ -88,21 +103,32 @@ async def open_http_client(
     user_agent: str,
     timeout_seconds: float = 15.0,
     resolver: AbstractResolver | None = None,
+    networks: Sequence[Network] = (),
+    keeps_connections: bool = True,
 ) -> AsyncIterator[HttpClient]:
     """A client whose requests last `timeout_seconds` in all, name lookup and reading included.
 
-    `resolver`: what names are looked up with, instead of the system.
+    `resolver`: what names are looked up with, instead of the system. `networks`: the only ones it
+    connects to, where an operator names networks of their own; else all that are not inside.
+    `keeps_connections`: none that has gone stale is met without.
     """
     resolver = resolver or _Resolver()
     connector = aiohttp.TCPConnector(
         resolver=resolver,
         limit=0,  # callers have slots of their own
-        keepalive_timeout=30,
-        socket_factory=lambda info: _open_checked_socket(info, allow_loopback=allow_loopback),
+        keepalive_timeout=30 if keeps_connections else None,
+        force_close=not keeps_connections,
+        socket_factory=lambda info: _open_checked_socket(
+            info, networks, allow_loopback=allow_loopback
+        ),
     )
     session = aiohttp.ClientSession(
         connector=connector,
-        timeout=aiohttp.ClientTimeout(total=timeout_seconds, ceil_threshold=timeout_seconds + 1),
+        timeout=aiohttp.ClientTimeout(
+            total=timeout_seconds,
+            sock_connect=None if keeps_connections else _CONNECT_SECONDS,
+            ceil_threshold=timeout_seconds + 1,
+        ),
         headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
@@ -141,9 +167,17 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
     return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
 
 
-def _open_checked_socket(info: aiohttp.AddrInfoType, *, allow_loopback: bool) -> socket.socket:
+def _open_checked_socket(
+    info: aiohttp.AddrInfoType, networks: Sequence[Network], *, allow_loopback: bool
+) -> socket.socket:
     family, kind, protocol, _, address = info
-    if is_forbidden(str(address[0]), allow_loopback=allow_loopback):
+    host = str(address[0])
+    is_allowed = (
+        is_within(host, networks)
+        if networks
+        else not is_forbidden(host, allow_loopback=allow_loopback)
+    )
+    if not is_allowed:
         tell_security_event("ADDRESS_REFUSED")
         raise AddressRefused("The address lies in a range that is not connected to.")
     return socket.socket(family, kind, protocol)

@@ -23,13 +23,14 @@ FIELDS = frozenset(
         "pid", "merchant_id", "claim_id", "workflow_id", "version_id", "step_id", "run", "item_id",
         "communication_id", "event_id", "endpoint_id", "payment_id", "ticket_id", "hold_id",
         "credential_id", "request_id", "lease_id", "payment_request_id", "notice_id",
+        "report_id", "batch", "uid",
         # counts
         "count", "claims", "steps", "events", "deliveries", "communications", "rows", "tries",
         "faults", "sequence", "size_bytes",
         # states and kinds
-        "state", "status", "outcome", "type", "channel", "adapter", "provider", "loop", "program",
-        "task",
-        "method", "route", "profile", "exit_code", "revision", "port", "proxy",
+        "state", "status", "outcome", "type", "channel", "line", "adapter", "provider", "loop",
+        "program", "task",
+        "method", "route", "profile", "exit_code", "code", "revision", "port", "proxy",
         # durations
         "duration_ms", "pause_seconds", "retry_after",
         # faults: a class name, and places in the code

@@ -40,7 +40,7 @@ from dunwell.landing.objecting import routes_evidence
 from dunwell.landing.paying import routes as paying
 from dunwell.landing.paying import routes_receipts, routes_transfer
 from dunwell.landing.reaching import routes as reaching
-from dunwell.landing.reaching import routes_addresses
+from dunwell.landing.reaching import routes_addresses, routes_unsubscribe
 from dunwell.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
 from dunwell.landing.render.pages import Pages
 from dunwell.landing.render.wording import CATALOGUES, load_languages
@@ -60,7 +60,8 @@ _SLICES = (
     claim, routes_documents, routes_others, entering, routes_home, routes_new_link, routes_real,
     routes_verify,
     paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
-    routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
+    routes_modality, objecting, routes_evidence, reaching, routes_addresses,
+    routes_unsubscribe, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -144,7 +145,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
         notices=NoticeWriter(languages, settings.public_url, find_operator),
         storage=SealedFiles.open(resources),
         inspector=inspector or Inspector(),
-        printer=printer or LetterPrinter(1),
+        printer=printer or LetterPrinter(1, fonts=settings.fonts),
     )
 
 

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dunwell.merchants.account import Work
+from dunwell.merchants.audit_fields import MASKED, keep_changed, mask
+
+__all__ = ["MASKED", "keep_changed", "mask", "save_audit"]
 
 _INSERT = """
 INSERT INTO audit_log
@@ -11,8 +14,6 @@ INSERT INTO audit_log
      origin)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
-# In the place of what is a person's: that it changed is told, not what it was.
-MASKED = "***"
 
 
 async def save_audit(
@@ -35,16 +36,3 @@ async def save_audit(
         _INSERT, work.merchant_id, work.ids.new(work.now), work.now, actor.kind, actor.actor_id,
         action, subject, details, before, after, actor.origin_json,
     )  # fmt: skip
-
-
-def mask(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether each field has a value, and nothing of what it is."""
-    return {name: None if value is None else MASKED for name, value in values.items()}
-
-
-def keep_changed(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of both, the fields that differ; one that is missing is None."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    return {n: before.get(n) for n in names}, {n: after.get(n) for n in names}

@@ -11,6 +11,7 @@ import msgspec
 from dunwell.kit.codes import find_home
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
 # What a debtor's page can ask for before it shows more: what the debtor knows, or a code of six
 # digits sent to the address on file.
 Proof = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER", "CODE"]
@@ -128,10 +129,12 @@ class Payment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which adapter carries a channel, and the sender debtors see."""
+    """What carries a channel, an adapter or a line of the installation file by name, and the sender
+    debtors see."""
 
-    adapter: str
+    adapter: str | None = None
     sender: str | None = None
+    line: str | None = None
 
 
 class QuietHours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ from datetime import timedelta
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.lookup import find_credential
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
@@ -96,8 +96,11 @@ async def rotate_credential(work: Work, client_id: str, *, randomness: bytes) ->
     if rotated is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
     await save_audit(
-        work, "credential.rotate", f"credential:{client_id}", oldUntil=old_until.isoformat()
-    )
+        work, "credential.rotate", f"credential:{client_id}",
+        before={"secret": MASKED, "oldUntil": None},
+        after={"secret": MASKED, "oldUntil": old_until.isoformat()},
+        oldUntil=old_until.isoformat(),
+    )  # fmt: skip
     return NewCredential(client_id, secret)
 
 
@@ -112,7 +115,10 @@ async def end_old_secret(work: Work, client_id: str) -> None:
             f"The credential {client_id} has no old secret left; only the newest works. "
             "Nothing changed."
         )
-    await save_audit(work, "credential.end-old-secret", f"credential:{client_id}")
+    await save_audit(
+        work, "credential.end-old-secret", f"credential:{client_id}",
+        before={"oldSecret": MASKED}, after={"oldSecret": None},
+    )  # fmt: skip
 
 
 async def revoke_credential(work: Work, client_id: str) -> None:

@@ -1,8 +1,11 @@
-"""Reads the audit logs: who did what, when, from where, and what it was before and after. A row of
-a transaction that still runs can turn up between rows that were read already.
+"""Reads the audit logs: who did what, when, from where, and what it was before and after.
+
+A merchant's rows stand in the order of their writing transactions (decision 0016), so that none
+appears behind a cursor that was handed out. In the installation's log a row of a transaction that
+still runs can turn up between rows that were read already.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,32 +14,31 @@ from dunwell.installation.audit_entries import (
     AuditEntry,
     AuditFilter,
     load_installation_entries,
-    narrow,
     read_entry,
 )
 from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import Conditions, compose
+from dunwell.kit.db import Connection, snapshot
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
+from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
 
-# By the primary key; of one subject on audit_log_subject, of one action on audit_log_action, of one
-# person on audit_log_people.
+# Rides on audit_log_list; of one subject on audit_log_list_of_subject, of one action on
+# audit_log_list_of_action, of one person on audit_log_list_of_person.
+_ROWS: ListedTable[UUID] = ListedTable(
+    "audit_log", "audit_id", "uuid", "at", CursorForm(b"aud2", "Q16s")
+)
+# By primary key.
 _LOAD = """
 SELECT audit_id, at, actor_kind, actor_id, action, subject, details, before, after, origin, seal
 FROM audit_log
-WHERE merchant_id = $1
-    {filters}
-ORDER BY audit_id DESC
-LIMIT $2
+WHERE merchant_id = $1 AND audit_id = ANY($2::uuid[])
 """
 # What the indexes hold, said as they say it. Created claims are found by their creation, not by a
 # subject.
 _CREATION = "claims.create"
-_OTHER_ACTIONS = "action <> 'claims.create'"
-_PEOPLE = "actor_kind IN ('USER', 'OPERATOR')"
-_CURSORS = CursorForm(b"aud1", "16s")
+_OTHER_ACTIONS: Test = ("l.action <> 'claims.create'", ())
+_PEOPLE: Test = ("l.actor_kind IN ('USER', 'OPERATOR')", ())
 _INSTALLATION_CURSORS = CursorForm(b"ias1", "16s", owner_layout="")
 
 
@@ -51,18 +53,18 @@ class AuditPage:
 async def find_audit(
     work: Work, *, limit: int, cursor: str | None = None, wanted: AuditFilter = EVERYTHING
 ) -> AuditPage:
-    """The merchant's. Raises ValidationError for a bad cursor."""
+    """The merchant's; of a filter that few rows meet a page may hold fewer, and goes on. Raises
+    ValidationError for a bad cursor."""
     work.need(Right.AUDIT)
-    owner = (work.merchant_id,)
-    conditions = Conditions(work.merchant_id, limit + 1)
-    narrow(conditions, wanted, _read_place(_CURSORS, owner, cursor))
-    if wanted.subject is not None or wanted.action not in (None, _CREATION):
-        conditions.add(_OTHER_ACTIONS)
-    if wanted.actor_kind in ("USER", "OPERATOR"):
-        conditions.add(_PEOPLE)
-    statement = compose(_LOAD, filters=conditions.render())
-    found = [read_entry(row) for row in await work.tx.fetch(statement, *conditions.values)]
-    return _cut(found, limit, _CURSORS, owner)
+    seek = tuple(_list_seek(wanted))
+    narrowed: Wanted[UUID] = Wanted(
+        seek=seek, filters=tuple(_list_filters(wanted)), since=wanted.since, until=wanted.until
+    )
+    async with snapshot(work.tx):
+        found = await find_newest(work, _ROWS, narrowed, limit=limit, cursor=cursor)
+        rows = await work.tx.fetch(_LOAD, work.merchant_id, list(found.keys))
+    entries = {row["audit_id"]: read_entry(row) for row in rows}
+    return AuditPage([entries[key] for key in found.keys], found.next_cursor)
 
 
 async def find_installation_audit(
@@ -71,22 +73,32 @@ async def find_installation_audit(
 ) -> AuditPage:  # fmt: skip
     """What is of no merchant. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.AUDIT)
-    behind = _read_place(_INSTALLATION_CURSORS, (), cursor)
+    behind = None
+    if cursor is not None:
+        [audit_id] = _INSTALLATION_CURSORS.read((), cursor)
+        behind = UUID(bytes=audit_id)
     found = await load_installation_entries(tx, limit + 1, wanted, behind)
-    return _cut(found, limit, _INSTALLATION_CURSORS, ())
-
-
-def _read_place(form: CursorForm, owner: tuple[int, ...], cursor: str | None) -> UUID | None:
-    if cursor is None:
-        return None
-    [audit_id] = form.read(owner, cursor)
-    return UUID(bytes=audit_id)
-
-
-def _cut(
-    found: Sequence[AuditEntry], limit: int, form: CursorForm, owner: tuple[int, ...]
-) -> AuditPage:
     page = found[:limit]
     if len(found) <= limit:
         return AuditPage(page, None)
-    return AuditPage(page, form.write(owner, page[-1].audit_id.bytes))
+    return AuditPage(page, _INSTALLATION_CURSORS.write((), page[-1].audit_id.bytes))
+
+
+def _list_seek(wanted: AuditFilter) -> Iterator[Test]:
+    """What one index knows: of all that is asked for, what fewest rows have."""
+    if wanted.subject is not None:
+        yield "l.subject = {}", (wanted.subject,)
+        yield _OTHER_ACTIONS
+    elif wanted.actor_id is not None and wanted.actor_kind in ("USER", "OPERATOR"):
+        yield "l.actor_id = {}", (wanted.actor_id,)
+        yield _PEOPLE
+    elif wanted.action not in (None, _CREATION):
+        yield "l.action = {}", (wanted.action,)
+        yield _OTHER_ACTIONS
+
+
+def _list_filters(wanted: AuditFilter) -> Iterator[Test]:
+    for column in ("actor_kind", "actor_id", "action", "subject"):
+        value = getattr(wanted, column)
+        if value is not None:
+            yield f"l.{column} = {{}}", (value,)

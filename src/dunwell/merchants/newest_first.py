@@ -1,13 +1,13 @@
-"""Lists over all that a merchant has of a kind, the newest first, page by page.
+"""Lists over all that a merchant has of a kind, the newest first or the oldest, page by page.
 
 Rows stand in the order of their writing transactions (decision 0016); those of one that still runs
 are held back, so that nothing ever appears behind a cursor that was handed out. A page looks at
-BUDGET rows at most: of a filter that few rows meet it may hold fewer than were asked for, and goes
-on behind the last row it looked at.
+BUDGET rows at most, or fewer: of a filter that few rows meet it may hold fewer than were asked for,
+and goes on behind the last row it looked at.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
@@ -31,7 +31,7 @@ _LOOKED_AT = """
     FROM {table} l
     WHERE l.merchant_id = $1
     {seek}
-    ORDER BY l.written_by DESC, l.{key} DESC
+    ORDER BY l.written_by {way}, l.{key} {way}
     LIMIT {budget}
 """
 # What is found apart is read by primary key, whole.
@@ -50,14 +50,12 @@ FROM (
 ) l
 WHERE true
 {filters}
-ORDER BY l.written_by DESC, l.{key} DESC
+ORDER BY l.written_by {way}, l.{key} {way}
 LIMIT $2
 """
 _FIND_LAST = """
 SELECT l.written_by::text AS written_by, l.{key} AS key, l.{at} AS at
-FROM (
-    {looked_at}
-) l
+FROM ({looked_at}) l
 OFFSET $2
 LIMIT 1
 """
@@ -77,15 +75,9 @@ FROM (
 _FIND_OLDEST = """
 SELECT l.{at}
 FROM (
-    SELECT l.*
-    FROM {table} l
-    WHERE l.merchant_id = $1
-    {seek}
-    ORDER BY l.written_by, l.{key}
-    LIMIT {budget}
+    {looked_at}
 ) l
-WHERE true
-{filters}
+WHERE true {filters}
 ORDER BY l.written_by, l.{key}
 LIMIT 1
 """
@@ -116,6 +108,7 @@ SELECT min(high) FROM halved
 """
 _HELD_BACK = f"l.written_by < {SETTLED_BEFORE}"
 _BEHIND = "(l.written_by, l.{key}) < ({}::text::xid8, {}::{cast})"
+_AFTER = "(l.written_by, l.{key}) > ({}::text::xid8, {}::{cast})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +146,20 @@ Test = tuple[str, tuple[object, ...]]
 class Wanted(Generic[Key]):
     """What a list is narrowed to; all must hold. `seek`: what an index of the list's order knows;
     `among`: keys that were found otherwise, a few thousand at most; by time: `since` inclusive,
-    `until` exclusive."""
+    `until` exclusive. `oldest_first`: by the same index from its other end."""
 
     seek: Sequence[Test] = ()
     filters: Sequence[Test] = ()
     since: datetime | None = None
     until: datetime | None = None
     among: Sequence[Key] | None = None
+    oldest_first: bool = False
+    # Rows that a page looks at, at most, where a filter costs more to try than others.
+    budget: int | None = None
+
+    @property
+    def way(self) -> str:
+        return "ASC" if self.oldest_first else "DESC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,8 @@ class _Look(Generic[Key]):
         seek = self.seek.render()
         if self.wanted.among is not None:
             return self.listed.compose(_AMONG, seek=seek)
-        return self.listed.compose(_LOOKED_AT, seek=seek, budget=str(BUDGET))
+        way, budget = self.wanted.way, str(self.wanted.budget or BUDGET)
+        return self.listed.compose(_LOOKED_AT, seek=seek, budget=budget, way=way)
 
     def filter(self) -> Conditions:
         filters = Conditions(*self.seek.values)
@@ -214,7 +215,9 @@ async def find_newest(
     async with snapshot(work.tx):
         look = await _begin(work, listed, wanted, most=limit + 1, place=place)
         filters = look.filter()
-        statement = listed.compose(_FIND, looked_at=look.look_at(), filters=filters.render())
+        statement = listed.compose(
+            _FIND, looked_at=look.look_at(), filters=filters.render(), way=wanted.way
+        )
         rows = await work.tx.fetch(statement, *filters.values)
         page = rows[:limit]
         last = page[-1] if len(rows) > limit else await _find_end(work, look)
@@ -240,15 +243,11 @@ async def count_newest(
 
 async def find_oldest(work: Work, listed: ListedTable[Key], wanted: Wanted[Key]) -> datetime | None:
     """The instant of the first of a list; none where no row is, as far as the budget reaches."""
-    seek = Conditions(work.merchant_id)
+    look = _Look(listed, replace(wanted, oldest_first=True), Conditions(work.merchant_id))
     for test, values in wanted.seek:
-        seek.add(test, *values)
-    filters = Conditions(*seek.values)
-    for test, values in wanted.filters:
-        filters.add(test, *values)
-    statement = listed.compose(
-        _FIND_OLDEST, seek=seek.render(), filters=filters.render(), budget=str(BUDGET)
-    )
+        look.seek.add(test, *values)
+    filters = look.filter()
+    statement = listed.compose(_FIND_OLDEST, looked_at=look.look_at(), filters=filters.render())
     oldest: datetime | None = await work.tx.fetchval(statement, *filters.values)
     return oldest
 
@@ -259,27 +258,32 @@ async def _begin(
 ) -> _Look[Key]:  # fmt: skip
     among = () if wanted.among is None else (list(wanted.among),)
     seek = Conditions(work.merchant_id, most, *among)
-    if place is None:
+    if place is None or wanted.oldest_first:
         seek.add(_HELD_BACK)
-        later = await _find_later(work, listed, wanted)
+        later = await _find_later(work, listed, wanted, wanted.until)
         if later is not None:
             seek.add("l.written_by < {}::text::xid8", str(later))
-    else:
-        # Nothing behind a place is held back.
-        seek.add(listed.compose(_BEHIND), *place)
+    if place is not None:
+        # Of the newest first, nothing behind a place is held back.
+        seek.add(listed.compose(_AFTER if wanted.oldest_first else _BEHIND), *place)
+    elif wanted.oldest_first and wanted.since is not None:
+        first = await _find_later(work, listed, wanted, wanted.since - 2 * _MARGIN)
+        if first is not None:
+            seek.add("l.written_by >= {}::text::xid8", str(first))
     for test, values in wanted.seek:
         seek.add(test, *values)
     return _Look(listed, wanted, seek)
 
 
-async def _find_later(work: Work, listed: ListedTable[Key], wanted: Wanted[Key]) -> int | None:
-    """The number from which on all is of `until` or later. None: nobody asks, or there is nothing,
-    or the merchant's time does not go with the world's."""
-    if wanted.until is None or wanted.among is not None or work.merchant.is_sandbox:
+async def _find_later(
+    work: Work, listed: ListedTable[Key], wanted: Wanted[Key], instant: datetime | None
+) -> int | None:
+    """The number from which on all is of this instant or later. None: nobody asks, or there is
+    nothing, or the merchant's time does not go with the world's."""
+    if instant is None or wanted.among is not None or work.merchant.is_sandbox:
         return None
-    later: int | None = await work.tx.fetchval(
-        listed.compose(_FIND_LATER), work.merchant_id, wanted.until + _MARGIN
-    )
+    statement, at = listed.compose(_FIND_LATER), instant + _MARGIN
+    later: int | None = await work.tx.fetchval(statement, work.merchant_id, at)
     return later
 
 
@@ -288,9 +292,9 @@ async def _find_end(work: Work, look: _Look[Key]) -> Any:
     if look.wanted.among is not None:
         return None
     statement = look.listed.compose(_FIND_LAST, looked_at=look.look_at())
-    values = [look.seek.values[0], BUDGET - 1, *look.seek.values[2:]]
+    since, budget = look.wanted.since, look.wanted.budget or BUDGET
+    values = [look.seek.values[0], budget - 1, *look.seek.values[2:]]
     last = await work.tx.fetchrow(statement, *values)
-    since = look.wanted.since
-    if last is None or since is None or work.merchant.is_sandbox:
+    if last is None or since is None or look.wanted.oldest_first or work.merchant.is_sandbox:
         return last
     return None if last["at"] < since - _MARGIN else last

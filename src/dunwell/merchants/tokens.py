@@ -10,7 +10,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import credential_actor
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.lookup import find_credential_by_secret
 from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
@@ -57,5 +57,8 @@ async def revoke_token(work: Work, token: str) -> str:
     client_id = await remove_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
         raise NotFound("There is no such access token; it may have expired. Nothing changed.")
-    await save_audit(work, "token.revoke", f"credential:{client_id}")
+    await save_audit(
+        work, "token.revoke", f"credential:{client_id}",
+        before={"token": MASKED}, after={"token": None},
+    )  # fmt: skip
     return client_id

@@ -30,6 +30,10 @@ class Chain:
     findings: Findings = field(default_factory=Findings)
 
 
+# What the first seal of a chain follows.
+_NONE = Head(0, BEGINNING)
+
+
 async def check_seals(
     tx: Connection, keys: KeyRing, merchant_id: int, expected: Head | None = None
 ) -> Chain:
@@ -41,11 +45,12 @@ async def check_seals(
 async def check_chain(
     keys: KeyRing, owner_id: int, seals: AsyncIterator[Seal],
     rows: Mapping[str, AsyncIterator[SealedRow]], expected: Head | None,
+    previous: Head = _NONE,
 ) -> Chain:  # fmt: skip
-    """`rows`: by table, contacts before audits; `owner_id`: what digests were made for."""
+    """`rows`: by table, contacts before audits; `owner_id`: what digests were made for; `previous`:
+    what the first seal follows, where only a part of the chain is checked."""
     checker = _Checker(keys, owner_id, rows)
     is_expected_found = expected is None
-    previous = Head(0, BEGINNING)
     async for seal in seals:
         await checker.check(seal, previous)
         previous = checker.chain.head = Head(seal.seal, seal.digest, seal.key_version)

@@ -4,6 +4,7 @@ The content was stored with the link's token and the code masked; nothing here c
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from msgspec.structs import asdict
@@ -84,6 +85,18 @@ _FIND = compose(
 )
 
 
+# Rides on communications_failed_settled.
+_COUNT_FAILED = """
+SELECT count(*) AS number, min(settled_at) AS oldest_at
+FROM (
+    SELECT settled_at
+    FROM communications
+    WHERE merchant_id = $1 AND state = 'FAILED' AND settled_at >= $2
+    ORDER BY settled_at
+    LIMIT $3) counted
+"""
+
+
 async def load_communications(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None
 ) -> list[tuple[Place, Communication]]:
@@ -139,3 +152,12 @@ def _read(row: Row) -> Communication:
         html=row["body_html"],
         attachments=[SentAttachment(str(file_id), name) for file_id, name in files],
     )
+
+
+async def count_failed(
+    tx: Connection, merchant_id: int, since: datetime, most: int
+) -> tuple[int, datetime | None]:
+    """Communications that failed since then, at most so many, and when the first of them did."""
+    row = await tx.fetchrow(_COUNT_FAILED, merchant_id, since, most)
+    assert row is not None
+    return row["number"], row["oldest_at"]

@@ -125,6 +125,36 @@ ORDER BY seal, {key}
     )
     for table in _FIELDS
 }
+# Of a part of the chain. By primary key.
+_LOAD_SEALS_OF = """
+SELECT seal, contacts, audits, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3
+ORDER BY seal
+"""
+_LOAD_SEALED_OF = {
+    table: compose(
+        """
+SELECT seal, {key} AS key, {name} AS name, digest,
+       {fields} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3
+ORDER BY seal, {key}
+""",
+        table=table,
+        key=_KEYS[table],
+        name=_NAMES[table],
+        fields=compose(_FIELDS[table], seal="seal", microseconds=_MICROSECONDS),
+    )
+    for table in _FIELDS
+}
+_MEASURE = """
+SELECT (SELECT coalesce(sum(contacts + audits), 0)::bigint FROM ledger_seals
+        WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3) AS rows,
+       b.seal, b.digest, b.key_version
+FROM (VALUES (1)) one (n)
+LEFT JOIN ledger_seals b ON b.merchant_id = $1 AND b.seal = $2 - 1
+"""
 _COUNT_UNSEALED = """
 SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1 AND seal IS NULL)
      + (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND seal IS NULL)
@@ -227,3 +257,30 @@ async def load_sealed(tx: Connection, merchant_id: int, table: str) -> AsyncIter
 async def count_unsealed(tx: Connection, merchant_id: int) -> int:
     count: int = await tx.fetchval(_COUNT_UNSEALED, merchant_id)
     return count
+
+
+async def load_seals_of(
+    tx: Connection, merchant_id: int, first: int, last: int
+) -> AsyncIterator[Seal]:
+    """As `load_seals`, of a part of the chain."""
+    async for row in tx.cursor(_LOAD_SEALS_OF, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
+        yield Seal(**row)
+
+
+async def load_sealed_of(
+    tx: Connection, merchant_id: int, table: str, first: int, last: int
+) -> AsyncIterator[SealedRow]:
+    """As `load_sealed`, of a part of the chain."""
+    statement = _LOAD_SEALED_OF[table]
+    async for row in tx.cursor(statement, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
+        yield SealedRow(**row)
+
+
+async def measure_span(
+    tx: Connection, merchant_id: int, first: int, last: int
+) -> tuple[int, Head | None]:
+    """How many rows a part of the chain covers, and the seal it follows; none: it is not there."""
+    row = await tx.fetchrow(_MEASURE, merchant_id, first, last)
+    assert row is not None
+    head = None if row["seal"] is None else Head(row["seal"], row["digest"], row["key_version"])
+    return row["rows"], head

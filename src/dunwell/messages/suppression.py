@@ -6,7 +6,7 @@ another usable address is contacted there.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, get_args
 
@@ -24,6 +24,8 @@ from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
+# Why an address is contacted again.
+LiftReason = Literal["ADDRESS_WORKS", "DEBTOR_AGREED", "BY_MISTAKE", "OTHER"]
 # What the dispatcher answers for a contact whose address was suppressed after it was planned.
 SUPPRESSED = "suppressed"
 
@@ -47,6 +49,12 @@ _DELETE = """
 DELETE FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
 RETURNING channel
+"""
+# By primary key; only the one that was looked at, not one that was made since.
+_DELETE_LISTED = """
+DELETE FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = $3 AND created_at = $4
+RETURNING masked_address, reason, created_at
 """
 _LIST = """
 SELECT channel, masked_address, reason, created_at, actor_kind, actor_id
@@ -109,6 +117,8 @@ class Suppression:
     # Who: the kind, and the id where there is one.
     actor_kind: str
     actor_id: str | None
+    # What the list knows it by.
+    digest: bytes = field(default=b"", repr=False)
 
 
 async def suppress(
@@ -147,6 +157,23 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
     await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
 
+async def lift_listed(
+    work: Work, channel: Channel, digest: bytes, *, since: datetime, reason: LiftReason
+) -> None:
+    """As lift_suppression, of one that stands in the list, whose whole address nobody need know.
+    since: its created_at as it was looked at. Raises NotFound when it is not there any more."""
+    work.need(Right.CONTACT_SETTINGS)
+    row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
+    if row is None:
+        raise NotFound("This address is written to again already. Look at the list.")
+    await save_audit(
+        work, "address.lift", f"channel:{channel}",
+        before={"address": row["masked_address"], "reason": row["reason"],
+                "since": row["created_at"].isoformat()},
+        reason=reason,
+    )  # fmt: skip
+
+
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
     """All of a merchant's, the oldest first."""
     return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
@@ -157,7 +184,7 @@ async def load_listed(
 ) -> dict[bytes, Suppression]:
     """By digest."""
     rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
-    return {digest: Suppression(*values) for digest, *values in rows}
+    return {digest: replace(Suppression(*values), digest=digest) for digest, *values in rows}
 
 
 async def load_suppressed(

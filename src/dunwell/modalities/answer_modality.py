@@ -14,7 +14,7 @@ from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims
-from dunwell.errors import InvalidState, NotFound
+from dunwell.errors import InvalidState, NotFound, Said
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, keep_changed, save_audit
 from dunwell.merchants.rights import Right
@@ -83,7 +83,12 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
         return modality
     if modality.ended_reason is not None:
         raise InvalidState(
-            "The payment modality has ended already.", state=str(modality.ended_reason)
+            Said(
+                "PLAN_OVER",
+                "The payment modality has ended already.",
+                reason=modality.ended_reason,
+            ),
+            state=str(modality.ended_reason),
         )
     await save_ends(work.tx, work.merchant_id, work.now, {modality_id: EndReason.WITHDRAWN})
     await lift_holds_of_claims(
@@ -135,7 +140,9 @@ async def _lock_request(
     return claim, modality, True
 
 
-def _say_ended(reason: EndReason, status: Status) -> str:
+def _say_ended(reason: EndReason, status: Status) -> Said:
     if reason is EndReason.PASSED:
-        return "The first date that was asked for is over, and with it the request."
-    return f"There is nothing left to answer: the claim is {status}."
+        passed = "The first date that was asked for is over, and with it the request."
+        return Said("PLAN_PASSED", passed)
+    left = f"There is nothing left to answer: the claim is {status}."
+    return Said("CLAIM_OVER", left, status=status)

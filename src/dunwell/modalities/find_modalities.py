@@ -7,11 +7,14 @@ from uuid import UUID
 
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
+from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.store import load_modalities_by_id
+from dunwell.people.assignee import EVERYBODYS, Whose
+from dunwell.people.store_colleagues import ABLE, ANSWERING
 
 # Rides on payment_modalities_list; of requests that wait for an answer on
 # payment_modalities_requested.
@@ -20,6 +23,12 @@ MODALITIES: ListedTable[UUID] = ListedTable(
 )
 # Requests that nobody has answered, and that can be answered.
 UNANSWERED: Test = ("l.state = 'REQUESTED' AND l.ended_at IS NULL", ())
+
+# By primary keys.
+_NOBODYS = compose(
+    "NOT EXISTS (SELECT FROM users u WHERE u.user_id = l.assignee_id AND {able})",
+    able=compose(ABLE, merchant="l.merchant_id", roles="{}::text[]"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class ModalityFilter:
     stands: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
+    whose: Whose = EVERYBODYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +56,15 @@ NO_FILTER = ModalityFilter()
 
 
 async def find_modalities(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER
-) -> FoundModalities:
+    work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER,
+    oldest_first: bool = False,
+) -> FoundModalities:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     is_unanswered = wanted.state is ModalityState.REQUESTED and wanted.stands is True
     narrowed: Wanted[UUID] = Wanted(
         seek=(UNANSWERED,) if is_unanswered else (), filters=tuple(_list_filters(wanted)),
-        since=wanted.since, until=wanted.until,
+        since=wanted.since, until=wanted.until, oldest_first=oldest_first,
     )  # fmt: skip
     async with snapshot(work.tx):
         found = await find_newest(work, MODALITIES, narrowed, limit=limit, cursor=cursor)
@@ -62,6 +73,10 @@ async def find_modalities(
 
 
 def _list_filters(wanted: ModalityFilter) -> Iterator[Test]:
+    if wanted.whose.is_nobodys:
+        yield _NOBODYS, (ANSWERING, ANSWERING)
+    elif wanted.whose.user_id is not None:
+        yield "l.assignee_id = {}", (wanted.whose.user_id,)
     if wanted.state is not None:
         yield "l.state = {}", (wanted.state,)
     if wanted.type is not None:

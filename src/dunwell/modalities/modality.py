@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState
+from dunwell.errors import InvalidState, Said
 from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.plans import Instalment
 
@@ -89,13 +89,22 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
     ended = modality.ended_reason
     if ended is not None and ended is not EndReason.REJECTED:
         raise InvalidState(
-            "The payment modality has ended; it cannot be answered any more.", state=str(ended)
+            Said(
+                "PLAN_OVER",
+                "The payment modality has ended; it cannot be answered any more.",
+                reason=ended,
+            ),
+            state=str(ended),
         )
     if modality.state is answer:
         return False
     if answer not in FOLLOWING[modality.state]:
         raise InvalidState(
-            f"The payment modality is {modality.state} already; an answer is final.",
+            Said(
+                "PLAN_ANSWERED",
+                f"The payment modality is {modality.state} already; an answer is final.",
+                state=modality.state,
+            ),
             state=str(modality.state),
         )
     return True

@@ -21,7 +21,12 @@ from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.creditors import find_creditor, find_sender
-from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.messages.letters.printer import (
+    LetterPrinter,
+    ScriptMissing,
+    Unprintable,
+    describe_missing,
+)
 from dunwell.messages.letters.sheet import write_sheet
 from dunwell.messages.letters.short_letter import put_on
 from dunwell.messages.suppression import load_reasons_of_many
@@ -30,12 +35,14 @@ from dunwell.notices.secrets import unmask
 from dunwell.notices.settled import count_unsent
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
 from dunwell.notices.store import LeasedNotice, keep_notice, lease_notices, settle_notice
-from dunwell.sending.adapters import Adapters
+from dunwell.sending.adapters import Adapters, FindLine, find_no_line
+from dunwell.sending.batches.line import choose_layout
 from dunwell.sending.channel import (
     ChannelAdapter,
     Message,
     MessageFile,
     Outcome,
+    Permanent,
     Temporary,
     Unanswered,
 )
@@ -56,11 +63,12 @@ class HandedOverNotice:
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
-        leased: LeasedNotice, lease_id: UUID,
+        leased: LeasedNotice, lease_id: UUID, *, layout: str,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._printer = printer
         self._lease_id = lease_id
+        self._layout = layout
         self.merchant = merchant
         self.leased = leased
 
@@ -69,7 +77,7 @@ class HandedOverNotice:
         return (self.leased,)
 
     @asynccontextmanager
-    async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary]:
+    async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary | Permanent]:
         """Link or code is put in; a letter is printed, the same each time."""
         creditor, notice = find_creditor(self.merchant), item.notice
         keys = self._resources.keys
@@ -80,6 +88,9 @@ class HandedOverNotice:
 
         try:
             pdf = await self._print(item)
+        except ScriptMissing as error:
+            yield Permanent(describe_missing(error))
+            return
         except (Unprintable, OSError) as error:
             log.exception("not printed", notice_id=str(item.notice_id), error=type(error).__name__)
             yield Temporary(_PRINTER_AWAY_SECONDS)
@@ -109,7 +120,7 @@ class HandedOverNotice:
         notice, brand = item.notice, self.merchant.configuration.brand
         if notice.sheet is None:
             return None
-        sheet = write_sheet(put_on(notice.sheet, brand)).decode()
+        sheet = write_sheet(put_on(notice.sheet, brand, self._layout)).decode()
         shown = unmask(self._resources.keys, notice.kind, item.notice_id, sheet, item.key_version)
         pdf = await self._printer.print_sheet(shown.encode())
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
@@ -131,11 +142,11 @@ class HandedOverNotice:
 class NoticeSender(Sender[HandedOverNotice]):
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, beat_seconds: float = BEAT_SECONDS,
+        *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
     ) -> None:  # fmt: skip
-        known = Adapters(adapters)
+        known = Adapters(adapters, find_line)
         # Its processes start with the first letter.
-        self._printer = LetterPrinter(1)
+        self._printer = LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, known)
         super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
 
@@ -171,7 +182,12 @@ class _NoticeQueue:
                     await _record(tx, each, lease.lease_id, settlement, now=now)
         handed_over = [
             HandedOverNotice(
-                self._resources, self._printer, merchants[each.merchant_id], each, lease.lease_id
+                self._resources,
+                self._printer,
+                merchants[each.merchant_id],
+                each,
+                lease.lease_id,
+                layout=choose_layout(self._adapters.find(merchants[each.merchant_id], "LETTER")),
             )
             for each in leased
             if each.notice_id not in uncalled

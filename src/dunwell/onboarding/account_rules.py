@@ -96,10 +96,13 @@ def _find_channel_faults(
     name: str, setup: ChannelPart, adapters: Collection[str]
 ) -> Iterator[Fault]:
     path = f"/channels/{name}"
-    if not adapters:
+    if (setup.adapter is None) == (setup.line is None):
+        message = 'Give "adapter" or "line", a line of the installation file, and not both.'
+        yield Fault(f"{path}/line", message, "REQUIRED")
+    elif setup.adapter is not None and not adapters:
         yield Fault(path, f"{name} is not available in this release; remove it.", "NOT_AVAILABLE")
         return
-    if setup.adapter not in adapters:
+    elif setup.adapter is not None and setup.adapter not in adapters:
         nearest = render_nearest(setup.adapter, sorted(adapters))
         message = f'There is no adapter "{setup.adapter}" for {name}. {nearest}'
         yield Fault(f"{path}/adapter", message, "UNKNOWN_ADAPTER")

@@ -78,7 +78,10 @@ def merge_configuration(
         ),
         channels={
             **before.channels,
-            **{name: ChannelSetup(each.adapter, each.sender) for name, each in channels.items()},
+            **{
+                name: ChannelSetup(each.adapter, each.sender, each.line)
+                for name, each in channels.items()
+            },
         },
     )
 
@@ -118,10 +121,7 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
             "allocation": payment.allocation,
             "partial": render_partial(payment.partial),
         },
-        "channels": {
-            channel: {"adapter": setup.adapter, "from": setup.sender}
-            for channel, setup in channels.items()
-        },
+        "channels": {channel: _describe_channel(setup) for channel, setup in channels.items()},
         "guards": _render_guards(configuration.guards),
         "modalities": render_modalities(configuration.modalities),
         "disputes": render_disputes(configuration.disputes),
@@ -170,6 +170,12 @@ def _read_guards(part: GuardsPart) -> Guards:
         part.max_contacts_per_week,
         QuietHours(quiet.since, quiet.until) if quiet else None,
     )
+
+
+def _describe_channel(setup: ChannelSetup) -> dict[str, str | None]:
+    if setup.line is not None:
+        return {"line": setup.line, "from": setup.sender}
+    return {"adapter": setup.adapter, "from": setup.sender}
 
 
 def _render_guards(guards: Guards) -> dict[str, Any]:

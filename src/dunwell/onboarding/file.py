@@ -125,7 +125,10 @@ class PaymentPart(_Part, frozen=True):
 
 
 class ChannelPart(_Part, frozen=True):
-    adapter: Line
+    """One of adapter and line."""
+
+    adapter: Line | None = None
+    line: Line | None = None
     sender: Line | None = msgspec.field(name="from", default=None)
 
 

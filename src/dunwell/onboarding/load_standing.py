@@ -3,6 +3,7 @@
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.merchants.lookup import find_merchant_id_by_key
@@ -23,9 +24,11 @@ from dunwell.workflows.store_history import load_known_steps
 
 async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) -> Standing:
     """What there is under a merchant's key; `lock` holds it still until the transaction ends."""
+    installation = (await load_installation(tx)).installation
+    lines = {name: line.channel for name, line in (installation.lines or {}).items()}
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return Standing()
+        return Standing(lines=lines)
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -46,6 +49,7 @@ async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) 
         rules=None if published is None else write_rules(published.rules, names),
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else write_rules(draft.rules, names),
+        lines=lines,
     )
 
 

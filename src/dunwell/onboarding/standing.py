@@ -6,7 +6,7 @@ from uuid import UUID
 
 from dunwell.assignment.document import RulesDocument
 from dunwell.merchants.access import Credential
-from dunwell.merchants.configuration import Configuration
+from dunwell.merchants.configuration import Channel, Configuration
 from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.versions import Draft, Scenario, Version
@@ -55,6 +55,8 @@ class Standing:
     rules: RulesDocument | None = None
     rules_version: int = 0
     rules_draft: RulesDocument | None = None
+    # Of the installation file, by name, and the channel each carries.
+    lines: Mapping[str, Channel] = field(default_factory=dict)
 
     @property
     def configuration(self) -> Configuration | None:

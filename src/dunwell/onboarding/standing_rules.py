@@ -7,6 +7,7 @@ from msgspec import UNSET
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import list_names
 from dunwell.errors import Fault
+from dunwell.merchants.configuration import Channel
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.quiet_rules import find_quiet_faults
 from dunwell.messages.value_rules import find_value_faults
@@ -34,13 +35,23 @@ def find_standing_faults(
     is_sandbox = file.sandbox is True if merchant is None else merchant.is_sandbox
     channels = {} if file.channels is UNSET else list_channels(file.channels)
     for name, setup in channels.items():
+        key = "adapter" if setup.line is None else "line"
         if is_sandbox and setup.adapter not in _SANDBOX_ADAPTERS:
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
-            yield Fault(f"/channels/{name}/adapter", message, "NOT_IN_SANDBOX")
+            yield Fault(f"/channels/{name}/{key}", message, "NOT_IN_SANDBOX")
+        elif setup.line is not None and standing.lines.get(setup.line) != name:
+            yield Fault(f"/channels/{name}/line", _say_lines(name, standing), "UNKNOWN_LINE")
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
     yield from _find_world_faults(file, standing)
     yield from _find_target_faults(file, standing)
     yield from _find_definition_faults(checked, standing)
+
+
+def _say_lines(channel: Channel, standing: Standing) -> str:
+    there = sorted(name for name, of in standing.lines.items() if of == channel)
+    if not there:
+        return f"The installation file has no line for {channel}; add one and apply it first."
+    return f"The installation file's lines for {channel} are: {', '.join(there)}."
 
 
 def _find_world_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:

@@ -116,6 +116,7 @@ async def _move(settling: Settling, decision: Decision) -> None:
     if decision.state is not request.state:
         await save_audit(
             work, "paymentRequest.settle", f"claim:{request.claim_id}",
+            before={"state": request.state}, after={"state": decision.state},
             paymentRequestId=str(request.request_id), state=decision.state,
         )  # fmt: skip
 

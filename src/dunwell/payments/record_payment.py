@@ -14,7 +14,7 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import LockedClaim, load_items, load_paid_cents
-from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -142,7 +142,10 @@ def _check_payment(work: Work, claim: LockedClaim, new: NewPayment) -> None:
 def _check_same(known: StoredPayment, new: NewPayment) -> None:
     if known.amount_cents != new.amount_cents:
         raise InvalidState(
-            "This transactionId is recorded for the claim with another amount. "
-            "Use the payment's own id at the provider.",
+            Said(
+                "OTHER_AMOUNT",
+                "This transactionId is recorded for the claim with another amount. "
+                "Use the payment's own id at the provider.",
+            ),
             state="RECORDED",
         )

@@ -9,7 +9,8 @@ from uuid import UUID
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
-from dunwell.errors import NotFound
+from dunwell.errors import Fault, NotFound, ValidationError
+from dunwell.kit.texts import is_line
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
@@ -25,15 +26,23 @@ from dunwell.payments.store import (
 )
 
 
-async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> RecordedPayment:
-    """Reversing what is reversed changes nothing (`is_new` is False). Raises NotFound."""
+async def reverse_payment(
+    work: Work, claim_id: int, payment_id: UUID, reason: str | None = None
+) -> RecordedPayment:
+    """Reversing what is reversed changes nothing (`is_new` is False). reason: a line of at most 255
+    characters, for colleagues. Raises NotFound and ValidationError."""
     work.need(Right.RECORD_MONEY)
+    if reason is not None and not is_line(reason):
+        message = "Use at most 255 characters, without line breaks."
+        raise ValidationError([Fault("/reason", message, "WRONG_FORMAT")])
     claim = await access_claim(work, claim_id)
     payment = await _load(work, claim_id, payment_id)
     if payment.reversed_at is not None:
         balance = await load_balance(work, claim_id)
         return RecordedPayment(payment, claim.status, balance, is_new=False)
-    await save_reversal(work.tx, work.merchant_id, claim_id, payment_id=payment_id, now=work.now)
+    await save_reversal(
+        work.tx, work.merchant_id, claim_id, payment_id=payment_id, now=work.now, reason=reason
+    )
     await use_surplus(work, claim_id)
     status = await _decide_status(work, claim)
     await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
@@ -42,7 +51,7 @@ async def reverse_payment(work: Work, claim_id: int, payment_id: UUID) -> Record
         work, "payment.reverse", f"claim:{claim_id}",
         before={"status": claim.status, "amount": payment.amount_cents},
         after={"status": status, "outstanding": balance.outstanding_cents},
-        paymentId=str(payment_id),
+        paymentId=str(payment_id), hasReason=reason is not None,
     )  # fmt: skip
     return RecordedPayment(await _load(work, claim_id, payment_id), status, balance, is_new=True)
 

@@ -25,6 +25,8 @@ class StoredPayment:
     request_id: UUID | None = None
     # What it was paid with, masked; none where nobody said.
     method: str | None = None
+    # Why it was taken back, in the words of whoever did; none where nobody said.
+    reversal_reason: str | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
@@ -71,7 +73,8 @@ WHERE merchant_id = $1 AND payment_id = $2
 """
 _REVERSE = """
 WITH reversed AS (
-    UPDATE payments SET reversed_at = $4 WHERE merchant_id = $1 AND payment_id = $3
+    UPDATE payments SET reversed_at = $4, reversal_reason = $5
+    WHERE merchant_id = $1 AND payment_id = $3
 )
 DELETE FROM allocations WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
 """
@@ -149,10 +152,11 @@ async def link_payment(
 
 
 async def save_reversal(
-    tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID, now: datetime
-) -> None:
+    tx: Connection, merchant_id: int, claim_id: int, *, payment_id: UUID, now: datetime,
+    reason: str | None,
+) -> None:  # fmt: skip
     """Its cents pay nothing any more. The claim must be locked."""
-    await tx.execute(_REVERSE, merchant_id, claim_id, payment_id, now)
+    await tx.execute(_REVERSE, merchant_id, claim_id, payment_id, now, reason)
 
 
 async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[UUID, int]:

@@ -14,7 +14,11 @@ from dunwell.payments.store_requests import PaymentRequest
 # By primary keys, as the next.
 _LOAD_PAYMENTS = compose(
     """
-SELECT {columns}, c.reference_number, c.status
+SELECT {columns}, c.reference_number, c.status,
+       p.amount_cents - (SELECT coalesce(sum(a.amount_cents), 0)::bigint
+                         FROM allocations a
+                         WHERE a.merchant_id = $1 AND a.claim_id = p.claim_id
+                           AND a.payment_id = p.payment_id) AS left_cents
 FROM payments p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
 WHERE p.merchant_id = $1 AND p.payment_id = ANY($2::uuid[])
@@ -38,6 +42,14 @@ class ListedPayment:
     # The claim's.
     reference_number: str
     status: Status
+    # What of it pays no item.
+    left_cents: int = 0
+
+    @property
+    def is_unmatched(self) -> bool:
+        """It stands, and pays more than is owed, or a claim nobody asks for any more."""
+        is_beyond = self.left_cents > 0 or self.status is Status.WITHDRAWN
+        return self.payment.reversed_at is None and is_beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,8 @@ async def load_payments(
     for row in await tx.fetch(_LOAD_PAYMENTS, merchant_id, list(payment_ids)):
         values = dict(row)
         reference, status = values.pop("reference_number"), Status(values.pop("status"))
-        found[row["payment_id"]] = ListedPayment(StoredPayment(**values), reference, status)
+        left = values.pop("left_cents")
+        found[row["payment_id"]] = ListedPayment(StoredPayment(**values), reference, status, left)
     return found
 
 

@@ -1,7 +1,9 @@
 """Takes a one-time link: a password and an authenticator app, or a passkey, set up in one form.
 
 Nothing is kept before all of it is right, so a link that was opened and left is as good as before.
-With it come ten recovery codes and a session.
+The app's secret belongs to the browser that opened the link: who looks at it elsewhere is shown
+another one, which opens nothing once somebody has joined. With it come ten recovery codes and a
+session.
 """
 
 from dataclasses import dataclass, replace
@@ -26,14 +28,14 @@ from dunwell.people.store import load_user, lock_user, save_joined, save_passwor
 from dunwell.people.store_entries import find_invited, take_invitation
 from dunwell.people.store_factors import (
     NewPasskey,
-    find_app,
     remove_started_app,
     save_challenge,
     save_confirmed_app,
+    save_new_app,
     save_new_passkey,
     take_challenge,
 )
-from dunwell.people.totp import find_step, open_secret
+from dunwell.people.totp import derive_secret, encode_secret, find_step, seal_secret
 from dunwell.people.user import User
 from dunwell.people.visitor import Visitor
 
@@ -57,9 +59,11 @@ class Invited:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A filled-in form. randomness: SECRET_BYTES, for the session."""
+    """A filled-in form. opener: of the browser that was shown the link. randomness: SECRET_BYTES,
+    for the session."""
 
     link: str
+    opener: str
     visitor: Visitor
     randomness: bytes
     password: str = ""
@@ -68,22 +72,22 @@ class Joining:
     passkey: bytes = b""
 
 
-async def find_invitation(reception: Reception, link: str) -> Invited | None:
-    """Looking changes nothing: mail programs look too. None: it was used, or ran out."""
+async def find_invitation(reception: Reception, link: str, opener: str) -> Invited | None:
+    """opener: the secret of the browser's cookie. Looking changes nothing: mail programs look too.
+    None: it was used, or ran out."""
     async with reception.work(visiting(None, "")) as work:
         user_id = await _find_invited(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)
-        app = None if user is None else await find_app(work.tx, user.user_id, is_confirmed=False)
-        if user is None or app is None:
+        if user is None:
             return None
-        return Invited(user, open_secret(work.keys, user.user_id, app.secret_sealed))
+        return Invited(user, encode_secret(derive_secret(work.keys, user.user_id, link, opener)))
 
 
 async def join_with_app(
     reception: Reception, joining: Joining
 ) -> OpenedSession | LinkFault | PasswordFault:
     """The password is hashed between a look and the transaction that takes the link."""
-    invited = await find_invitation(reception, joining.link)
+    invited = await find_invitation(reception, joining.link, joining.opener)
     if invited is None:
         return LinkFault.LINK
     user, passwords = invited.user, reception.passwords
@@ -97,10 +101,11 @@ async def join_with_app(
         if await _lock_invited(work, joining.link) is None:
             return LinkFault.LINK
         await _take(work, joining.link)
-        app = await find_app(work.tx, user.user_id, is_confirmed=False)
-        assert app is not None, "the link and the app are made together"
+        secret = derive_secret(work.keys, user.user_id, joining.link, joining.opener)
         step = find_step(invited.app_secret, joining.code, work.now) or 0
-        await save_confirmed_app(work.tx, user.user_id, app.factor_id, step, work.now)
+        factor_id, sealed = work.ids.new(work.now), seal_secret(work.keys, user.user_id, secret)
+        await save_new_app(work.tx, user.user_id, factor_id, sealed, work.now)
+        await save_confirmed_app(work.tx, user.user_id, factor_id, step, work.now)
         await save_password(work.tx, user.user_id, password_hash, work.now)
         return await _begin(work, user.user_id, joining, "TOTP")
 
@@ -109,11 +114,11 @@ async def ask_for_passkey(reception: Reception, link: str, challenge: bytes) -> 
     """What a browser is to make for whom the link is. None: it was used, or ran out. Raises
     NotFound where there are no passkeys."""
     party = require_party(reception)
-    invited = await find_invitation(reception, link)
-    if invited is None:
-        return None
-    user = invited.user
-    async with reception.work(visiting(user.user_id, "")) as work:
+    async with reception.work(visiting(None, "")) as work:
+        user_id = await _find_invited(work, link)
+        user = None if user_id is None else await load_user(work.tx, user_id)
+        if user is None:
+            return None
         expires_at = work.now + CHALLENGE_LASTS
         await save_challenge(work.tx, challenge, ENROL, user.user_id, expires_at)
     return render_registration(
@@ -130,7 +135,7 @@ async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSes
         if not await enrol_passkey(reception, work, user_id, joining.passkey, name=""):
             return LinkFault.PASSKEY
         await _take(work, joining.link)
-        # Whoever has seen the link knows the secret of the app that was not chosen.
+        # An earlier version made an app with the link, whose secret all saw who opened it.
         await remove_started_app(work.tx, user_id)
         await save_joined(work.tx, user_id, work.now)
         return await _begin(work, user_id, joining, "PASSKEY")

@@ -5,7 +5,7 @@ Somebody must be left who can do so: the last admin is neither ended nor made an
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState
+from dunwell.errors import InvalidState, Said
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
 from dunwell.people.invite_user import (
@@ -36,8 +36,11 @@ async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: 
     await check_merchants(work, place)
     if not await save_place(work.tx, user_id, place, revision):
         raise InvalidState(
-            "Somebody else changed this user meanwhile. Look at what is there now, and change it "
-            "again if you still want to.",
+            Said(
+                "USER_CHANGED",
+                "Somebody else changed this user meanwhile. Look at what is there now, and change "
+                "it again if you still want to.",
+            ),
             state="CHANGED",
         )
     await save_people_audit(
@@ -81,6 +84,9 @@ async def _check_others(work: PeopleWork, user_id: UUID) -> None:
     has_joined = admins.pop(user_id)
     if not any(each or not has_joined for each in admins.values()):
         raise InvalidState(
-            "This is the last admin. Make somebody else one first, who has joined.",
+            Said(
+                "LAST_ADMIN",
+                "This is the last admin. Make somebody else one first, who has joined.",
+            ),
             state="LAST_ADMIN",
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
 from dunwell.people.people_work import PeopleWork
@@ -23,14 +23,12 @@ from dunwell.people.store import (
     save_new_user,
 )
 from dunwell.people.store_entries import remove_entries_of, save_invitation
-from dunwell.people.store_factors import remove_all_factors, save_new_app
-from dunwell.people.totp import SECRET_BYTES as APP_BYTES
-from dunwell.people.totp import seal_secret
+from dunwell.people.store_factors import remove_all_factors, remove_started_app
 from dunwell.people.user import NewUser, Place, User, find_place_faults, find_user_faults
 
 LINK_LASTS = timedelta(hours=72)
-# What a link draws: its secret, and the authenticator app's.
-RANDOM_BYTES = SECRET_BYTES + APP_BYTES
+# What a link draws: its secret.
+RANDOM_BYTES = SECRET_BYTES
 # Whom development begins with.
 FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", Place(Role.ADMIN))
 
@@ -89,7 +87,9 @@ async def require_user(work: PeopleWork, user_id: UUID) -> User:
     if user is None:
         raise NotFound("There is no such user.")
     if user.ended_at is not None:
-        raise InvalidState("This user was ended. Invite the person anew.", state="ENDED")
+        raise InvalidState(
+            Said("USER_ENDED", "This user was ended. Invite the person anew."), state="ENDED"
+        )
     return user
 
 
@@ -110,11 +110,10 @@ def describe_place(place: Place) -> dict[str, object]:
 
 
 async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
-    secret, app = render_secret(randomness[:SECRET_BYTES]), randomness[SECRET_BYTES:]
-    invitation_hash, expires_at = hash_secret(secret), work.now + LINK_LASTS
+    secret, expires_at = render_secret(randomness), work.now + LINK_LASTS
+    invitation_hash = hash_secret(secret)
     assert invitation_hash is not None
-    assert len(app) == APP_BYTES
     await save_invitation(work.tx, invitation_hash, user_id, work.now, expires_at)
-    sealed = seal_secret(work.keys, user_id, app)
-    await save_new_app(work.tx, user_id, work.ids.new(work.now), sealed, work.now)
+    # An earlier version made an app with each link.
+    await remove_started_app(work.tx, user_id)
     return Invitation(user_id, secret, expires_at)

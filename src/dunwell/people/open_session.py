@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.kit.addresses import name_network
 from dunwell.people.audit import save_people_audit, visiting
 from dunwell.people.people_work import PeopleWork
-from dunwell.people.session_rules import LASTS, hash_secret, render_secret
+from dunwell.people.session_rules import LASTS, derive_device, hash_secret, render_secret
 from dunwell.people.store import lock_user
 from dunwell.people.store_sessions import NewSession, save_session
 from dunwell.people.visitor import Visitor, describe_browser, digest_place
@@ -27,22 +27,25 @@ class OpenedBy(StrEnum):
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
     """`secret`: the value of its cookie, which is kept nowhere. `is_new_place`: the user signed in
-    before, but never from this network in the last 90 days: to be asked whether it was they."""
+    before, but never from this network in the last 90 days: to be asked whether it was they.
+    `device`: the value of the cookie that the browser is known by when it comes again."""
 
     user_id: UUID
     session_id: UUID
     secret: str
     is_new_place: bool
     by: OpenedBy
+    device: str
 
 
 async def open_session(
     work: PeopleWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes
 ) -> OpenedSession:
     """randomness: SECRET_BYTES."""
-    secret = render_secret(randomness)
-    session_hash = hash_secret(secret)
+    secret, device = render_secret(randomness), derive_device(randomness)
+    session_hash, device_hash = hash_secret(secret), hash_secret(device)
     assert session_hash is not None
+    assert device_hash is not None
     await lock_user(work.tx, user_id)
     session = NewSession(
         session_hash=session_hash,
@@ -54,9 +57,10 @@ async def open_session(
         place_digests=digest_place(work.keys, visitor),
         place=name_network(visitor.host),
         browser=describe_browser(visitor.user_agent),
+        device_hash=device_hash,
     )
     is_new_place = await save_session(work.tx, session)
-    opened = OpenedSession(user_id, session.session_id, secret, is_new_place, by)
+    opened = OpenedSession(user_id, session.session_id, secret, is_new_place, by, device)
     their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_place}
     await save_people_audit(their, "session.begin", user_id, after=after)

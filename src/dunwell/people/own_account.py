@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in
 from dunwell.people.people_work import PeopleWork
@@ -24,18 +24,25 @@ from dunwell.people.store_factors import (
     load_factors,
     remove_factor,
 )
-from dunwell.people.store_sessions import load_opening
-from dunwell.people.tries import give_back_try, list_subjects, take_try
+from dunwell.people.store_sessions import (
+    SessionRow,
+    forget_devices,
+    load_new_places,
+    load_opening,
+)
+from dunwell.people.tries import give_back_try, list_own_subjects, take_try
 from dunwell.people.user import NewUser, User, find_user_faults
 from dunwell.people.visitor import Visitor
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`codes_left`: recovery codes that are still good."""
+    """`codes_left`: recovery codes that are still good. `new_places`: sign-ins of the last 90 days
+    from where nobody had signed in as this user before."""
 
     user: User
     sessions: Sequence[ShownSession]
+    new_places: Sequence[SessionRow]
     factors: Sequence[Factor]
     codes_left: int
 
@@ -60,6 +67,7 @@ async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
     return Account(
         user,
         await list_sessions(work.tx, signed_in, work.now),
+        await load_new_places(work.tx, signed_in.user_id),
         await load_factors(work.tx, signed_in.user_id),
         await count_codes(work.tx, signed_in.user_id),
     )
@@ -78,7 +86,7 @@ async def check_own_password(
             if opening and is_just_opened(opening.opened_by, opening.opened_at, now):
                 return None
             return TooLongAgo()
-        subjects = list_subjects(reception.resources.keys, asking.visitor, person.email)
+        subjects = list_own_subjects(reception.resources.keys, person.user_id)
         wait = await take_try(tx, subjects, now)
     if wait is not None:
         tell_security_event("PORTAL_LOCKED")
@@ -111,6 +119,8 @@ async def end_own_session(work: PeopleWork, signed_in: SignedIn, session_id: UUI
     """Raises NotFound, also for somebody else's."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has ended already.")
+    # Whoever it was is a stranger from now on.
+    await forget_devices(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}
     await save_people_audit(work, "session.end", signed_in.user_id, after=after)
 
@@ -125,7 +135,11 @@ async def remove_own_factor(work: PeopleWork, signed_in: SignedIn, factor_id: UU
         raise NotFound("There is no such second factor.")
     if not can_sign_in(others, has_password=user.has_password):
         raise InvalidState(
-            "Without it you could not sign in any more. Set up another one first.", state="LAST"
+            Said(
+                "LAST_FACTOR",
+                "Without it you could not sign in any more. Set up another one first.",
+            ),
+            state="LAST",
         )
     kind = await remove_factor(work.tx, user.user_id, factor_id)
     await save_people_audit(work, "factor.remove", user.user_id, before={"factor": kind})

@@ -29,7 +29,13 @@ from dunwell.people.store_factors import (
     take_challenge,
     take_count,
 )
-from dunwell.people.tries import give_back_try, list_subjects, take_try
+from dunwell.people.tries import (
+    MOST_ASKED,
+    give_back_try,
+    list_asked_subjects,
+    list_subjects,
+    take_try,
+)
 from dunwell.people.visitor import Visitor
 
 CHALLENGE_LASTS = timedelta(minutes=5)
@@ -44,10 +50,15 @@ def require_party(reception: Reception) -> RelyingParty:
     return party
 
 
-async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) -> str:
+async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) -> str | TooOften:
     """What a browser is to ask. Raises NotFound."""
     party = require_party(reception)
     async with reception.work(visiting(None, visitor.host)) as work:
+        subjects = list_asked_subjects(work.keys, visitor)
+        wait = await take_try(work.tx, subjects, work.now, MOST_ASKED)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
         await save_challenge(work.tx, challenge, SIGN_IN, None, work.now + CHALLENGE_LASTS)
     return render_request(party, challenge)
 

@@ -34,6 +34,12 @@ def render_secret(randomness: bytes) -> str:
     return base64.urlsafe_b64encode(randomness).rstrip(b"=").decode()
 
 
+def derive_device(randomness: bytes) -> str:
+    """The secret that a browser is known by later, from what its session's was made of: whoever has
+    it does not have the session."""
+    return render_secret(hashlib.sha256(b"dunwell device" + randomness).digest())
+
+
 def hash_secret(secret: str) -> bytes | None:
     """What it is found by; None: it can be nobody's."""
     if not _SECRET.fullmatch(secret):

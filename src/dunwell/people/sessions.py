@@ -14,6 +14,7 @@ from dunwell.people.session_rules import hash_secret
 from dunwell.people.signed_in import SignedIn, derive_form_token
 from dunwell.people.store_sessions import (
     SessionRow,
+    forget_devices,
     load_sessions,
     save_end,
     save_end_of_all,
@@ -55,5 +56,6 @@ async def end_session(tx: Connection, signed_in: SignedIn, session_id: UUID, now
 async def end_all_sessions(
     tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
 ) -> int:
-    """How many lasted. but: the one that goes on."""
+    """How many lasted. but: the one that goes on. The user's browsers are known no more."""
+    await forget_devices(tx, user_id)
     return await save_end_of_all(tx, user_id, now, but)

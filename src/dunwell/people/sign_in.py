@@ -21,7 +21,7 @@ from dunwell.people.store import find_password, load_user, save_rehashed
 from dunwell.people.store_entries import find_entry, save_entry, take_entry
 from dunwell.people.store_factors import find_app, take_code, take_step
 from dunwell.people.totp import find_step, open_secret
-from dunwell.people.tries import give_back_try, list_subjects, take_try
+from dunwell.people.tries import choose_subjects, give_back_try, take_try
 from dunwell.people.visitor import Visitor
 
 ENTRY_LASTS = timedelta(minutes=10)
@@ -64,8 +64,8 @@ async def check_password(
 ) -> Entry | Wrong | TooOften:
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
     keys, now = reception.resources.keys, reception.now()
-    subjects = list_subjects(keys, visitor, email)
     async with reception.resources.database.transaction() as tx:
+        subjects = await choose_subjects(tx, keys, visitor, email, now)
         wait = await take_try(tx, subjects, now)
         known = await find_password(tx, email)
     if wait is not None:
@@ -130,7 +130,7 @@ async def _give(
         if user is None:
             return Gone()
         work = replace(work, actor=visiting(user.user_id, given.visitor.host))  # noqa: PLW2901
-        subjects = list_subjects(work.keys, given.visitor, user.email)
+        subjects = await choose_subjects(work.tx, work.keys, given.visitor, user.email, work.now)
         wait = await take_try(work.tx, subjects, work.now)
         if wait is not None:
             tell_security_event("PORTAL_LOCKED")

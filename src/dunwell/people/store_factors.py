@@ -73,6 +73,29 @@ _COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND used_
 _INSERT_CHALLENGE = """
 INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)
 """
+# The oldest of those for anybody go, in one order for all who ask. Rides on
+# passkey_challenges_expiry.
+_TRIM_CHALLENGES = """
+DELETE FROM passkey_challenges
+WHERE challenge IN (
+    SELECT challenge
+    FROM passkey_challenges
+    WHERE purpose = 'SIGN_IN'
+    ORDER BY expires_at DESC, challenge
+    OFFSET $1
+    FOR UPDATE)
+"""
+# Rides on passkey_challenges_user.
+_TRIM_CHALLENGES_OF = """
+DELETE FROM passkey_challenges
+WHERE challenge IN (
+    SELECT challenge
+    FROM passkey_challenges
+    WHERE user_id = $1
+    ORDER BY expires_at DESC, challenge
+    OFFSET $2
+    FOR UPDATE)
+"""
 # Whatever becomes of it, it is asked once.
 _TAKE_CHALLENGE = """
 DELETE FROM passkey_challenges WHERE challenge = $1
@@ -83,6 +106,10 @@ _REMOVE_CHALLENGES = """
 DELETE FROM passkey_challenges
 WHERE challenge IN (SELECT challenge FROM passkey_challenges WHERE expires_at < $1 LIMIT $2)
 """
+
+
+# Challenges that wait for an answer: of those who are not known yet, all together, and of one user.
+MOST_CHALLENGES, MOST_CHALLENGES_OF_USER = 2_000, 5
 
 
 class Factor(msgspec.Struct, frozen=True, gc=False):
@@ -218,7 +245,12 @@ async def load_code_hashes(tx: Connection, user_id: UUID) -> Sequence[bytes]:
 async def save_challenge(
     tx: Connection, challenge: bytes, purpose: str, user_id: UUID | None, expires_at: datetime
 ) -> None:
+    """Those before it go where there are too many."""
     await tx.execute(_INSERT_CHALLENGE, challenge, purpose, user_id, expires_at)
+    if user_id is None:
+        await tx.execute(_TRIM_CHALLENGES, MOST_CHALLENGES)
+    else:
+        await tx.execute(_TRIM_CHALLENGES_OF, user_id, MOST_CHALLENGES_OF_USER)
 
 
 async def take_challenge(tx: Connection, challenge: bytes, now: datetime) -> Challenge | None:

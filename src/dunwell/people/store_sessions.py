@@ -10,6 +10,7 @@ import msgspec
 from dunwell.kit.db import Connection
 from dunwell.merchants.rights import Role
 from dunwell.people.session_rules import IDLE, NOTED_EVERY
+from dunwell.people.user import fold_email
 
 # By the primary keys, and memberships_user.
 _TAKE = """
@@ -34,8 +35,8 @@ WHERE u.ended_at IS NULL
 _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
-     place_digest, place, browser, is_new_place)
-VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9,
+     place_digest, place, browser, device_hash, is_new_place)
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
         AND NOT EXISTS (
@@ -67,6 +68,27 @@ UPDATE portal_sessions
 SET ended_at = $2
 WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
 """
+# Rides on portal_sessions_user.
+_FORGET_DEVICES = """
+UPDATE portal_sessions
+SET device_hash = NULL
+WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
+"""
+# Rides on portal_sessions_device.
+_IS_DEVICE = """
+SELECT EXISTS (
+    SELECT FROM portal_sessions s
+    JOIN users u ON u.user_id = s.user_id
+    WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL)
+"""
+# Rides on portal_sessions_user.
+_LOAD_NEW_PLACES = """
+SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+FROM portal_sessions
+WHERE user_id = $1 AND is_new_place
+ORDER BY opened_at DESC, session_id DESC
+LIMIT 20
+"""
 # By primary key.
 _END_BY_HASH = (
     "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
@@ -94,6 +116,7 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     place_digests: Sequence[bytes]
     place: str | None
     browser: str
+    device_hash: bytes
 
 
 class Opening(msgspec.Struct, frozen=True, gc=False):
@@ -129,13 +152,29 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
     is_new: bool = await tx.fetchval(
         _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
         session.expires_at, session.opened_by, session.place_digests, session.place,
-        session.browser,
+        session.browser, session.device_hash,
     )  # fmt: skip
     return is_new
 
 
 async def load_sessions(tx: Connection, user_id: UUID, now: datetime) -> Sequence[SessionRow]:
     return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE)]
+
+
+async def load_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
+    """Sessions of the last 90 days, ended ones too, that began where their user never had been."""
+    return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
+
+
+async def is_device_of(tx: Connection, device_hash: bytes, email: str, since: datetime) -> bool:
+    """Whether the user of this address signed in with this browser since then."""
+    is_known: bool = await tx.fetchval(_IS_DEVICE, device_hash, fold_email(email), since)
+    return is_known
+
+
+async def forget_devices(tx: Connection, user_id: UUID, session_id: UUID | None = None) -> None:
+    """Browsers that the user was known with; with a session, that one's alone."""
+    await tx.execute(_FORGET_DEVICES, user_id, session_id)
 
 
 async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Opening | None:

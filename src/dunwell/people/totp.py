@@ -14,6 +14,7 @@ from dunwell.kit.crypto import KeyRing
 
 SECRET_BYTES = 20
 _PURPOSE = "portal-totp"
+_OPENED = "portal-invitation-app"
 _STEP_SECONDS = 30
 _DIGITS = 6
 # Clocks differ, and typing takes time: one step before, one behind.
@@ -24,6 +25,13 @@ _ISSUER = "Dunwell"
 def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
     """Opens for this user alone."""
     return keys.seal(_PURPOSE, secret, str(user_id))
+
+
+def derive_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
+    """Of the app that joins by a link, as the browser that has this secret was shown it. By the
+    oldest version of the key, so that a newer one between looking and joining changes nothing."""
+    what = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
+    return keys.digest(_OPENED, what, min(keys.versions))[:SECRET_BYTES]
 
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:

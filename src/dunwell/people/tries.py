@@ -4,26 +4,51 @@ are and by where they come from.
 A try is counted before it is looked at and given back when it was right, so that many at once are
 no more than ten. Whether a user exists makes no difference: an e-mail address is counted, by a
 keyed digest, whosever it is.
+
+A browser that this user has signed in with before is counted by itself, and so is who is signed in:
+strangers who are wrong about somebody lock out each other, and not whom they name.
 """
 
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from dunwell.kit.addresses import find_network
 from dunwell.kit.attempts import Attempts, count_attempt, give_back_attempt, load_attempts
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
+from dunwell.people.session_rules import REMEMBERED, hash_secret
+from dunwell.people.store_sessions import is_device_of
 from dunwell.people.user import fold_email
 from dunwell.people.visitor import Visitor
 
 MOST_WRONG = 10
 WINDOW = timedelta(minutes=15)
 _USER, _VISITOR = "portal-tries-user", "portal-tries-visitor"
+_DEVICE, _SIGNED_IN = "portal-tries-device", "portal-tries-signed-in"
+# How often a passkey is asked something for somebody who is not known yet, in a window.
+MOST_ASKED = 30
+_ASKED = "portal-asked-visitor"
+
+
+async def choose_subjects(
+    tx: Connection, keys: KeyRing, visitor: Visitor, email: str, now: datetime
+) -> Sequence[bytes]:
+    """What a try at being the user of this address is counted by."""
+    device_hash = hash_secret(visitor.device)
+    if device_hash is not None and await is_device_of(tx, device_hash, email, now - REMEMBERED):
+        return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
+    return list_subjects(keys, visitor, email)
+
+
+def list_own_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
+    """What a try of somebody who is signed in is counted by."""
+    return [keys.digest(_SIGNED_IN, user_id.bytes, min(keys.versions))]
 
 
 def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
-    """What a try is counted by. email: None: whose it is turns out on the way."""
+    """What a stranger's try is counted by. email: None: whose it is turns out on the way."""
     # By the oldest version: what was counted before a newer one came into use goes on counting.
     version = min(keys.versions)
     subjects = [keys.digest(_VISITOR, find_network(visitor.host), version)]
@@ -32,7 +57,14 @@ def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequenc
     return sorted(subjects)
 
 
-async def take_try(tx: Connection, subjects: Sequence[bytes], now: datetime) -> int | None:
+def list_asked_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What asking a passkey is counted by, at most MOST_ASKED times."""
+    return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
+
+
+async def take_try(
+    tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MOST_WRONG
+) -> int | None:
     """None: it is counted. Else the seconds until there is another one; nothing is counted."""
     counted: list[tuple[bytes, Attempts | None]] = []
     wait = 0.0
@@ -40,7 +72,7 @@ async def take_try(tx: Connection, subjects: Sequence[bytes], now: datetime) -> 
         known = await load_attempts(tx, subject)
         if known is not None and known.first_at + WINDOW <= now:
             known = None
-        if known is not None and known.count >= MOST_WRONG:
+        if known is not None and known.count >= most:
             wait = max(wait, (known.first_at + WINDOW - now).total_seconds())
         counted.append((subject, known))
     if wait:

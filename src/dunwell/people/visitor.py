@@ -21,10 +21,12 @@ _READ = 500
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """`host`: the address of the other side. `user_agent`: what the browser calls itself."""
+    """`host`: the address of the other side. `user_agent`: what the browser calls itself. `device`:
+    the secret by which a browser is known that somebody signed in with; "": none."""
 
     host: str
     user_agent: str = ""
+    device: str = ""
 
 
 def digest_place(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:

@@ -14,31 +14,40 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dunwell.files.pictures import PagePainter
 from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.people.passwords import Passwords
+from dunwell.portal.audit import routes as audit
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
-from dunwell.portal.disputes import routes_texts
+from dunwell.portal.disputes import routes_assign, routes_texts
+from dunwell.portal.evidence import routes as evidence
 from dunwell.portal.jobs import routes as jobs
 from dunwell.portal.jobs import routes_bulk
+from dunwell.portal.lines import routes as lines
 from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
+from dunwell.portal.payments import routes as payments
 from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
 from dunwell.portal.start import routes as start
+from dunwell.portal.suppressions import routes as suppressions
 from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
 from dunwell.portal.web.problems import answer_failure
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
+from dunwell.portal.webhooks import routes as webhooks
+from dunwell.portal.webhooks import routes_acts as webhook_acts
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts, plans,
-    lists, jobs, routes_bulk, routes_acts,
+    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
+    routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
+    webhooks, webhook_acts, payments, suppressions,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -53,9 +62,11 @@ _RAISED = (HTTPException, Exception)
 
 
 def build_portal_routes(
-    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None
-) -> Sequence[BaseRoute]:
-    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed."""
+    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
+    painter: PagePainter | None = None,
+) -> Sequence[BaseRoute]:  # fmt: skip
+    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
+    painter: draws pages of files; whoever gives one closes it."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -67,6 +78,7 @@ def build_portal_routes(
         ),
         debtors=debtors,
         passwords=passwords or Passwords(),
+        painter=painter or PagePainter(),
     )
     return [_Below(_build_application(site))]
 

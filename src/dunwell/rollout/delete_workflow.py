@@ -16,8 +16,8 @@ from dunwell.rollout.store import count_active_claims, load_rule_sets
 from dunwell.rollout.uses import describe_claims, describe_rules, describe_scenario
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.scenario_store import find_scenario_id
-from dunwell.workflows.store import delete_draft
-from dunwell.workflows.store_changes import lock_for_deletion, mark_deleted
+from dunwell.workflows.store import delete_draft, load_current, load_draft
+from dunwell.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
 
 
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:
@@ -35,10 +35,17 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     uses = await find_uses(work, workflow_id)
     if uses:
         raise InvalidState(f"The workflow is in use: {'; '.join(uses)}.", state="IN_USE")
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    name = await load_name(work.tx, work.merchant_id, workflow_id)
     await delete_draft(work.tx, work.merchant_id, workflow_id)
     await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)
     await raise_revision(work.tx, work.merchant_id)
-    await save_audit(work, "workflow.delete", f"workflow:{workflow_id}")
+    before = {
+        "name": name, "version": current and current.name,
+        "draft": draft and str(draft.version_id),
+    }  # fmt: skip
+    await save_audit(work, "workflow.delete", f"workflow:{workflow_id}", before=before)
 
 
 async def find_uses(work: Work, workflow_id: UUID) -> list[str]:

@@ -9,10 +9,11 @@ from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
+from dunwell.workflows.audited import list_parts
 from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.open_workflow import open_workflow
-from dunwell.workflows.store import load_current
-from dunwell.workflows.store_changes import remove_workflow
+from dunwell.workflows.store import load_current, load_draft
+from dunwell.workflows.store_changes import load_name, remove_workflow
 
 
 async def drop_draft(work: Work, workflow_id: UUID) -> bool:
@@ -30,7 +31,12 @@ async def drop_draft(work: Work, workflow_id: UUID) -> bool:
             f"The workflow would go with its only draft, and is in use: {'; '.join(pointing)}.",
             state="IN_USE",
         )
+    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     await remove_workflow(work.tx, work.merchant_id, workflow_id)
     await raise_revision(work.tx, work.merchant_id)
-    await save_audit(work, "workflow.discard_draft", f"workflow:{workflow_id}", isRemoved=True)
+    await save_audit(
+        work, "workflow.discard_draft", f"workflow:{workflow_id}",
+        before={"name": name, **list_parts(draft.definition if draft else None)}, isRemoved=True,
+    )  # fmt: skip
     return True

@@ -5,6 +5,7 @@ Nothing is sent and nothing is stored. The link and the code in it are masked, o
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from decimal import Decimal
 
 from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
@@ -14,6 +15,7 @@ from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import ContactPlanned
+from dunwell.installation.document import Installation
 from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
@@ -21,11 +23,13 @@ from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
+from dunwell.messages.contact import Content
 from dunwell.messages.gsm import Parts, count_parts
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
 from dunwell.sending.channel import Permanent
 from dunwell.sending.logo import find_logo, show_logo
+from dunwell.sending.prices import Weight, find_country, price_of
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
 from dunwell.workflows.versions import Version
@@ -53,10 +57,12 @@ class MessagePreview:
     subject: str | None
     text: str
     html: str | None
-    # What an SMS costs.
+    # How long an SMS is.
     parts: Parts | None
     # A letter's.
     pdf: bytes | None
+    # In cents, where the line it would leave by has prices.
+    cost: Decimal | None = None
 
 
 async def preview_message(
@@ -86,7 +92,8 @@ async def preview_message(
         today,
         pay_by,
     )
-    operator = (await load_installation(work.tx)).installation.operator
+    installation = (await load_installation(work.tx)).installation
+    operator = installation.operator
     head = Letterhead(work.merchant, resources.settings.public_url, resources.keys, operator)
     rendered = render_contact(head, reader.plan(wanted.channel), occasion)
     if isinstance(rendered, Permanent):
@@ -100,8 +107,31 @@ async def preview_message(
         text=content.body_text,
         html=html and show_logo(html, find_logo(work.merchant, html)),
         parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
-        pdf=await printer.print_sheet(rendered.sheet) if rendered.sheet else None,
+        pdf=await _print(printer, rendered.sheet) if rendered.sheet else None,
+        cost=_find_cost(work, installation, wanted.channel, content),
     )
+
+
+def _find_cost(
+    work: Work, installation: Installation, channel: Channel, content: Content
+) -> Decimal | None:
+    """A letter's sheets are known when it is printed, and are not priced here."""
+    setup = work.merchant.configuration.channels.get(channel)
+    line = (installation.lines or {}).get(setup.line or "") if setup else None
+    if line is None or channel == "LETTER":
+        return None
+    if channel == "EMAIL":
+        return price_of(line, Weight(1))
+    parts = count_parts(content.body_text).count
+    return price_of(line, Weight(parts, find_country(content.recipient)))
+
+
+async def _print(printer: LetterPrinter, sheet: bytes) -> bytes:
+    """Raises ValidationError where the letter would not be printed."""
+    try:
+        return await printer.print_sheet(sheet)
+    except ScriptMissing as missing:
+        raise ValidationError([Fault("/channel", describe_missing(missing), "INVALID")]) from None
 
 
 async def _find_pay_by(

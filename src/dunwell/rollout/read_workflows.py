@@ -1,6 +1,7 @@
 """List a merchant's workflows, show one of their versions, compare two."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
@@ -36,6 +37,14 @@ async def list_workflows(work: Work) -> list[WorkflowView]:
             active_claims=sum(active.get(each.workflow_id, {}).values()),
         )
         for each in await load_workflows(work.tx, work.merchant_id)
+    ]
+
+
+async def name_workflows(work: Work) -> list[tuple[UUID, str]]:
+    """Each with its name, in order of creation; the workflows of scenarios too. Reads no claims."""
+    work.need(Right.READ_CLAIMS)
+    return [
+        (each.workflow_id, each.name) for each in await load_workflows(work.tx, work.merchant_id)
     ]
 
 

@@ -75,8 +75,10 @@ async def _create(work: Work, name: str, definition: Definition, description: st
     scenario_id = await save_new_scenario(work.tx, work.merchant_id, scenario)
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
-        work, "scenario.create", f"scenario:{scenario_id}", workflowId=str(workflow_id)
-    )
+        work, "scenario.create", f"scenario:{scenario_id}",
+        after={"name": name, **_list_values(definition, description)},
+        workflowId=str(workflow_id),
+    )  # fmt: skip
     return SavedScenario(scenario_id, workflow_id, is_new=True, is_changed=True)
 
 

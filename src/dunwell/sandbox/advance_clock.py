@@ -59,8 +59,10 @@ async def advance_clock(
     async with resources.database.transaction() as tx:
         work = Work.open(resources, tx, merchant, actor)
         await save_audit(
-            work, "clock.advance", f"merchant:{merchant.merchant_id}", to=advance_to.isoformat()
-        )
+            work, "clock.advance", f"merchant:{merchant.merchant_id}",
+            before={"now": started_at.isoformat()}, after={"now": advance_to.isoformat()},
+            to=advance_to.isoformat(),
+        )  # fmt: skip
         beginning = await begin_count(tx, merchant.merchant_id, started_at)
     runner = _Runner(resources, adapters, merchant.merchant_id)
     try:

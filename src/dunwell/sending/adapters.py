@@ -5,28 +5,84 @@ what the answer means.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import structlog
 
-from dunwell.merchants.configuration import Channel
+from dunwell.installation.lines.line import Pace
+from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.merchant import Merchant
-from dunwell.sending.channel import ChannelAdapter, Message, Outcome, Unanswered
+from dunwell.sending.channel import (
+    AskableChannel,
+    ChannelAdapter,
+    LineAdapter,
+    Message,
+    Outcome,
+    Temporary,
+    Unanswered,
+)
 
 _CALL_SECONDS = 60
+# A line that was taken out comes back, or the merchant gets another.
+_ABSENT_SECONDS = 300
 
 log = structlog.get_logger(__name__)
+
+
+# The adapter of a line by its name; none: there is no such line. Raises Unavailable while it is
+# not known which there are.
+FindLine = Callable[[str], LineAdapter | None]
+
+
+def find_no_line(_name: str) -> LineAdapter | None:
+    """Where an installation has none."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLine:
+    """A line that is not given everything at once: what it has unanswered may have left."""
+
+    name: str
+    channel: Channel
+    pace: Pace
 
 
 class Adapters:
     """The installation's."""
 
-    def __init__(self, adapters: Collection[ChannelAdapter]) -> None:
+    def __init__(
+        self, adapters: Collection[ChannelAdapter], find_line: FindLine = find_no_line
+    ) -> None:
         self._adapters = {(each.channel, each.name): each for each in adapters}
+        self._find_line = find_line
 
     def find(self, merchant: Merchant, channel: Channel) -> ChannelAdapter | None:
         setup = merchant.configuration.channels.get(channel)
-        return self._adapters.get((channel, setup.adapter)) if setup else None
+        if setup is None:
+            return None
+        if setup.line is not None:
+            return self._find_line(setup.line)
+        return self._adapters.get((channel, setup.adapter or ""))
+
+    def list_bound(self, merchant: Merchant) -> list[BoundLine]:
+        """The lines that the merchant's messages leave by; one that is gone takes none."""
+        channels = merchant.configuration.channels
+        return [
+            BoundLine(setup.line, channel, adapter.pace)
+            for channel, setup in channels.items()
+            if setup.line is not None and (adapter := self._find_line(setup.line))
+        ]
+
+    def list_askable(self, merchant: Merchant) -> dict[Channel, AskableChannel]:
+        """Those that say afterwards what became of a message."""
+        found: dict[Channel, AskableChannel] = {}
+        for channel in CHANNELS:
+            adapter = self.find(merchant, channel)
+            if isinstance(adapter, AskableChannel):
+                found[channel] = adapter
+        return found
 
     def list_repeatable(self, merchant: Merchant) -> list[Channel]:
         """The merchant's channels that make one message of one id however often they are called."""
@@ -39,7 +95,7 @@ class Adapters:
     async def call(self, merchant: Merchant, message: Message) -> Outcome | Unanswered:
         adapter = self.find(merchant, message.channel)
         if adapter is None:
-            return Unanswered(is_repeatable=True)
+            return Temporary(_ABSENT_SECONDS)
         try:
             async with asyncio.timeout(_CALL_SECONDS):
                 return await adapter.send(message)

@@ -4,11 +4,13 @@ An adapter is stateless. Quotas, retries, fallbacks and the record of what was s
 business; the sender's are. Every adapter passes the contract suite in `tests/adapters`. Pure.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
+from dunwell.installation.lines.line import Pace
 from dunwell.merchants.configuration import Channel
 
 
@@ -59,11 +61,18 @@ class Message:
     logo: MessageImage | None = None
     # Whether the merchant only rehearses.
     is_sandbox: bool = False
+    # Of a letter: where it is posted to, ISO 3166-1 alpha-2, where that is known.
+    country: str | None = None
+    # Of an e-mail: where its reader says that no more are wanted, by one POST (RFC 8058).
+    unsubscribe_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The channel has taken it. Not that it arrived."""
+    """The channel has taken it. Not that it arrived. answer: what it said of it, as an operator
+    would ask the provider about; no personal data."""
+
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +116,27 @@ class ChannelAdapter(Protocol):
 
     async def send(self, message: Message) -> Outcome:
         """Hand the message to the channel. No transaction is open while this runs."""
+
+
+class LineUnusable(Exception):  # noqa: N818 - reads as what is wrong
+    """A line cannot be used as it stands; the words say why, and name no secret."""
+
+
+class LineAdapter(ChannelAdapter, Protocol):
+    """The adapter of a line of the installation file: it may keep connections open."""
+
+    @property
+    def pace(self) -> Pace:
+        """How quick it may be taken."""
+
+    async def close(self) -> None:
+        """End its connections; nothing is sent after this."""
+
+
+@runtime_checkable
+class AskableChannel(Protocol):
+    """One that can be asked afterwards: there an unknown send settles itself by the truth."""
+
+    async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
+        """Whether each was taken. Those nothing is known of are absent. Raises OSError while the
+        channel is away."""

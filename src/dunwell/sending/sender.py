@@ -25,7 +25,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.merchant import Merchant
 from dunwell.sending.adapters import Adapters
-from dunwell.sending.channel import Message, Outcome, Temporary, Unanswered
+from dunwell.sending.channel import Message, Outcome, Permanent, Temporary, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, keep_lease
 
 _ROUND_SECONDS = 0.2
@@ -47,8 +47,9 @@ class HandedOver(Protocol[Item]):
     def items(self) -> Sequence[Item]:
         """For each of them its channel is called."""
 
-    def compose(self, item: Item) -> AbstractAsyncContextManager[Message | Temporary]:
-        """The message as it leaves the house, in memory for as long as the block lasts."""
+    def compose(self, item: Item) -> AbstractAsyncContextManager[Message | Temporary | Permanent]:
+        """The message as it leaves the house, in memory for as long as the block lasts; or why it
+        does not."""
 
     async def keep(self, tx: Connection, until: datetime) -> None:
         """Renew the lease where it is still held."""
@@ -135,7 +136,7 @@ class Sender(Generic[SetKey]):
 
     async def _call(self, handed_over: HandedOver[Item], item: Item) -> Outcome | Unanswered:
         async with handed_over.compose(item) as message:
-            if isinstance(message, Temporary):
+            if isinstance(message, Temporary | Permanent):
                 return message
             return await self._adapters.call(handed_over.merchant, message)
 

@@ -15,6 +15,7 @@ from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import (
+    MOST_COUNTED,
     Count,
     ListedTable,
     Test,
@@ -23,9 +24,11 @@ from dunwell.merchants.newest_first import (
     find_oldest,
 )
 from dunwell.merchants.rights import Right
-from dunwell.messages.lists.find_communications import COMMUNICATIONS, FAILED, UNKNOWN
+from dunwell.messages.communication_store import count_failed
+from dunwell.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED
 from dunwell.payments.find_payments import PENDING, REQUESTS
+from dunwell.replies.store import count_unseen
 
 _BOUNCES_FOR = timedelta(days=7)
 # The list of disputes as disputes.find_disputes has it; rides on disputes_open_list.
@@ -44,6 +47,8 @@ class Kind(StrEnum):
     FAILING_ENDPOINTS = "FAILING_ENDPOINTS"
     # Communications that failed in the last seven days.
     BOUNCED_CONTACTS = "BOUNCED_CONTACTS"
+    # Answers of debtors to e-mails, which nobody has looked at.
+    UNSEEN_REPLIES = "UNSEEN_REPLIES"
     # Money that debtors say is under way.
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
 
@@ -59,14 +64,18 @@ async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
     """Of one instant."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        return {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
+        found = {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
+        return {
+            **found,
+            Kind.BOUNCED_CONTACTS: await _look_at_failed(work),
+            Kind.UNSEEN_REPLIES: await _look_at_replies(work),
+        }
 
 
 def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any], Wanted[Any]]]:
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
     opened_before = find_overdue_before(work.now, within, configuration.timezone)
-    failed_since: Test = ("l.settled_at >= {}", (work.now - _BOUNCES_FOR,))
     return {
         Kind.OPEN_DISPUTES: (_DISPUTES, Wanted(seek=(_OPEN,))),
         Kind.OVERDUE_DISPUTES: (
@@ -75,9 +84,6 @@ def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any], Wanted[Any]
         Kind.REQUESTED_MODALITIES: (MODALITIES, Wanted(seek=(UNANSWERED,))),
         Kind.UNKNOWN_SENDS: (COMMUNICATIONS, Wanted(seek=(UNKNOWN,))),
         Kind.FAILING_ENDPOINTS: (ENDPOINTS, Wanted(filters=(LIVE, UNWELL))),
-        Kind.BOUNCED_CONTACTS: (
-            COMMUNICATIONS, Wanted(seek=(FAILED,), filters=(failed_since,)),
-        ),
         Kind.PENDING_PAYMENTS: (REQUESTS, Wanted(seek=(PENDING,))),
     }  # fmt: skip
 
@@ -86,3 +92,15 @@ async def _look(work: Work, listed: ListedTable[Any], wanted: Wanted[Any]) -> Wa
     count = await count_newest(work, listed, wanted)
     oldest_at = await find_oldest(work, listed, wanted) if count.number else None
     return Waiting(count, oldest_at)
+
+
+async def _look_at_failed(work: Work) -> Waiting:
+    """They failed at any time behind their planning, by which their list is ordered."""
+    since = work.now - _BOUNCES_FOR
+    number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MOST_COUNTED + 1)
+    return Waiting(Count(min(number, MOST_COUNTED), is_more=number > MOST_COUNTED), oldest_at)
+
+
+async def _look_at_replies(work: Work) -> Waiting:
+    number, oldest_at = await count_unseen(work.tx, work.merchant_id, MOST_COUNTED + 1)
+    return Waiting(Count(min(number, MOST_COUNTED), is_more=number > MOST_COUNTED), oldest_at)

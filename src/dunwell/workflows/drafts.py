@@ -9,6 +9,7 @@ from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.workflows.audited import compare
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store import delete_draft, load_current, load_draft, save_draft_row
 from dunwell.workflows.versions import Draft
@@ -30,6 +31,7 @@ async def new_draft(work: Work, workflow_id: UUID) -> Draft:
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     await save_audit(
         work, "workflow.new_draft", f"workflow:{workflow_id}",
+        before={"draft": None}, after={"draft": str(draft.version_id)},
         versionId=str(draft.version_id), basedOn=str(current.version_id),
     )  # fmt: skip
     return draft
@@ -42,6 +44,20 @@ async def discard_draft(work: Work, workflow_id: UUID) -> None:
     await open_workflow(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is None:
         raise InvalidState("The workflow has no published version; publish it.", state="DRAFT")
-    if not await delete_draft(work.tx, work.merchant_id, workflow_id):
+    await delete_standing_draft(work, workflow_id)
+
+
+async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
+    """Of an open workflow that was published; what differed from that is told. Raises InvalidState:
+    there is none."""
+    work.need(Right.CONFIGURE)
+    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    if standing is None or current is None:
         raise InvalidState("The workflow has no draft.", state="PUBLISHED")
-    await save_audit(work, "workflow.discard_draft", f"workflow:{workflow_id}")
+    await delete_draft(work.tx, work.merchant_id, workflow_id)
+    before, after = compare(standing.definition, current.definition)
+    await save_audit(
+        work, "workflow.discard_draft", f"workflow:{workflow_id}",
+        before={"draft": str(standing.version_id), **before}, after={"draft": None, **after},
+    )  # fmt: skip

@@ -8,11 +8,12 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.workflows.audited import compare
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
+from dunwell.workflows.drafts import delete_standing_draft
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.store import (
-    delete_draft,
     load_current,
     load_draft,
     save_draft_row,
@@ -53,16 +54,19 @@ async def save_draft(
         await _check_unchanged(work, workflow_id, standing, expected_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     if current is not None and current.definition == definition:
-        if await delete_draft(work.tx, work.merchant_id, workflow_id):
-            await save_audit(work, "workflow.discard_draft", f"workflow:{workflow_id}")
+        if standing is not None:
+            await delete_standing_draft(work, workflow_id)
         return SavedDraft(workflow_id, current.version_id, is_draft=False)
     if standing is not None and standing.definition == definition:
         return SavedDraft(workflow_id, standing.version_id)
     draft = Draft(work.ids.new(work.now), definition)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
+    former = standing or current
+    before, after = compare(former.definition if former else None, definition)
     await save_audit(
-        work, "workflow.save_draft", f"workflow:{workflow_id}", versionId=str(draft.version_id)
-    )
+        work, "workflow.save_draft", f"workflow:{workflow_id}",
+        before=before, after=after, versionId=str(draft.version_id), name=name,
+    )  # fmt: skip
     return SavedDraft(workflow_id, draft.version_id)
 
 

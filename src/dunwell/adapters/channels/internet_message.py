@@ -29,7 +29,7 @@ class AddressUnusable(Exception):  # noqa: N818 - reads as what is wrong
 
 def build_internet_message(message: Message) -> bytes:
     """The whole e-mail, lines ended by CRLF. Raises AddressUnusable."""
-    sender, recipient = _check_address(message.sender), _check_address(message.recipient)
+    sender, recipient = check_address(message.sender), check_address(message.recipient)
     headers = [
         f"Date: {format_datetime(message.created_at)}",
         f"Message-ID: <{message.communication_id}@{sender.rpartition('@')[2]}>",
@@ -41,12 +41,16 @@ def build_internet_message(message: Message) -> bytes:
         "MIME-Version: 1.0",
     ]
     if message.reply_to:
-        headers.insert(4, f"Reply-To: {_check_address(message.reply_to)}")
+        headers.insert(4, f"Reply-To: {check_address(message.reply_to)}")
+    if message.unsubscribe_url:
+        # One click, without a page (RFC 8058).
+        headers.append(f"List-Unsubscribe: <{_CONTROLS.sub('', message.unsubscribe_url)}>")
+        headers.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
     head = _CRLF.join(headers).encode() + b"\r\n"
     return head + _build_content(message)
 
 
-def _check_address(address: str) -> str:
+def check_address(address: str) -> str:
     """The address with its domain in ASCII; a local part in UTF-8 stays (RFC 6532)."""
     match = _ADDRESS.fullmatch(address)
     if match is None:

@@ -5,7 +5,7 @@ from dunwell.api.operation import Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
 from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import EXAMPLE, ClaimExplanation
+from dunwell.explanation.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.kit.wire import read_as_json
 
 EXPLAIN_CLAIM = Operation(
@@ -30,7 +30,7 @@ EXPLAIN_CLAIM = Operation(
 async def _explain(call: Call) -> ClaimExplanation:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    return await explain_claim(call.work, call.tools.resources.keys, claim_id)
+    return write_plain(await explain_claim(call.work, call.tools.resources.keys, claim_id))
 
 
 ENDPOINTS = (Endpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),)

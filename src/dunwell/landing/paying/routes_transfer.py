@@ -20,7 +20,7 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.merchants.configuration import BankAccount
 from dunwell.messages.letters.code_image import draw_png
-from dunwell.messages.letters.payment_code import render_payment_code
+from dunwell.messages.letters.rendering import render_payment_code
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.banking_days import find_known_on
 from dunwell.payments.choice import Choice

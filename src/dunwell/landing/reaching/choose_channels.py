@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dunwell.claims.store import lock_claim
 from dunwell.errors import NotFound
 from dunwell.kit.crypto import KeyRing
+from dunwell.landing.reaching.store import find_written_address
 from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.on_file import OnFile
@@ -18,6 +19,7 @@ from dunwell.messages.suppression import (
     load_reasons,
     suppress,
 )
+from dunwell.sending.report import Reference
 
 
 async def choose_channels(
@@ -39,6 +41,21 @@ async def choose_channels(
     for way in chosen.lifted:
         await lift_suppression(work, keys, way.channel, way.address)
     return chosen
+
+
+async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
+    """One click in a mail program (RFC 8058), which whoever holds the message may make: the address
+    that it went to gets no more e-mails from this merchant; a second click
+    changes nothing. False: the message is gone.
+
+    Unlike the page of preferences it takes off the last way too: a mail program cannot be asked
+    which other is wanted, and shows no answer."""
+    work.need(Right.CONTACT_SETTINGS)
+    address = await find_written_address(work.tx, work.merchant_id, reference.communication_id)
+    if address is None:
+        return False
+    await suppress(work, keys, "EMAIL", address=address, reason="DEBTOR")
+    return True
 
 
 async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:

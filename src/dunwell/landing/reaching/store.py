@@ -38,6 +38,13 @@ WHERE (merchant_id, claim_id) IN (
     SELECT merchant_id, claim_id FROM debtor_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
+# By primary keys. What a message said may be gone: then it is the address on file.
+_FIND_WRITTEN = """
+SELECT content.recipient
+FROM communications contact
+JOIN communication_contents content USING (merchant_id, communication_id)
+WHERE contact.merchant_id = $1 AND contact.communication_id = $2 AND contact.channel = 'EMAIL'
+"""
 # Of the addresses on file when the session was opened.
 SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
     nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
@@ -69,6 +76,14 @@ async def save_change(
 async def load_change(tx: Connection, merchant_id: int, claim_id: int) -> PendingChange | None:
     row = await tx.fetchrow(_LOAD_CHANGE, merchant_id, claim_id)
     return None if row is None else PendingChange(**row)
+
+
+async def find_written_address(
+    tx: Connection, merchant_id: int, communication_id: UUID
+) -> str | None:
+    """Where an e-mail went. None: there is none, or it is too long ago to say."""
+    address: str | None = await tx.fetchval(_FIND_WRITTEN, merchant_id, communication_id)
+    return address
 
 
 async def save_wrong(tx: Connection, merchant_id: int, claim_id: int) -> None:

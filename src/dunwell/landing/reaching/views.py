@@ -38,6 +38,14 @@ class PreferencesPage(Page, frozen=True):
     is_last: bool
 
 
+class UnsubscribePage(Page, frozen=True):
+    template: ClassVar[str] = "unsubscribe.html"
+
+    # Of the message, as its address has it.
+    reference: str
+    is_done: bool
+
+
 class AddressPage(Page, frozen=True):
     template: ClassVar[str] = "address.html"
 

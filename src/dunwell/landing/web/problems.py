@@ -82,14 +82,14 @@ def answer_problem(
 
 def _find_problem(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
-        return _find_mismatch(error)
+        return find_mismatch(error)
     for refusal, problem in _BY_REFUSAL:
         if isinstance(error, refusal):
             return problem
     return _CRASH
 
 
-def _find_mismatch(error: HTTPException) -> Problem:
+def find_mismatch(error: HTTPException) -> Problem:
     """What no route takes: an unknown address, or a method that its address does not have."""
     if error.status_code != 405:
         return Problem(error.status_code, "NOT_FOUND" if error.status_code == 404 else "UNREADABLE")

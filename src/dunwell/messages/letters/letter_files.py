@@ -37,7 +37,8 @@ class LetterFiles:
 
     @classmethod
     def open(cls, resources: Resources) -> Self:
-        return cls(Storage.open(resources.settings.files_url), LetterPrinter(), resources.keys)
+        printer = LetterPrinter(fonts=resources.settings.fonts)
+        return cls(Storage.open(resources.settings.files_url), printer, resources.keys)
 
     async def close(self) -> None:
         await self.printer.close()

@@ -1,33 +1,40 @@
 """The child that prints letters and papers: `python -m dunwell.messages.letters.printer_child`.
 
-Typst places data in one fixed layout. The child has the fonts that come with Typst and no others,
-limits on memory and time, and, once it runs, can open neither file nor socket.
+Typst places data in one fixed layout. The child has the fonts that come with Typst and those it was
+started with ("2:/path/to/font.ttc", a face of a file), which it reads before it begins; limits on
+memory and time; and, once it runs, can open neither file nor socket.
 """
 
 import base64
 import io
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import pikepdf
 import typst
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dunwell.kit.child import limit_memory, open_nothing_more, serve
 from dunwell.messages.letters.code_image import draw_svg
-from dunwell.messages.letters.printer import Done, Job
-from dunwell.messages.letters.sheet import Page, Picture, Transfer
+from dunwell.messages.letters.layout import list_layouts, load_layout
+from dunwell.messages.letters.printer import Done, Job, Part
+from dunwell.messages.letters.sheet import USUAL_LAYOUT, Page, Picture, Transfer
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
 # Of a layout that fails Typst raises its TypstError, of a file that is no text a RuntimeError.
-_REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError)
+_REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, LookupError)
 
 
 def main() -> None:
     """Work until the parent goes away."""
     folder = Path(__file__).parent
-    printer = _Printer((folder / "letter.typ").read_bytes(), (folder / "paper.typ").read_bytes())
+    letters, papers = ((folder / name).read_bytes() for name in ("letter.typ", "paper.typ"))
+    printer = _Printer(letters, papers, sys.argv[1:])
     limit_memory(_MEMORY_BYTES)
     open_nothing_more()
     serve(printer.answer, _CPU_SECONDS_PER_JOB)
@@ -51,6 +58,7 @@ class _Drawn(msgspec.Struct):
     logo: Picture | None
     page: Page
     transfer: Transfer | None
+    layout: str = USUAL_LAYOUT
 
 
 class _DrawnPaper(msgspec.Struct):
@@ -58,11 +66,17 @@ class _DrawnPaper(msgspec.Struct):
 
 
 class _Printer:
-    def __init__(self, layout: bytes, papers_layout: bytes) -> None:
-        self._layout = layout
-        self._papers_layout = papers_layout
-        fonts = typst.Fonts(include_system_fonts=False)
-        self._compiler = typst.Compiler(layout, font_paths=fonts)
+    def __init__(self, layout: bytes, papers_layout: bytes, faces: Sequence[str] = ()) -> None:
+        with _gather_files(faces) as folder:
+            fonts = typst.Fonts(include_system_fonts=False, font_paths=[folder] if folder else [])
+            self._compiler = typst.Compiler(layout, font_paths=fonts)
+            families = _list_families(fonts, faces)
+            for family in families:
+                # What is read late would not be found any more.
+                self._compile({"main": f'#text(font: "{family}", fallback: false)[a]'.encode()})
+        self._layouts = {name: load_layout(name) for name in list_layouts()}
+        self._layout = _name_families(layout, families)
+        self._papers_layout = _name_families(papers_layout, families)
         # What is imported late would not find its file any more.
         Image.init()
         # Nor would Typst find out how large its stack is, which it asks at the first call of a
@@ -74,6 +88,8 @@ class _Printer:
         try:
             if job.kind == "COUNT_PAGES":
                 done = Done(pages=_count_pages(job.content))
+            elif job.kind == "JOIN":
+                done = _join(msgspec.msgpack.decode(job.content, type=list[Part]))
             elif job.kind == "DRAW_LOGO":
                 done = Done(png=self._draw_png(job.content))
             elif job.kind == "PRINT_PAPER":
@@ -91,6 +107,7 @@ class _Printer:
         files = {
             "main": self._layout,
             "letter.json": content,
+            "layout.json": self._layouts[sheet.layout],
             "page.svg": draw_svg(sheet.page.url),
         }
         if sheet.logo is not None:
@@ -120,6 +137,36 @@ class _Printer:
         return pdf
 
 
+@contextmanager
+def _gather_files(faces: Sequence[str]) -> Iterator[str | None]:
+    """A folder with the faces' files, as Typst wants it, under names that tell their places."""
+    if not faces:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="dunwell-fonts-") as folder:
+        for number, face in enumerate(faces):
+            path = Path(face.partition(":")[2])
+            (Path(folder) / f"{number}{path.suffix}").symlink_to(path)
+        yield folder
+
+
+def _list_families(fonts: typst.Fonts, faces: Sequence[str]) -> list[str]:
+    """As Typst calls them, in the order they are wanted in."""
+    known = {(each.path, each.index): each.family for each in fonts.fonts()}
+    split = [face.partition(":") for face in faces]
+    return [known[str(Path(path).resolve()), int(index)] for index, _, path in split]
+
+
+def _name_families(layout: bytes, families: Sequence[str]) -> bytes:
+    """The layout with these behind its own font."""
+    if not families:
+        return layout
+    named = ", ".join(f'"{each}"' for each in families)
+    return layout.replace(
+        b'font: "Libertinus Serif"', f'font: ("Libertinus Serif", {named})'.encode()
+    )
+
+
 def _draw_logo(logo: Picture) -> bytes:
     """As an SVG, which is text, as all files of the layout have to be."""
     if logo.content_type == "image/svg+xml":
@@ -137,6 +184,48 @@ def _draw_logo(logo: Picture) -> bytes:
 def _count_pages(pdf: bytes) -> int:
     with pikepdf.open(io.BytesIO(pdf)) as opened:
         return len(opened.pages)
+
+
+# An A4 page in points, and the margin around a picture on it.
+_PAGE, _MARGIN = (595.28, 841.89), 42.5
+
+
+def _join(parts: list[Part]) -> Done:
+    with pikepdf.new() as joined:
+        for part in parts:
+            content = part.content
+            if part.content_type != "application/pdf":
+                content = _draw_page(content)
+            with pikepdf.open(io.BytesIO(content)) as opened:
+                joined.pages.extend(opened.pages)
+        saved = io.BytesIO()
+        joined.save(saved, deterministic_id=True)
+        return Done(pdf=saved.getvalue(), pages=len(joined.pages))
+
+
+def _draw_page(content: bytes) -> bytes:
+    """A picture as large as fits upright on a page."""
+    with Image.open(io.BytesIO(content)) as opened:
+        picture = ImageOps.exif_transpose(opened).convert("RGB")
+    width, height = picture.size
+    scale = min((_PAGE[0] - 2 * _MARGIN) / width, (_PAGE[1] - 2 * _MARGIN) / height, 1.0)
+    drawn = io.BytesIO()
+    picture.save(drawn, "JPEG", quality=90)
+    with pikepdf.new() as made:
+        page = made.add_blank_page(page_size=_PAGE)
+        image = pikepdf.Stream(
+            made, drawn.getvalue(), Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Image,
+            Width=width, Height=height, ColorSpace=pikepdf.Name.DeviceRGB, BitsPerComponent=8,
+            Filter=pikepdf.Name.DCTDecode,
+        )  # fmt: skip
+        page.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(Picture=image))
+        left, below = _MARGIN, _PAGE[1] - _MARGIN - height * scale
+        size = f"{width * scale:.3f} 0 0 {height * scale:.3f}"
+        placed = f"q {size} {left} {below:.3f} cm /Picture Do Q"
+        page.Contents = made.make_stream(placed.encode())
+        saved = io.BytesIO()
+        made.save(saved, deterministic_id=True)
+        return saved.getvalue()
 
 
 if __name__ == "__main__":

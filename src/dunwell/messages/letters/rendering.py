@@ -11,8 +11,8 @@ from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, render_iban, render_line
 from dunwell.messages.items import describe_item, explain_item, list_sums
-from dunwell.messages.letters.payment_code import render_payment_code
 from dunwell.messages.letters.sheet import (
+    USUAL_LAYOUT,
     Enclosure,
     Items,
     Page,
@@ -29,6 +29,12 @@ from dunwell.messages.rendering import choose_words, list_footer, put_together
 from dunwell.messages.wording import find_wording
 from dunwell.workflows.definition import LetterTemplate, Texts
 
+# Of a code for banking apps.
+_MAX_CENTS = 99_999_999_999
+_MAX_NAME, _MAX_TEXT = 70, 140
+# Of the whole, in UTF-8; what more needs a larger symbol than the scheme allows.
+_MAX_BYTES = 331
+
 
 @dataclass(frozen=True, slots=True)
 class Post:
@@ -42,6 +48,7 @@ class Post:
     color: str | None = None
     logo: Picture | None = None
     enclosures: Sequence[Enclosure] = ()
+    layout: str = USUAL_LAYOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ def render_letter(
         footer=list_sender(facts.creditor, language),
         operator=write_operator(facts.creditor, values.wording),
         words=wording,
+        layout=post.layout,
     )
     text = [fill(body.text, values), _render_ways(sheet, wording)]
     text += ["\n".join([f"{wording.enclosures}:", *enclosures])] if enclosures else []
@@ -168,3 +176,20 @@ def _render_ways(sheet: Sheet, wording: LetterWording) -> str:
     if sheet.transfer:
         lines += [f"{label}: {value}" for label, value in sheet.transfer.rows]
     return "\n".join(lines)
+
+
+def render_payment_code(
+    *, holder: str, iban: str, bic: str | None, cents: int, currency: str, purpose: str
+) -> str | None:
+    """What the code holds that banking apps scan: a credit transfer by EPC069-12, version 002.
+    None for what the scheme cannot express: another currency, no amount, texts too long."""
+    holder, purpose = render_line(holder).strip(), render_line(purpose).strip()
+    if currency != "EUR" or not 0 < cents <= _MAX_CENTS:
+        return None
+    if not holder or len(holder) > _MAX_NAME or len(purpose) > _MAX_TEXT:
+        return None
+    amount = f"EUR{cents // 100}.{cents % 100:02}"
+    account = "".join(iban.split())
+    lines = ["BCD", "002", "1", "SCT", bic or "", holder, account, amount, "", "", purpose]
+    payload = "\n".join(lines).rstrip("\n")
+    return payload if len(payload.encode()) <= _MAX_BYTES else None

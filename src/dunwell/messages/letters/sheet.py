@@ -7,6 +7,7 @@ import msgspec
 from dunwell.messages.letters.wording import LetterWording
 
 Row = tuple[str, str]
+USUAL_LAYOUT = "din-5008-b"
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -68,6 +69,8 @@ class Sheet(msgspec.Struct, frozen=True):
     # The operator, below them; empty: nobody was named.
     operator: str
     words: LetterWording
+    # Where what stands: a file of `layouts/`.
+    layout: str = USUAL_LAYOUT
 
 
 def write_sheet(sheet: Sheet) -> bytes:

@@ -74,8 +74,8 @@ def write_out(sheet: Sheet, letter: ShortLetter) -> str:
     return "\n\n".join([fill(letter.body.text, letter.values), "\n".join(ways)]) + "\n"
 
 
-def put_on(sheet: Sheet, brand: Brand) -> Sheet:
-    """With the merchant's color and logo."""
+def put_on(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
+    """With the merchant's color and logo, laid out as its line for letters wants it."""
     logo = brand.logo
     picture = None if logo is None else Picture(logo.content_type, logo.content)
-    return replace(sheet, color=brand.color, logo=picture)
+    return replace(sheet, color=brand.color, logo=picture, layout=layout)

@@ -48,14 +48,15 @@ NO_FILTER = CommunicationFilter()
 
 
 async def find_communications(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER
-) -> FoundCommunications:
+    work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER,
+    oldest_first: bool = False,
+) -> FoundCommunications:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     rare = _RARE.get(wanted.state or "")
     narrowed: Wanted[UUID] = Wanted(
         seek=() if rare is None else (rare,), filters=tuple(_list_filters(wanted)),
-        since=wanted.since, until=wanted.until,
+        since=wanted.since, until=wanted.until, oldest_first=oldest_first,
     )  # fmt: skip
     async with snapshot(work.tx):
         found = await find_newest(work, COMMUNICATIONS, narrowed, limit=limit, cursor=cursor)

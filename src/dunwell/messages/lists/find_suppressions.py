@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dunwell.errors import NotFound
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
@@ -40,16 +41,29 @@ NO_FILTER = SuppressionFilter()
 
 
 async def find_suppressions(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: SuppressionFilter = NO_FILTER
-) -> FoundSuppressions:
+    work: Work, *, limit: int, cursor: str | None = None, wanted: SuppressionFilter = NO_FILTER,
+    oldest_first: bool = False,
+) -> FoundSuppressions:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     filters = tuple(_list_filters(wanted))
-    narrowed: Wanted[bytes] = Wanted(filters=filters, since=wanted.since, until=wanted.until)
+    narrowed: Wanted[bytes] = Wanted(
+        filters=filters, since=wanted.since, until=wanted.until,
+        oldest_first=oldest_first,
+    )  # fmt: skip
     async with snapshot(work.tx):
         found = await find_newest(work, SUPPRESSIONS, narrowed, limit=limit, cursor=cursor)
         loaded = await load_listed(work.tx, work.merchant_id, found.keys)
     return FoundSuppressions([loaded[each] for each in found.keys], found.next_cursor)
+
+
+async def read_suppression(work: Work, channel: Channel, digest: bytes) -> Suppression:
+    """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    found = (await load_listed(work.tx, work.merchant_id, [digest])).get(digest)
+    if found is None or found.channel != channel:
+        raise NotFound("This address is not in the list.")
+    return found
 
 
 def _list_filters(wanted: SuppressionFilter) -> Iterator[Test]:

@@ -22,8 +22,9 @@ from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, record_payment
-from dunwell.portal.web.days import read_day
+from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields
+from dunwell.replies.take_reply import see_replies
 
 # Field -> the code of a fault, or its words.
 Faults = list[tuple[str, str]]
@@ -177,6 +178,10 @@ async def _note(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     return lambda: add_note(work, typed.claim.claim_id, text)
 
 
+async def _see_answers(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+    return lambda: see_replies(work, typed.claim.claim_id)
+
+
 ACTS: Mapping[str, Act] = {
     "payment": Act(Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment),
     "dispute": Act(Right.CHANGE_CLAIMS, ("reason", "message"), _dispute, is_for_active=True),
@@ -185,4 +190,5 @@ ACTS: Mapping[str, Act] = {
     "end": Act(Right.CHANGE_CLAIMS, ("how",), _end, is_for_active=True),
     "contact": Act(Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact),
     "note": Act(Right.CHANGE_CLAIMS, ("text",), _note),
+    "answers": Act(Right.CHANGE_CLAIMS, (), _see_answers),
 }

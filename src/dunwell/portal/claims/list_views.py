@@ -10,6 +10,7 @@ from dunwell.claims.store_lists import ListedClaim
 from dunwell.messages.formatting import render_line
 from dunwell.portal.claims.saved_views import SavedView
 from dunwell.portal.render.pages import Page
+from dunwell.portal.render.sorting import Sorting
 from dunwell.portal.web.claim_filters import Filters
 
 
@@ -23,6 +24,11 @@ class ClaimsPage(Page, frozen=True):
     area: ClassVar[str] = "claims"
 
     filters: Filters
+    sorting: Sorting
+    # The columns beside the reference, in their order.
+    shown: Sequence[str]
+    # By somebody; else they are the usual ones, and a narrow screen shows a part of them.
+    are_chosen: bool
     faults: Sequence[tuple[str, str]]
     rows: Sequence[Row]
     # How many there are; beyond `counted_to` nobody counts. None: not counted.

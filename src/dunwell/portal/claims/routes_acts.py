@@ -11,7 +11,7 @@ from starlette.responses import Response
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.disputes.reasons import list_reasons
-from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact
 from dunwell.portal.claims.views import ActPage, describe_head
@@ -57,9 +57,9 @@ async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
     except ChangedMeanwhile as overtaken:
         return await _answer_overtaken(site, visit, desk, fields, overtaken)
     except ValidationError as refusal:
-        faults, refused = [_place(each.path, each.message) for each in refusal.faults], 422
+        faults, refused = [_place(each) for each in refusal.faults], 422
     except InvalidState as refusal:
-        faults, refused = [("", refusal.message)], 409
+        faults, refused = [("", refusal.said)], 409
     async with site.work(desk) as work:
         seen = await load_seen(work, claim_id)
         view = await look_at_claim(work, desk, claim_id)
@@ -122,9 +122,10 @@ def _find_act(visit: Visit, desk: Desk) -> Act:
     return act
 
 
-def _place(path: str, message: str) -> tuple[str, str]:
-    """A fault's field by its JSON pointer: the last part of it."""
-    return path.rpartition("/")[2], message
+def _place(fault: Fault) -> tuple[str, str]:
+    """A fault's field by its JSON pointer, the last part of it, and what is said of it."""
+    said = fault.message if isinstance(fault.message, Said) else Said(fault.code, fault.message)
+    return fault.path.rpartition("/")[2], said
 
 
 PAGES: RoutedPages = {"claim_act": {"GET": show_act, "POST": take_act}}

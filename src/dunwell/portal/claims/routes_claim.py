@@ -25,10 +25,10 @@ from dunwell.portal.claims.views import (
 )
 from dunwell.portal.render.formats import read_instant
 from dunwell.portal.web.answer import answer_file
-from dunwell.portal.web.days import read_day
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
@@ -59,6 +59,7 @@ async def show_claim(site: Site, visit: Visit, desk: Desk) -> Response:
         has_more=len(life) == MOST,
         documents=documents,
         open_dispute_id=find_open_dispute(life),
+        has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
     )
     return site.answer_at(visit, desk, page)
 

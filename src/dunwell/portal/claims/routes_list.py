@@ -1,9 +1,19 @@
-"""The list of claims: filters that stand in the address, pages, saved views."""
+"""The list of claims: filters, order and columns that stand in the address, pages, saved views."""
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.claims.find_claims import count_claims, find_claims
+from dunwell.claims.sorting import ClaimOrder, SortKey
+from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
+from dunwell.merchants.account import Work
+from dunwell.portal.claims.columns import (
+    choose_columns,
+    read_claim_order,
+    read_columns,
+    write_columns,
+)
 from dunwell.portal.claims.list_views import ClaimsPage, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
@@ -12,12 +22,11 @@ from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.claim_filters import Filters, read_filters, read_filters_from
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.portal.web.looking import read_id
+from dunwell.portal.web.looking import note_list, read_id
+from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.read_workflows import list_workflows
-
-PAGE = 50
+from dunwell.rollout.read_workflows import name_workflows
 
 
 @at_merchant
@@ -26,25 +35,34 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
     2. a search finds claims by what people call them, the list all that the filters leave
     3. count as far as it is cheap"""
     frame = site.frame(visit, desk)
-    filters = read_filters_from(visit.ask)
+    filters = _read_address(visit)
+    if visit.ask_all("column"):
+        # To an address that is short enough to be shared.
+        return site.redirect(visit, desk, "claims", **filters.query)
+    sorting, order = read_claim_order(filters.sort)
     wanted, faults = read_filters(filters, desk.merchant, frame.language)
-    after = visit.ask("after")
+    after, asked = visit.ask("after"), read_columns(filters.columns)
     async with site.work(desk) as work:
         views = await list_views(work, desk.person.user_id)
-        workflows = [(str(each.id), each.name) for each in await list_workflows(work)]
+        workflows = [(str(each), name) for each, name in await name_workflows(work)]
         rows, cursor, count, is_more = list[Row](), None, None, False
         if filters.q:
             rows, cursor = await search_rows(work, filters.q, wanted, after)
         else:
-            try:
-                found = await find_claims(work, limit=PAGE, cursor=after or None, wanted=wanted)
-            except ValidationError:
-                found = await find_claims(work, limit=PAGE, wanted=wanted)
+            found = await find_page(
+                lambda cursor: find_claims(
+                    work, limit=PAGE, cursor=cursor, wanted=wanted, order=order
+                ),
+                after,
+            )
             rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
-            counted = await count_claims(work, wanted)
-            count, is_more = counted.number, counted.is_more
+            count, is_more = await _count(work, order, wanted)
+        await note_list(work, desk, filters.query, len(rows))
     page = ClaimsPage(
         filters=filters,
+        sorting=sorting,
+        shown=choose_columns(asked, [each.claim for each in rows]),
+        are_chosen=bool(asked),
         faults=faults,
         rows=rows,
         count=count,
@@ -57,6 +75,14 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
         view_id=next((each.view_id for each in views if _is_same(each.query, filters)), None),
     )
     return site.answer(frame, page)
+
+
+async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
+    """As far as it is cheap, and whether there are more; none: it would not be."""
+    if order.key is SortKey.NEXT_STEP:
+        return None, False
+    counted = await count_claims(work, wanted)
+    return counted.number, counted.is_more
 
 
 @takes_form_at_merchant
@@ -87,6 +113,16 @@ async def drop_view(site: Site, visit: Visit, desk: Desk, _fields: Fields) -> Re
 async def go_to_list(_site: Site, _visit: Visit, desk: Desk) -> Response:
     """An address that only takes forms, opened by hand."""
     return answer_redirect(build_address("claims", merchant_id=desk.merchant_id))
+
+
+def _read_address(visit: Visit) -> Filters:
+    """Columns come as one word, or ticked one by one."""
+    filters = read_filters_from(visit.ask)
+    ticked = visit.ask_all("column")
+    columns = write_columns([*read_columns(filters.columns), *ticked])
+    return msgspec.structs.replace(
+        filters, sort=read_claim_order(filters.sort)[0].word, columns=columns
+    )
 
 
 def _is_same(query: str, filters: Filters) -> bool:

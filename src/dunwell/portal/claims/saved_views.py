@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 
 LONGEST_NAME = 80
@@ -74,13 +74,16 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
         _SAVE, work.merchant_id, work.ids.new(work.real_now), user_id, is_shared, name, query,
         work.real_now,
     )  # fmt: skip
-    await save_audit(work, "view.save", f"view:{view_id}", isShared=is_shared)
+    # What is searched for may be somebody's name.
+    after = {"name": name, "query": MASKED, "isShared": is_shared}
+    await save_audit(work, "view.save", f"view:{view_id}", after=after, isShared=is_shared)
     return view_id
 
 
 async def end_view(work: Work, user_id: UUID, view_id: UUID) -> None:
     """One's own alone. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    if await work.tx.fetchval(_DELETE, work.merchant_id, view_id, user_id) is None:
+    name = await work.tx.fetchval(_DELETE, work.merchant_id, view_id, user_id)
+    if name is None:
         raise NotFound("There is no such view of yours.")
-    await save_audit(work, "view.end", f"view:{view_id}")
+    await save_audit(work, "view.end", f"view:{view_id}", before={"name": name})

@@ -23,7 +23,9 @@ from dunwell.portal.render.pages import Page
 CHIPS: Mapping[str, frozenset[str]] = {
     "messages": frozenset({"CONTACT", "NOTICE"}),
     "money": frozenset({"PAYMENT", "REVERSAL", "REQUEST"}),
-    "debtor": frozenset({"DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER", "PLAN_END", "LOOK"}),
+    "debtor": frozenset(
+        {"DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER", "PLAN_END", "LOOK", "REPLY"}
+    ),
     "process": frozenset({"STEP", "PAUSE", "RESUME", "CREATED"}),
     "people": frozenset({"NOTE", "CHANGE"}),
 }
@@ -78,6 +80,8 @@ class ClaimPage(Page, frozen=True):
     documents: Sequence[AttachedFile]
     # The newest that waits for an answer.
     open_dispute_id: UUID | None
+    # Whether nobody has looked at an answer to our e-mails.
+    has_unseen: bool
 
 
 class ExplanationPage(Page, frozen=True):

@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 
 MOST_TEXTS = 50
@@ -27,7 +27,7 @@ RETURNING template_id
 """
 # By primary key.
 _DELETE = """
-DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING template_id
+DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING name
 """
 
 
@@ -63,12 +63,16 @@ async def add_answer_text(work: Work, name: str, text: str) -> None:
     )  # fmt: skip
     if saved is None:
         raise ValidationError([Fault("/name", "There is a text of this name.", "TAKEN")])
-    await save_audit(work, "answer_text.add", f"answer_text:{saved}")
+    await save_audit(
+        work, "answer_text.add", f"answer_text:{saved}", after={"name": name, "text": MASKED}
+    )
 
 
 async def end_answer_text(work: Work, template_id: UUID) -> None:
     """Raises NotFound."""
     work.need(Right.ANSWER)
-    if await work.tx.fetchval(_DELETE, work.merchant_id, template_id) is None:
+    name = await work.tx.fetchval(_DELETE, work.merchant_id, template_id)
+    if name is None:
         raise NotFound("There is no such text.")
-    await save_audit(work, "answer_text.end", f"answer_text:{template_id}")
+    before = {"name": name, "text": MASKED}
+    await save_audit(work, "answer_text.end", f"answer_text:{template_id}", before=before)

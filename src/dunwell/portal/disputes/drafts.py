@@ -3,7 +3,7 @@ it. Each change is compared with what its writer had seen; of two, neither loses
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from dunwell.disputes.dispute import Dispute, DisputeState
@@ -12,7 +12,7 @@ from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.explanation.life_store import load_user_names
 from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.portal.disputes.store_drafts import load_draft_row, save_draft_row
 
@@ -84,9 +84,15 @@ async def save_draft(
         raise DraftOvertaken(standing)
     words = (answer.outcome, answer.ends_claim, answer.message)
     writer = (work.actor.kind, work.actor.actor_id)
-    return await save_draft_row(
+    revision = await save_draft_row(
         work.tx, work.merchant_id, dispute_id, words, saved_at=work.real_now, writer=writer
     )
+    await save_audit(
+        work, "answer.save_draft", f"claim:{claim_id}",
+        before=_list_values(standing), after=_list_values(Draft(answer, revision, None, "")),
+        disputeId=str(dispute_id),
+    )  # fmt: skip
+    return revision
 
 
 async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
@@ -99,8 +105,20 @@ async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int
         raise DraftOvertaken(standing)
     resolution = decide_resolution(standing.answer)
     dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
-    await save_audit(work, "answer.send", f"claim:{claim_id}", disputeId=str(dispute_id))
+    await save_audit(
+        work, "answer.send", f"claim:{claim_id}",
+        before=_list_values(standing), after=_list_values(NOTHING), disputeId=str(dispute_id),
+    )  # fmt: skip
     return dispute
+
+
+def _list_values(draft: Draft) -> dict[str, Any]:
+    """The message is for the debtor, in its writer's own words."""
+    answer = draft.answer
+    return {
+        "draft": draft.revision, "outcome": answer.outcome or None,
+        "endsClaim": answer.ends_claim, "message": MASKED if answer.message else None,
+    }  # fmt: skip
 
 
 def decide_resolution(answer: Answer) -> Resolution:

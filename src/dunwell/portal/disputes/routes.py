@@ -7,6 +7,7 @@ from typing import Literal
 from starlette.responses import Response
 
 from dunwell.claims.read_claim import ClaimView
+from dunwell.disputes.assign_dispute import read_assignee
 from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_disputes import find_disputes
@@ -21,6 +22,7 @@ from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
+from dunwell.people.assignee import Assignee, Whose
 from dunwell.portal.disputes.answer_texts import list_answer_texts
 from dunwell.portal.disputes.drafts import (
     Answer,
@@ -35,6 +37,7 @@ from dunwell.portal.disputes.drafts import (
 from dunwell.portal.disputes.preview import preview_answer
 from dunwell.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
 from dunwell.portal.web.answer import answer_file
+from dunwell.portal.web.assigning import list_choices, read_whose
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
@@ -52,21 +55,25 @@ class _Case:
     files: list[EvidenceFile]
     others: list[Dispute]
     draft: Draft
+    assignee: Assignee | None
 
 
 @at_merchant
 async def show_inbox(site: Site, visit: Visit, desk: Desk) -> Response:
     after, given = visit.ask("after"), visit.ask("state")
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
+    asked, whose = read_whose(visit, desk)
     async with site.work(desk) as work:
         count = await count_waiting_disputes(work, _MOST_COUNTED + 1)
         try:
-            page = await _list(work, state, after)
+            page = await _list(work, state, after, whose)
         except ValidationError:
-            page = await _list(work, state, "")
+            page = await _list(work, state, "", whose)
     waiting, ended, cursor = page
     shown = DisputesPage(
         state=str(state),
+        whose=asked,
+        me=desk.person.user_id,
         waiting=waiting,
         ended=ended,
         count=count,
@@ -78,10 +85,10 @@ async def show_inbox(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 async def _list(
-    work: Work, state: DisputeState, after: str
+    work: Work, state: DisputeState, after: str, whose: Whose
 ) -> tuple[Sequence[WaitingDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
-        found = await find_waiting_disputes(work, limit=_PAGE, cursor=after or None)
+        found = await find_waiting_disputes(work, limit=_PAGE, cursor=after or None, whose=whose)
         return found.disputes, (), found.next_cursor
     listed = await find_disputes(work, limit=_PAGE, cursor=after or None, state=state)
     return (), listed.disputes, listed.next_cursor
@@ -167,7 +174,8 @@ async def _load(work: Work, desk: Desk, visit: Visit) -> _Case:
         raise NotFound("There is no such dispute.")
     others = [each for each in listed.disputes if each.dispute_id != dispute_id]
     files = [*listed.files.get(dispute_id, ())]
-    return _Case(claim, dispute, files, others, await load_draft(work, dispute_id))
+    draft, assignee = await load_draft(work, dispute_id), await read_assignee(work, dispute_id)
+    return _Case(claim, dispute, files, others, draft, assignee)
 
 
 async def _answer(  # noqa: PLR0913 - what the page shows, by name
@@ -178,6 +186,7 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
     async with site.work(desk) as work:
         case = await _load(work, desk, visit)
         texts = await list_answer_texts(work)
+        colleagues = await list_choices(work, desk)
     configuration, dispute = desk.merchant.configuration, case.dispute
     within = configuration.disputes.answer_within_days
     page = DisputePage(
@@ -192,6 +201,9 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
         typed=typed or case.draft.answer,
         texts=texts if desk.may(Right.ANSWER) else (),
         faults=faults or (),
+        assignee=case.assignee,
+        colleagues=colleagues,
+        me=desk.person.user_id,
         is_overtaken=isinstance(overtaken, DraftOvertaken),
         is_answered=isinstance(overtaken, AnsweredAlready),
     )

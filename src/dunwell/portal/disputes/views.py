@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
+from uuid import UUID
 
 from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_waiting import WaitingDispute
 from dunwell.disputes.store_lists import ListedDispute
+from dunwell.people.assignee import Assignee
 from dunwell.portal.disputes.answer_texts import AnswerText
 from dunwell.portal.disputes.drafts import Answer, Draft
 from dunwell.portal.disputes.preview import Preview
@@ -23,6 +25,9 @@ class DisputesPage(Page, frozen=True):
     area: ClassVar[str] = "disputes"
 
     state: str
+    # mine, nobodys or "": of everybody; and who looks.
+    whose: str
+    me: UUID
     waiting: Sequence[WaitingDispute]
     ended: Sequence[ListedDispute]
     # How many wait, up to `most`.
@@ -48,6 +53,10 @@ class DisputePage(Page, frozen=True):
     typed: Answer
     texts: Sequence[AnswerText]
     faults: Sequence[tuple[str, str]]
+    # Who answers it; who can be given it; who looks.
+    assignee: Assignee | None
+    colleagues: Sequence[Assignee]
+    me: UUID
     # Somebody else has written since: both texts are shown.
     is_overtaken: bool
     # Somebody has answered; what was typed is shown.

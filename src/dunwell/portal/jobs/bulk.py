@@ -13,7 +13,7 @@ from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
 from dunwell.kit.texts import is_line
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
-from dunwell.portal.web.days import read_day
+from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields
 
 ACTIONS = ("pause", "resume", "assign", "archive")

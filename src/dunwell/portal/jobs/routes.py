@@ -82,14 +82,25 @@ async def change_job(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Re
 
 @at_merchant
 async def send_rows(site: Site, visit: Visit, desk: Desk) -> Response:
-    """What became of each row, as CSV."""
+    """What became of each row, as CSV, in the reader's language."""
     job_id = read_id(visit, "job_id")
-    body, after = [MARK, render_rows([("position", "claimId", "outcome", "reason", "message")])], 0
+    language = site.frame(visit, desk).language
+    heads, outcomes, why = (
+        site.pages.read_words(language, "_job_words.html", name)
+        for name in ("HEADS", "OUTCOMES", "WHY")
+    )
+    body, after = [MARK, render_rows([heads])], 0
     async with site.work(desk) as work:
         while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
             body.append(
                 render_rows(
-                    (row.position, row.claim_id, row.outcome, row.reason, row.message)
+                    (
+                        row.position,
+                        row.claim_id,
+                        outcomes.get(row.outcome, row.outcome),
+                        why.get(row.reason, row.reason),
+                        row.message,
+                    )
                     for row in rows
                 )
             )

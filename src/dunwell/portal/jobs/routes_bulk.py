@@ -15,7 +15,7 @@ from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.read_workflows import list_workflows
+from dunwell.rollout.read_workflows import name_workflows
 
 
 @takes_form_at_merchant
@@ -38,7 +38,7 @@ async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
             job = await start_job(work, asked.action, selected)
             return site.redirect(visit, desk, "job", job_id=job.job_id, done="job")
         dry_run = await _try(work, asked, selected)
-        workflows = [(str(each.id), each.name) for each in await list_workflows(work)]
+        workflows = [(str(each), name) for each, name in await name_workflows(work)]
     is_shown = fields["do"] in ("start", "try")
     page = BulkPage(
         action=asked.name,

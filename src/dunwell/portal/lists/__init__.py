@@ -1,1 +1,1 @@
-"""Lists of money and of messages over all claims, and what a person settles there."""
+"""Messages over all claims, and what a person settles there."""

@@ -1,63 +1,25 @@
-"""Payments and requests, messages, and addresses that are not written to any more."""
+"""Messages, and what a person says of those nobody knows of."""
 
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, time, timedelta
-from typing import TypeVar, get_args
-from zoneinfo import ZoneInfo
+from typing import get_args
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.events.find_endpoints import find_endpoints
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
-from dunwell.messages.lists.find_suppressions import find_suppressions
-from dunwell.payments.find_payments import PaymentFilter, find_payment_requests, find_payments
-from dunwell.portal.lists.views import (
-    EndpointsPage,
-    MessagesPage,
-    PaymentsPage,
-    SettlePage,
-    SuppressionsPage,
-)
-from dunwell.portal.web.days import read_day
+from dunwell.portal.lists.views import MessagesPage, RepliesPage, SettlePage
+from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
+from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-
-PAGE = 50
-_Found = TypeVar("_Found")
-
-
-@at_merchant
-async def show_payments(site: Site, visit: Visit, desk: Desk) -> Response:
-    """Of the day in the address, if one is named."""
-    on, is_requests = read_day(visit.ask("on")), visit.ask("show") == "requests"
-    since = until = None
-    if on is not None:
-        zone = ZoneInfo(desk.merchant.configuration.timezone)
-        since = datetime.combine(on, time(), zone).astimezone(UTC)
-        until = datetime.combine(on + timedelta(days=1), time(), zone).astimezone(UTC)
-    after = visit.ask("after")
-    async with site.work(desk) as work:
-        if is_requests:
-            asked = await _page(
-                lambda cursor: find_payment_requests(work, limit=PAGE, cursor=cursor), after
-            )
-            page = PaymentsPage("requests", on, (), asked.requests, after, asked.next_cursor)
-        else:
-            wanted = PaymentFilter(since=since, until=until)
-            found = await _page(
-                lambda cursor: find_payments(work, limit=PAGE, cursor=cursor, wanted=wanted), after
-            )
-            page = PaymentsPage("payments", on, found.payments, (), after, found.next_cursor)
-    return site.answer_at(visit, desk, page)
+from dunwell.replies.take_reply import MOST_LISTED, list_unseen
 
 
 @at_merchant
@@ -67,15 +29,29 @@ async def show_messages(site: Site, visit: Visit, desk: Desk) -> Response:
         state=next((each for each in get_args(CommunicationState) if each == state), None),
         channel=next((each for each in get_args(Channel) if each == channel), None),
     )
+    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
     async with site.work(desk) as work:
-        found = await _page(
-            lambda cursor: find_communications(work, limit=PAGE, cursor=cursor, wanted=wanted),
+        found = await find_page(
+            lambda cursor: find_communications(
+                work,
+                limit=PAGE,
+                cursor=cursor,
+                wanted=wanted,
+                oldest_first=not sorting.is_descending,
+            ),
             after,
         )
     given = {"state": wanted.state or "", "channel": wanted.channel or ""}
     filters = {name: str(value) for name, value in given.items() if value}
-    page = MessagesPage(filters, found.communications, after, found.next_cursor)
+    page = MessagesPage(filters, found.communications, sorting, after, found.next_cursor)
     return site.answer_at(visit, desk, page)
+
+
+@at_merchant
+async def show_replies(site: Site, visit: Visit, desk: Desk) -> Response:
+    async with site.work(desk) as work:
+        replies = await list_unseen(work)
+    return site.answer_at(visit, desk, RepliesPage(replies, MOST_LISTED))
 
 
 @at_merchant
@@ -107,38 +83,8 @@ async def settle(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respon
     return site.redirect(visit, desk, "messages", state="UNKNOWN", done="settled")
 
 
-@at_merchant
-async def show_suppressions(site: Site, visit: Visit, desk: Desk) -> Response:
-    after = visit.ask("after")
-    async with site.work(desk) as work:
-        found = await _page(
-            lambda cursor: find_suppressions(work, limit=PAGE, cursor=cursor), after
-        )
-    page = SuppressionsPage(found.suppressions, after, found.next_cursor)
-    return site.answer_at(visit, desk, page)
-
-
-@at_merchant
-async def show_endpoints(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
-        raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
-        found = await find_endpoints(work, limit=PAGE)
-    return site.answer_at(visit, desk, EndpointsPage(found.endpoints))
-
-
-async def _page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
-    """The first page, where the address names none of ours."""
-    try:
-        return await find(after or None)
-    except ValidationError:
-        return await find(None)
-
-
 PAGES: RoutedPages = {
-    "payments": {"GET": show_payments},
     "messages": {"GET": show_messages},
+    "replies": {"GET": show_replies},
     "settle": {"GET": show_settling, "POST": settle},
-    "endpoints": {"GET": show_endpoints},
-    "suppressions": {"GET": show_suppressions},
 }

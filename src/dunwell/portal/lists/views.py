@@ -1,28 +1,12 @@
-"""What the lists of payments and of messages show."""
+"""What the list of messages shows."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import ClassVar
 
-from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.messages.communication_views import FoundCommunication
-from dunwell.messages.suppression import Suppression
-from dunwell.payments.store_lists import ListedPayment, ListedRequest
 from dunwell.portal.render.pages import Page
-
-
-class PaymentsPage(Page, frozen=True):
-    """kind: payments or requests."""
-
-    template: ClassVar[str] = "payments.html"
-    area: ClassVar[str] = "payments"
-
-    kind: str
-    on: date | None
-    payments: Sequence[ListedPayment]
-    requests: Sequence[ListedRequest]
-    after: str
-    next_cursor: str | None
+from dunwell.portal.render.sorting import Sorting
+from dunwell.replies.store import UnseenReply
 
 
 class MessagesPage(Page, frozen=True):
@@ -31,8 +15,19 @@ class MessagesPage(Page, frozen=True):
 
     filters: Mapping[str, str]
     messages: Sequence[FoundCommunication]
+    sorting: Sorting
     after: str
     next_cursor: str | None
+
+
+class RepliesPage(Page, frozen=True):
+    """Answers that nobody has looked at."""
+
+    template: ClassVar[str] = "replies.html"
+    area: ClassVar[str] = "messages"
+
+    replies: Sequence[UnseenReply]
+    most: int
 
 
 class SettlePage(Page, frozen=True):
@@ -42,19 +37,3 @@ class SettlePage(Page, frozen=True):
     area: ClassVar[str] = "messages"
 
     message: FoundCommunication
-
-
-class SuppressionsPage(Page, frozen=True):
-    template: ClassVar[str] = "suppressions.html"
-    area: ClassVar[str] = "messages"
-
-    suppressions: Sequence[Suppression]
-    after: str
-    next_cursor: str | None
-
-
-class EndpointsPage(Page, frozen=True):
-    template: ClassVar[str] = "endpoints.html"
-    area: ClassVar[str] = "endpoints"
-
-    endpoints: Sequence[EndpointHealth]

@@ -1,14 +1,21 @@
 """The inbox of plans and deferments, and the answer to one."""
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
+from dunwell.claims.access import check_claim
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.messages.formatting import render_name
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.modalities.assign_modality import assign_modality, read_assignees
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import ModalityState
+from dunwell.people.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.portal.modalities.views import PlanPage, PlansPage
+from dunwell.portal.render.sorting import read_sorting
+from dunwell.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
@@ -28,17 +35,34 @@ _LONGEST_REASON = 2_000
 async def show_plans(site: Site, visit: Visit, desk: Desk) -> Response:
     show, after = visit.ask("show"), visit.ask("after")
     show = show if show in _SHOWN else "waiting"
+    # Whoever waits longest comes first.
+    usual = "time" if show == "waiting" else "-time"
+    sorting = read_sorting(visit.ask("sort"), {"time"}, usual)
+    oldest = not sorting.is_descending
+    asked, whose = read_whose(visit, desk)
+    if show != "waiting":
+        asked, whose = "", EVERYBODYS
+    wanted = replace(_SHOWN[show], whose=whose)
     async with site.work(desk) as work:
         try:
             found = await find_modalities(
-                work, limit=_PAGE, cursor=after or None, wanted=_SHOWN[show]
+                work, limit=_PAGE, cursor=after or None, wanted=wanted, oldest_first=oldest
             )
         except ValidationError:
-            found = await find_modalities(work, limit=_PAGE, wanted=_SHOWN[show])
-    plans = [*found.modalities]
-    if show == "waiting":
-        plans.reverse()
-    return site.answer_at(visit, desk, PlansPage(show, plans, after, found.next_cursor))
+            found = await find_modalities(work, limit=_PAGE, wanted=wanted, oldest_first=oldest)
+        ids = [plan.modality_id for plan, _ in found.modalities]
+        assignees = await read_assignees(work, ids)
+    page = PlansPage(
+        show=show,
+        whose=asked,
+        me=desk.person.user_id,
+        plans=found.modalities,
+        assignees=assignees,
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
+    )
+    return site.answer_at(visit, desk, page)
 
 
 @at_merchant
@@ -60,9 +84,34 @@ async def take_answer(site: Site, visit: Visit, desk: Desk, fields: Fields) -> R
             else:
                 await reject_modality(work, claim_id, plan_id, reason=reason or None)
     except InvalidState as refusal:
-        message = refusal.message
+        message = refusal.said
         return await _answer(site, visit, desk, reason=reason, fault="OVERTAKEN", message=message)
     return site.redirect(visit, desk, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
+
+
+@takes_form_at_merchant
+async def take_assignee(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+    """Of two who give it away at once the second is told, and the page shows whose it is."""
+    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
+    done = "assigned"
+    try:
+        async with site.work(desk) as work:
+            await assign_modality(work, claim_id, plan_id, wanted, known=known)
+    except AssignedMeanwhile:
+        done = "assigned_before"
+    except (InvalidState, ValidationError):
+        done = "not_assigned"
+    return site.redirect(visit, desk, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
+
+
+@at_merchant
+async def go_to_plan(site: Site, visit: Visit, desk: Desk) -> Response:
+    """The address that only takes forms, opened by hand. Raises NotFound."""
+    async with site.work(desk) as work:
+        await check_claim(work, read_claim_id(visit))
+    ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
+    return site.redirect(visit, desk, "plan", **ids)
 
 
 async def _answer(
@@ -72,10 +121,22 @@ async def _answer(
     async with site.work(desk) as work:
         claim = await look_at_claim(work, desk, claim_id)
         listed = await list_modalities(work, claim_id, limit=100)
+        assignees = await read_assignees(work, [plan_id])
+        colleagues = await list_choices(work, desk)
     plan = next((each for each in listed.modalities if each.modality_id == plan_id), None)
     if plan is None:
         raise NotFound("There is no such plan.")
-    page = PlanPage(claim, render_name(claim.debtor), plan, reason, fault, message)
+    page = PlanPage(
+        claim=claim,
+        name=render_name(claim.debtor),
+        plan=plan,
+        assignee=assignees.get(plan_id),
+        colleagues=colleagues,
+        me=desk.person.user_id,
+        reason=reason,
+        fault=fault,
+        message=message,
+    )
     status = {"REQUIRED": 422, "OVERTAKEN": 409}.get(fault, 200)
     return site.answer_at(visit, desk, page, status)
 
@@ -83,4 +144,5 @@ async def _answer(
 PAGES: RoutedPages = {
     "plans": {"GET": show_plans},
     "plan": {"GET": show_plan, "POST": take_answer},
+    "plan_assign": {"GET": go_to_plan, "POST": take_assignee},
 }

@@ -1,11 +1,14 @@
 """What the pages about plans and deferments show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
+from uuid import UUID
 
 from dunwell.claims.read_claim import ClaimView
 from dunwell.modalities.modality import Modality
+from dunwell.people.assignee import Assignee
 from dunwell.portal.render.pages import Page
+from dunwell.portal.render.sorting import Sorting
 
 
 class PlansPage(Page, frozen=True):
@@ -15,8 +18,14 @@ class PlansPage(Page, frozen=True):
     area: ClassVar[str] = "plans"
 
     show: str
+    # mine, nobodys or "": of everybody; and who looks.
+    whose: str
+    me: UUID
     # Each with its claim's reference.
     plans: Sequence[tuple[Modality, str]]
+    sorting: Sorting
+    # Of those that are somebody's.
+    assignees: Mapping[UUID, Assignee]
     after: str
     next_cursor: str | None
 
@@ -28,6 +37,10 @@ class PlanPage(Page, frozen=True):
     claim: ClaimView
     name: str
     plan: Modality
+    # Who answers it; who can be given it; who looks.
+    assignee: Assignee | None
+    colleagues: Sequence[Assignee]
+    me: UUID
     # What was typed as the reason of a rejection.
     reason: str
     # REQUIRED, OVERTAKEN or "".

@@ -5,6 +5,7 @@ the codes of authenticator apps as pictures.
 import math
 import secrets
 from dataclasses import dataclass
+from datetime import timedelta
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -13,7 +14,12 @@ from dunwell.messages.letters.code_image import draw_svg
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.passkeys import find_relying_party
 from dunwell.people.reception import Reception
-from dunwell.people.session_rules import SECRET_BYTES
+from dunwell.people.session_rules import (
+    REMEMBERED,
+    SECRET_BYTES,
+    hash_secret,
+    render_secret,
+)
 from dunwell.people.totp import render_app_address
 from dunwell.people.visitor import Visitor
 from dunwell.portal.render.addresses import build_address, is_ours
@@ -23,6 +29,10 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
 _GROUP = 4
+# Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one
+# that has opened a one-time link.
+_ENTRY, _DEVICE = "dunwell-portal-entry", "dunwell-portal-device"
+_OPENER = "dunwell-portal-opener"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +46,9 @@ def receive(site: Site) -> Reception:
     return Reception(site.resources, site.passwords)
 
 
-def find_visitor(visit: Visit) -> Visitor:
-    return Visitor(visit.client_host, visit.headers.get("user-agent", ""))
+def find_visitor(site: Site, visit: Visit) -> Visitor:
+    device = visit.cookies.get(_name(_DEVICE, is_secure=site.is_secure), "")
+    return Visitor(visit.client_host, visit.headers.get("user-agent", ""), device)
 
 
 def draw_randomness() -> bytes:
@@ -77,22 +88,44 @@ def let_in(site: Site, opened: OpenedSession, to: str) -> Response:
         to = build_address("account", done="new_place")
     answer = answer_redirect(to)
     site.set_session(answer, opened.secret)
-    answer.headers.append("Set-Cookie", render_entry_cookie("", is_secure=site.is_secure))
+    for cookie in (
+        render_entry_cookie("", is_secure=site.is_secure),
+        _render(_DEVICE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
+        _render(_OPENER, "", is_secure=site.is_secure),
+    ):
+        answer.headers.append("Set-Cookie", cookie)
     return answer
 
 
 def read_entry(site: Site, visit: Visit) -> str:
-    return visit.cookies.get(_name_entry(is_secure=site.is_secure), "")
+    return visit.cookies.get(_name(_ENTRY, is_secure=site.is_secure), "")
 
 
 def render_entry_cookie(secret: str, *, is_secure: bool) -> str:
     """The Set-Cookie header; an empty secret removes it."""
-    name = _name_entry(is_secure=is_secure)
-    parts = [f"{name}={secret}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    return _render(_ENTRY, secret, is_secure=is_secure)
+
+
+def read_opener(site: Site, visit: Visit) -> str:
+    """What the browser was given when it opened a link; a new one, where it has none."""
+    given = visit.cookies.get(_name(_OPENER, is_secure=site.is_secure), "")
+    return given if hash_secret(given) is not None else render_secret(draw_randomness())
+
+
+def keep_opener(site: Site, answer: Response, opener: str) -> None:
+    cookie = _render(_OPENER, opener, is_secure=site.is_secure)
+    answer.headers.append("Set-Cookie", cookie)
+
+
+def _render(name: str, secret: str, *, is_secure: bool, lasts: timedelta | None = None) -> str:
+    parts = [f"{_name(name, is_secure=is_secure)}={secret}", "Path=/", "HttpOnly", "SameSite=Lax"]
     parts += ["Secure"] if is_secure else []
-    parts += [] if secret else ["Max-Age=0"]
+    if not secret:
+        parts.append("Max-Age=0")
+    elif lasts is not None:
+        parts.append(f"Max-Age={int(lasts.total_seconds())}")
     return "; ".join(parts)
 
 
-def _name_entry(*, is_secure: bool) -> str:
-    return "__Host-dunwell-portal-entry" if is_secure else "dunwell-portal-entry"
+def _name(name: str, *, is_secure: bool) -> str:
+    return f"__Host-{name}" if is_secure else name

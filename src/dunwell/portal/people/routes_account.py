@@ -71,7 +71,7 @@ async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fiel
     if new != fields["password_again"]:
         return await _show_password(site, visit, person, {"password_again": "DIFFERENT"})
     outcome = await change_password(
-        receive(site), ask(visit, person, fields), new, draw_randomness()
+        receive(site), ask(site, visit, person, fields), new, draw_randomness()
     )
     if isinstance(outcome, OpenedSession):
         return let_in(site, outcome, build_address("account", done="password_changed"))
@@ -88,7 +88,7 @@ async def show_codes(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 @takes_form
 async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
-    refusal = await check_own_password(receive(site), ask(visit, person, fields))
+    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         faults, minutes = tell_password(refusal)
         return await _show_codes(site, visit, person, faults, minutes)
@@ -104,8 +104,8 @@ async def put_away(site: Site, visit: Visit, person: SignedIn, _fields: Fields) 
     return site.redirect(visit, None, "portal")
 
 
-def ask(visit: Visit, person: SignedIn, fields: Fields) -> Asking:
-    return Asking(person, fields["password"], find_visitor(visit))
+def ask(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Asking:
+    return Asking(person, fields["password"], find_visitor(site, visit))
 
 
 def tell_password(refusal: Wrong | TooOften | TooLongAgo) -> tuple[Faults, int]:

@@ -46,7 +46,7 @@ async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
         if not is_right:
             return await _show(site, visit, person, {"code": "CODE"})
         return site.redirect(visit, None, "account", done="app_added")
-    refusal = await check_own_password(receive(site), ask(visit, person, fields))
+    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         return await _show(site, visit, person, *tell_password(refusal))
     async with receive(site).work(person.actor) as work:
@@ -58,7 +58,7 @@ async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 async def ask_browser(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
     reception = receive(site)
-    refusal = await check_own_password(reception, ask(visit, person, fields))
+    refusal = await check_own_password(reception, ask(site, visit, person, fields))
     if refusal is not None:
         body = json.dumps({"fault": tell_password(refusal)[0]["password"]})
         return Response(body, 403, media_type="application/json")
@@ -81,7 +81,7 @@ async def take_passkey(site: Site, visit: Visit, person: SignedIn, fields: Field
 async def remove(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     """Raises NotFound, InvalidState."""
     factor_id = read_id(fields["factor"])
-    refusal = await check_own_password(receive(site), ask(visit, person, fields))
+    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         done = "too_long_ago" if isinstance(refusal, TooLongAgo) else "password_wrong"
         return site.redirect(visit, None, "account", done=done)

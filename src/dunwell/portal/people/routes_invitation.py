@@ -21,7 +21,9 @@ from dunwell.portal.people.door import (
     draw_randomness,
     find_visitor,
     has_passkeys,
+    keep_opener,
     let_in,
+    read_opener,
     receive,
     show_app,
 )
@@ -33,10 +35,7 @@ from dunwell.portal.web.visit import Visit
 
 
 async def show_invitation(site: Site, visit: Visit) -> Response:
-    invited = await find_invitation(receive(site), visit.path_params["link"])
-    if invited is None:
-        return _tell_gone(site, visit)
-    return _show(site, visit, invited, {})
+    return await _tell(site, visit, {}, 200)
 
 
 async def join(site: Site, visit: Visit) -> Response:
@@ -44,7 +43,8 @@ async def join(site: Site, visit: Visit) -> Response:
     password, again = form.get("password", ""), form.get("password_again", "")
     joining = Joining(
         link=visit.path_params["link"],
-        visitor=find_visitor(visit),
+        opener=read_opener(site, visit),
+        visitor=find_visitor(site, visit),
         randomness=draw_randomness(),
         password=password,
         code=form.get("code", "")[:100],
@@ -68,7 +68,8 @@ async def join_by_passkey(site: Site, visit: Visit) -> Response:
     form = await visit.read_form()
     joining = Joining(
         link=visit.path_params["link"],
-        visitor=find_visitor(visit),
+        opener=read_opener(site, visit),
+        visitor=find_visitor(site, visit),
         randomness=draw_randomness(),
         passkey=form.get("answer", "").encode(),
     )
@@ -88,16 +89,18 @@ async def _go_on(
     return await _tell(site, visit, {field: outcome})
 
 
-async def _tell(site: Site, visit: Visit, faults: Faults) -> Response:
-    invited = await find_invitation(receive(site), visit.path_params["link"])
+async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> Response:
+    """The form, with the secret of an app that is this browser's alone."""
+    opener = read_opener(site, visit)
+    invited = await find_invitation(receive(site), visit.path_params["link"], opener)
     if invited is None:
         return _tell_gone(site, visit)
-    return _show(site, visit, invited, faults, 400)
+    answer = _show(site, visit, invited, faults, status)
+    keep_opener(site, answer, opener)
+    return answer
 
 
-def _show(
-    site: Site, visit: Visit, invited: Invited, faults: Faults, status: int = 200
-) -> Response:
+def _show(site: Site, visit: Visit, invited: Invited, faults: Faults, status: int) -> Response:
     app = show_app(invited.app_secret, invited.user.email)
     page = InvitationPage(
         link=visit.path_params["link"],

@@ -59,7 +59,7 @@ async def take_password(site: Site, visit: Visit) -> Response:
     form = await visit.read_form()
     email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
     outcome = await check_password(
-        receive(site), email, form.get("password", ""), find_visitor(visit), draw_randomness()
+        receive(site), email, form.get("password", ""), find_visitor(site, visit), draw_randomness()
     )
     if isinstance(outcome, Entry):
         answer = site.redirect(visit, None, "second", next=to)
@@ -93,7 +93,9 @@ async def ask_browser(site: Site, visit: Visit) -> Response:
     """What the page's script asks a passkey."""
     await visit.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await ask_passkey(receive(site), find_visitor(visit), challenge)
+    options = await ask_passkey(receive(site), find_visitor(site, visit), challenge)
+    if isinstance(options, TooOften):
+        return Response(None, 429, {"Retry-After": str(options.retry_after)})
     return Response(options, media_type="application/json")
 
 
@@ -101,7 +103,7 @@ async def take_passkey(site: Site, visit: Visit) -> Response:
     form = await visit.read_form()
     to = choose_next(form.get("next", ""))
     outcome = await sign_in_with_passkey(
-        receive(site), form.get("answer", "").encode(), find_visitor(visit), draw_randomness()
+        receive(site), form.get("answer", "").encode(), find_visitor(site, visit), draw_randomness()
     )
     if isinstance(outcome, OpenedSession):
         await _end_before(site, visit)
@@ -133,7 +135,7 @@ async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
     given = GivenCode(
         entry_secret=read_entry(site, visit),
         code=form.get("code", "")[:100],
-        visitor=find_visitor(visit),
+        visitor=find_visitor(site, visit),
         randomness=draw_randomness(),
     )
     return given, choose_next(form.get("next", ""))

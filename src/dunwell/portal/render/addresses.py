@@ -12,6 +12,7 @@ ROOT = "/portal"
 _MERCHANT = f"{ROOT}/m/{{merchant_id}}"
 _CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
 _DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
+_ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes and redirects call a page -> its path.
 PATHS: Mapping[str, str] = {
@@ -37,6 +38,7 @@ PATHS: Mapping[str, str] = {
     "account_factor": f"{ROOT}/account/factor",
     "account_codes": f"{ROOT}/account/recovery-codes",
     "account_codes_away": f"{ROOT}/account/recovery-codes/kept",
+    "lines": f"{ROOT}/lines",
     "people": f"{ROOT}/people",
     "people_invite": f"{ROOT}/people/invite",
     "people_audit": f"{ROOT}/people/audit",
@@ -53,12 +55,19 @@ PATHS: Mapping[str, str] = {
     "claim_debtor": f"{_CLAIM}/debtor",
     "claim_message": f"{_CLAIM}/messages/{{message_id}}",
     "claim_document": f"{_CLAIM}/documents/{{attachment_id}}",
+    "document_pages": f"{_CLAIM}/documents/{{attachment_id}}/pages",
+    "document_page": f"{_CLAIM}/documents/{{attachment_id}}/pages/{{page}}/{{size}}",
     "disputes": f"{_MERCHANT}/disputes",
     "dispute": _DISPUTE,
     "dispute_preview": f"{_DISPUTE}/preview",
+    "dispute_assign": f"{_DISPUTE}/assignee",
     "dispute_file": f"{_DISPUTE}/files/{{file_id}}",
+    "dispute_file_pages": f"{_DISPUTE}/files/{{file_id}}/pages",
+    "dispute_file_page": f"{_DISPUTE}/files/{{file_id}}/pages/{{page}}/{{size}}",
     "answer_texts": f"{_MERCHANT}/answer-texts",
     "answer_text_end": f"{_MERCHANT}/answer-texts/{{template_id}}/end",
+    "audit": f"{_MERCHANT}/audit",
+    "audit_export": f"{_MERCHANT}/audit/export",
     "bulk": f"{_MERCHANT}/bulk",
     "export": f"{_MERCHANT}/export",
     "jobs": f"{_MERCHANT}/jobs",
@@ -66,12 +75,24 @@ PATHS: Mapping[str, str] = {
     "job_rows": f"{_MERCHANT}/jobs/{{job_id}}/rows.csv",
     "job_file": f"{_MERCHANT}/jobs/{{job_id}}/file.csv",
     "endpoints": f"{_MERCHANT}/webhooks",
+    "endpoint": _ENDPOINT,
+    "endpoint_test": f"{_ENDPOINT}/test",
+    "endpoint_secret": f"{_ENDPOINT}/secret",
+    "endpoint_on": f"{_ENDPOINT}/on",
+    "endpoint_replay": f"{_ENDPOINT}/replay",
+    "delivery": f"{_ENDPOINT}/deliveries/{{event_id}}",
     "plans": f"{_MERCHANT}/plans",
     "plan": f"{_CLAIM}/plans/{{plan_id}}",
+    "plan_assign": f"{_CLAIM}/plans/{{plan_id}}/assignee",
     "payments": f"{_MERCHANT}/payments",
+    "payment_find": f"{_MERCHANT}/payments/record",
+    "payment_request": f"{_MERCHANT}/payments/requests/{{request_id}}",
+    "payment": f"{_MERCHANT}/payments/{{payment_id}}",
     "messages": f"{_MERCHANT}/messages",
     "settle": f"{_MERCHANT}/messages/{{message_id}}/settle",
+    "replies": f"{_MERCHANT}/replies",
     "suppressions": f"{_MERCHANT}/suppressions",
+    "suppression": f"{_MERCHANT}/suppressions/{{channel}}/{{digest}}",
     # What is left of a claim's addresses.
     "claim_act": f"{_CLAIM}/{{act}}",
 }

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import msgspec
 from babel.dates import format_date, format_time
 from babel.numbers import format_decimal
 from markupsafe import Markup
@@ -19,7 +20,7 @@ _OTHER_SHORT = "d MMM yyyy"
 
 def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
     """By the names that templates call them: `day | short_day`, `instant | short(timezone)`,
-    `instant | time(timezone)`, `count | count`, `wire | at`."""
+    `instant | time(timezone)`, `count | count`, `wire | at`, `value | json`."""
     return {
         "short_day": partial(_render_short_day, language),
         "short": partial(_render_short_moment, language),
@@ -27,6 +28,7 @@ def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
         "count": partial(_render_count, language),
         "weekday": partial(_render_weekday, language),
         "at": read_instant,
+        "json": lambda value: msgspec.json.encode(value).decode(),
         "money_text": lambda cents, currency: render_money(cents, currency, language),
     }
 

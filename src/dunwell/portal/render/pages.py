@@ -83,6 +83,11 @@ class Pages:
             "domain": domain, "style": style, "icon": icon, "scripts": SimpleNamespace(**scripts),
         }  # fmt: skip
 
+    def read_words(self, language: str, template: str, name: str) -> Any:
+        """What a template sets under this name, in the language: for files, which have no template
+        of their own."""
+        return getattr(self._environments[language].get_template(template).module, name)
+
     def render(self, frame: Frame, page: Page) -> bytes:
         values: dict[str, Any] = {
             **self._shared,

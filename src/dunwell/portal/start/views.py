@@ -1,12 +1,12 @@
 """What the start page shows."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import ClassVar
 
 import msgspec
 
-from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay
+from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
 from dunwell.portal.render.pages import Page
 from dunwell.waiting.read_waiting import Kind, Waiting
 
@@ -17,7 +17,8 @@ class WaitingLine(msgspec.Struct, frozen=True, gc=False):
     kind: str
     count: int
     is_more: bool
-    since: datetime
+    # None: beyond what was looked at.
+    since: datetime | None
 
 
 class StartPage(Page, frozen=True):
@@ -29,7 +30,7 @@ class StartPage(Page, frozen=True):
     states: Sequence[tuple[str, int]]
     most: int
     held: int
-    tomorrow: int
+    tomorrow: Tomorrow
     tomorrow_on: date
     # The days, each with what was paid on it; of the currency that most was paid in.
     days: Sequence[PaidDay]
@@ -42,14 +43,17 @@ class StartPage(Page, frozen=True):
     now: datetime
 
 
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
 def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
     """The oldest first; what is overdue is told beside the disputes."""
     lines = [
         WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
         for kind, each in waiting.items()
-        if kind is not Kind.OVERDUE_DISPUTES and each.count.number and each.oldest_at is not None
+        if kind is not Kind.OVERDUE_DISPUTES and each.count.number
     ]
-    return sorted(lines, key=lambda each: each.since)
+    return sorted(lines, key=lambda each: each.since or _LONG_AGO)
 
 
 def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:

@@ -16,6 +16,7 @@ from dunwell.landing.render.amounts import read_amount
 from dunwell.merchants.merchant import Merchant
 
 _MOST_TEXT = 200
+_LOOKS = frozenset({"sort", "columns"})
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -30,11 +31,23 @@ class Filters(msgspec.Struct, frozen=True, gc=False):
     most: str = ""
     due_from: str = ""
     due_to: str = ""
+    # How the list looks: the order, and the columns.
+    sort: str = ""
+    columns: str = ""
 
     @property
     def query(self) -> dict[str, str]:
         """Those that are given."""
         return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
+
+    @property
+    def narrowing(self) -> dict[str, str]:
+        """Those that leave claims out."""
+        return {name: text for name, text in self.query.items() if name not in _LOOKS}
+
+    @property
+    def looks(self) -> dict[str, str]:
+        return {name: text for name, text in self.query.items() if name in _LOOKS}
 
 
 def read_filters_from(find: Callable[[str], str]) -> Filters:

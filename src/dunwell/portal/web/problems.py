@@ -5,31 +5,19 @@ fault of ours, logged by the request's id and shown as nothing more. What somebo
 reach answers as what is not there.
 """
 
-from dataclasses import dataclass
-
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from dunwell import errors
 from dunwell.kit.requests import request_id_of
+from dunwell.landing.web.problems import Problem, find_mismatch
 from dunwell.portal.web.answer import answer_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.views import ProblemPage
 from dunwell.portal.web.visit import ForeignForm, Visit
 
 _log = structlog.get_logger("dunwell.portal")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A status, and the kind of page by its template's word. shows: the refusal's own words."""
-
-    status: int
-    kind: str
-    shows: bool = False
-    retry_after: int | None = None
-    allowed: str | None = None
 
 
 _CRASH = Problem(500, "CRASH")
@@ -40,13 +28,13 @@ _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
     (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
     (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
     (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
-    (errors.InvalidState, Problem(409, "OVERTAKEN", shows=True)),
+    (errors.InvalidState, Problem(409, "OVERTAKEN")),
     (errors.TooSlow, Problem(408, "AWAY")),
     (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
     (errors.InvalidRequest, Problem(400, "UNREADABLE")),
     (errors.ValidationError, Problem(400, "UNREADABLE")),
     (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
-    (errors.Refusal, Problem(409, "OVERTAKEN", shows=True)),
+    (errors.Refusal, Problem(409, "OVERTAKEN")),
 )
 
 
@@ -55,7 +43,9 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
     if problem.status == 500:
         request_id = request_id_of(visit.scope, site.resources)
         _log.error("page crashed", request_id=request_id, route=visit.route, exc_info=error)
-    message = error.message if problem.shows and isinstance(error, errors.Refusal) else ""
+    message = ""
+    if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
+        message = error.said
     more: dict[str, str] = {}
     if problem.retry_after is not None:
         more["Retry-After"] = str(problem.retry_after)
@@ -68,16 +58,8 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
 
 def _find_problem(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
-        return _find_mismatch(error)
+        return find_mismatch(error)
     for refusal, problem in _BY_REFUSAL:
         if isinstance(error, refusal):
             return problem
     return _CRASH
-
-
-def _find_mismatch(error: HTTPException) -> Problem:
-    """What no route takes: an unknown address, or a method that its address does not have."""
-    if error.status_code != 405:
-        return Problem(error.status_code, "NOT_FOUND" if error.status_code == 404 else "UNREADABLE")
-    methods = (error.headers or {})["Allow"].split(", ")
-    return Problem(405, "NOT_FOUND", allowed=", ".join(sorted(methods)))

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
+from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import choose_language
@@ -39,6 +40,7 @@ class Site:
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
     passwords: Passwords
+    painter: PagePainter
 
     @property
     def storage(self) -> SealedFiles:

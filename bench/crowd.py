@@ -1,0 +1,165 @@
+"""A million claims of five merchants, one of them with four fifths, and all that belongs to them.
+
+Their rows are brought in by COPY, as an import would, with all indexes but those of constraints
+built behind them.
+"""
+
+import re
+import tempfile
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from bench.ground import Ground
+from bench.merchant import BenchMerchant, make_merchant
+from dunwell.events.store_spans import save_spans
+from dunwell.kit.db import Connection
+from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.rights import Role
+from dunwell.people.open_session import OpenedBy, open_session
+from dunwell.people.people_work import PeopleWork
+from dunwell.people.session_rules import SECRET_BYTES
+from dunwell.people.store import save_new_user
+from dunwell.people.user import NewUser, Place
+from dunwell.people.visitor import Visitor
+
+# A year of claims.
+_STEP = timedelta(seconds=30)
+# Claims of one transaction.
+_SET = 1000
+_MERCHANTS = 5
+_WORKFLOW = "Messages"
+_HEAD = re.compile(r"^-- (\w+)\n", re.MULTILINE)
+_SQL = Path(__file__).with_name("crowd.sql")
+# UUIDs as ours: their first bits are the instant, the others follow from the number.
+_ID = """(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
+    || substr(md5({what}), 1, 3) || '8' || substr(md5({what}), 4, 15))::uuid"""
+_FIRST_NAMES = ("Anna", "Max", "Erika", "Paul", "Mia", "Emil", "Lena", "Jonas", "Clara", "Otto")
+_SYLLABLES = ("Hof", "Berg", "Stein", "Bach", "Feld", "Wald", "Kamp", "Brink", "Thal", "Rode")
+_CHANNEL = "CASE WHEN s % 100 < 8 THEN 'LETTER' WHEN s % 100 < 20 THEN 'SMS' ELSE 'EMAIL' END"
+_SENT = """CASE WHEN k = 1 THEN 'ACCEPTED' WHEN s < 10 THEN 'UNKNOWN' WHEN s < 150 THEN 'FAILED'
+    WHEN s < 160 THEN 'CANCELLED' ELSE 'ACCEPTED' END"""
+# One in fifty has the most frequent of all names.
+_LAST_NAME = (
+    "CASE WHEN n % 50 = 0 THEN 'Schmidt' ELSE (ARRAY[{0}])[1 + n / 7 % 10]"
+    " || lower((ARRAY[{0}])[1 + n / 77 % 10]) || n % 53 END"
+)
+_INDEXES = """
+SELECT i.relname AS name, pg_get_indexdef(i.oid) AS definition
+FROM pg_index x
+JOIN pg_class i ON i.oid = x.indexrelid
+JOIN pg_class t ON t.oid = x.indrelid
+WHERE t.relname = ANY($1::text[]) AND NOT EXISTS (
+    SELECT FROM pg_constraint c WHERE c.conindid = x.indexrelid)
+"""
+_FILL_SECONDS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """`bench`: the merchant that has most of them. `secret`: of an admin's session."""
+
+    bench: BenchMerchant
+    rows: int
+    first_id: int
+    secret: str
+    user_id: UUID
+
+    @property
+    def merchant_id(self) -> int:
+        return self.bench.merchant.merchant_id
+
+
+async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) -> Crowd:
+    """keeps_indexes: they are those that there were, and not built anew behind the rows."""
+    benches = [
+        await make_merchant(ground, _WORKFLOW, "http://127.0.0.1:9/hook", is_live=True)
+        for _ in range(_MERCHANTS)
+    ]
+    await ground.clear_claims()
+    user_id, secret = await _let_in(benches[0])
+    async with ground.database.connection() as connection:
+        values = await _choose(connection, benches, rows, user_id)
+    # It takes longer than anything that the service waits for.
+    connection = await asyncpg.connect(ground.embedded.url, command_timeout=_FILL_SECONDS)
+    try:
+        await _fill(connection, ground.folder, values, keeps_indexes=keeps_indexes)
+        while await save_spans(connection):
+            pass
+    finally:
+        await connection.close()
+    await ground.settle()
+    return Crowd(benches[0], rows, int(values["base"]), secret, user_id)
+
+
+async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
+    resources = bench.resources
+    async with resources.database.transaction() as tx:
+        work = PeopleWork.open(resources, tx, operator_actor("bench"))
+        user_id = work.ids.new(work.now)
+        admin = NewUser("admin@example.org", "Admin", "de", Place(Role.ADMIN))
+        await save_new_user(tx, user_id, admin, work.now)
+        opened = await open_session(
+            work, user_id, OpenedBy.PASSKEY, Visitor("127.0.0.1"), b"b" * SECRET_BYTES
+        )
+    return user_id, opened.secret
+
+
+async def _choose(
+    connection: Connection, benches: list[BenchMerchant], rows: int, user_id: UUID
+) -> dict[str, Any]:
+    first = int(await connection.fetchval("SELECT pg_current_xact_id()::text"))
+    for _ in range(rows // _SET + 1):
+        await connection.execute("SELECT pg_current_xact_id()")
+    syllables = ", ".join(f"'{each}'" for each in _SYLLABLES)
+    names = ", ".join(f"'{each}'" for each in _FIRST_NAMES)
+    return {
+        "merchants": ", ".join(str(each.merchant.merchant_id) for each in benches),
+        "base": await connection.fetchval("SELECT last_value FROM claims_claim_id_seq"),
+        "first": first, "rows": rows, "step": f"interval '{_STEP.seconds} s'",
+        "now": benches[0].resources.clock.now().isoformat(), "workflow": _WORKFLOW,
+        "user": user_id, "channel": _CHANNEL, "sent": _SENT,
+        "first_name": f"(ARRAY[{names}])[1 + n % 10]", "last_name": _LAST_NAME.format(syllables),
+    }  # fmt: skip
+
+
+async def _fill(
+    connection: asyncpg.Connection, folder: Path, values: dict[str, Any], *, keeps_indexes: bool
+) -> None:
+    _, *parts = _HEAD.split(_SQL.read_text())
+    queries = dict(zip(parts[::2], parts[1::2], strict=True))
+    tables = [name for name in queries if name != "crowd"]
+    await connection.execute("SET session_replication_role = replica")
+    indexes = [] if keeps_indexes else await connection.fetch(_INDEXES, tables)
+    for index in indexes:
+        await connection.execute(f"DROP INDEX {index['name']}")
+    try:
+        for name, query in queries.items():
+            # The second of a claim's has another id than the first.
+            what = "n::text || k" if "generate_series(0, 1) k" in query else "n::text"
+            filled = query.format(**values, id=_ID.format(what=what))
+            if name == "crowd":
+                await connection.execute(f"CREATE UNLOGGED TABLE crowd AS {filled}")
+            else:
+                await _copy(connection, folder, name, filled)
+            # What is made from it is planned with what is known of it.
+            await connection.execute(f"ANALYZE {name}")
+    finally:
+        for index in indexes:
+            await connection.execute(index["definition"])
+        await connection.execute("DROP TABLE IF EXISTS crowd")
+    await connection.execute("SELECT setval('claims_claim_id_seq', max(claim_id)) FROM claims")
+    await connection.execute("SELECT setval('items_item_id_seq', max(item_id)) FROM items")
+
+
+async def _copy(connection: asyncpg.Connection, folder: Path, table: str, query: str) -> None:
+    prepared = await connection.prepare(query)
+    columns = [each.name for each in prepared.get_attributes()]
+    with tempfile.TemporaryFile(dir=folder) as file:
+        await connection.copy_from_query(query, output=file, timeout=_FILL_SECONDS)
+        file.seek(0)
+        await connection.copy_to_table(table, source=file, columns=columns, timeout=_FILL_SECONDS)

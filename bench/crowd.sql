@@ -1,0 +1,218 @@
+-- What a merchant of a million claims has, table by table: a query for each, whose rows are brought
+-- in by COPY. The first is the claims themselves, which the others are made from; it is no table of
+-- the service's. Numbers that share no factor spread what is rare over all of it.
+
+-- crowd
+SELECT n, (ARRAY[{merchants}])[CASE WHEN n % 20 < 16 THEN 1 ELSE n % 20 - 14 END] AS m,
+       {base}::bigint + n AS claim_id, s, status, {first}::bigint + n / 1000 AS tx,
+       timestamptz '{now}' - ({rows} - n) * {step} AS at,
+       status = 'IN_PROCESS' AND s < 80 AS is_disputed,
+       status = 'IN_PROCESS' AND s BETWEEN 700 AND 899 AS is_paused,
+       status = 'IN_PROCESS' AND s BETWEEN 900 AND 919 AS is_asking,
+       status = 'IN_PROCESS' AND s BETWEEN 920 AND 1199 AS is_deferred
+FROM generate_series(1, {rows}) n,
+LATERAL (SELECT n * 7919::bigint % 997 AS r, n * 104729::bigint % 9973 AS s) drawn,
+LATERAL (
+    SELECT CASE WHEN r < 50 THEN 'CREATED' WHEN r < 550 THEN 'IN_PROCESS'
+                WHEN r < 850 THEN 'COLLECTED' WHEN r < 950 THEN 'ARCHIVED'
+                ELSE 'WITHDRAWN' END AS status) known
+
+-- claims
+SELECT m AS merchant_id, claim_id, 'RE-2026-' || lpad(n::text, 8, '0') AS reference_number,
+       'EUR' AS currency, status,
+       CASE WHEN status = 'COLLECTED' THEN 'IN_PROCESS' END AS status_before_collected,
+       w.workflow_id, 1 AS workflow_major, 1 AS run,
+       CASE WHEN status IN ('CREATED', 'IN_PROCESS') THEN 1 END AS next_step_id,
+       -- Most wait for the morning: very many fall due at one instant.
+       CASE WHEN status IN ('CREATED', 'IN_PROCESS') AND s < 9900
+            THEN date_trunc('day', timestamptz '{now}')
+                 + n * 31 % 30 * interval '1 day' + interval '1 day 8 hours'
+                 + CASE WHEN n % 3 = 0 THEN n % 600 * interval '1 minute' ELSE interval '0' END
+       END AS due_at,
+       is_disputed OR is_paused OR is_asking OR is_deferred AS held, 2 AS event_sequence,
+       at AS created_at, least(at + n % 7 * interval '1 day', '{now}') AS updated_at,
+       1 AS rules_version, tx AS written_by
+FROM crowd JOIN workflows w ON w.merchant_id = m AND w.name = '{workflow}'
+
+-- debtors
+SELECT m AS merchant_id, claim_id, {first_name} AS first_name, {last_name} AS last_name,
+       CASE WHEN n % 12 = 0 THEN 'Handel ' || n % 5000 || ' GmbH' END AS company_name,
+       'debtor.' || n || '@example' || n % 40 || '.org' AS email,
+       '+49151' || lpad(n::text, 8, '0') AS mobile_number, 'de' AS language,
+       'K-' || lpad((n / 3)::text, 7, '0') AS customer_number,
+       CASE WHEN n % 2 = 0 THEN 'V' || n END AS contract_number,
+       '{{"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE"}}'
+       AS address
+FROM crowd
+
+-- items
+SELECT m AS merchant_id, claim_id, claim_id * 2 + k AS item_id, k AS position,
+       'RE-2026-' || n AS reference, CASE k WHEN 0 THEN 'PRIMARY' ELSE 'DUNNING_FEE' END AS type,
+       CASE k WHEN 0 THEN 1000 + n * 37 % 90000 ELSE 250 END AS value_cents,
+       at::date AS item_date, at::date + 14 AS due_date
+FROM crowd, generate_series(0, 1) k WHERE k = 0 OR n % 3 = 0
+
+-- holds
+SELECT m AS merchant_id, claim_id, {id} AS hold_id,
+       CASE WHEN is_disputed THEN 'DISPUTE' WHEN is_paused THEN 'PAUSE'
+            WHEN is_asking THEN 'MODALITY_REQUESTED' WHEN is_deferred THEN 'MODALITY_ACTIVE'
+            ELSE 'PAUSE' END AS kind,
+       at AS since,
+       CASE WHEN is_disputed OR is_paused OR is_asking OR is_deferred THEN NULL ELSE '{now}' END
+       AS lifted_at, 'CREDENTIAL' AS actor_kind
+FROM crowd
+WHERE is_disputed OR is_paused OR is_asking OR is_deferred OR s BETWEEN 3000 AND 3200
+
+-- communications
+SELECT m AS merchant_id, {id} AS communication_id, claim_id, 1 AS run, k + 1 AS step_id, 0 AS place,
+       {channel} AS channel, {sent} AS state, sent_at AS not_before, v.version_id,
+       sent_at AS planned_at,
+       CASE WHEN {sent} IN ('ACCEPTED', 'UNKNOWN', 'FAILED') THEN sent_at END AS handed_over_at,
+       CASE WHEN {sent} IN ('ACCEPTED', 'FAILED', 'CANCELLED') THEN sent_at END AS settled_at,
+       CASE WHEN {sent} = 'FAILED' THEN '550 no such mailbox' END AS failure,
+       {first}::bigint + (n + k * 20160) / 1000 AS written_by
+FROM crowd, generate_series(0, 1) k,
+LATERAL (SELECT at + k * interval '7 days' AS sent_at) planned, workflow_versions v
+WHERE v.merchant_id = m AND v.workflow_id = (
+    SELECT workflow_id FROM workflows w WHERE w.merchant_id = m AND w.name = '{workflow}')
+  AND status <> 'CREATED' AND (k = 0 OR n % 2 = 0) AND n + k * 20160 <= {rows}
+
+-- communication_contents
+SELECT merchant_id, communication_id, 'debtor.' || claim_id || '@example.org' AS recipient,
+       'de' AS language, 'Ihre Rechnung ist noch offen' AS subject,
+       repeat('Bitte überweisen Sie. ', 8) AS body_text
+FROM communications
+
+-- payments
+SELECT m AS merchant_id, {id} AS payment_id, claim_id,
+       CASE status WHEN 'COLLECTED' THEN 1000 + n * 37 % 90000 ELSE 500 END AS amount_cents,
+       'EUR' AS currency, 'TX-' || n AS transaction_id,
+       CASE WHEN n % 100 = 99 THEN 'cash' WHEN n % 5 < 3 THEN 'sandbox' ELSE 'bank' END
+       AS provider_name, paid_at, paid_at AS recorded_at,
+       CASE WHEN s < 40 THEN paid_at END AS reversed_at,
+       {first}::bigint + (n + 28800) / 1000 AS written_by
+FROM crowd, LATERAL (SELECT at + interval '10 days' AS paid_at) known
+WHERE n + 28800 <= {rows} AND (status = 'COLLECTED' OR status = 'IN_PROCESS' AND s % 10 = 0)
+
+-- allocations
+SELECT merchant_id, claim_id, payment_id, claim_id * 2 AS item_id, amount_cents
+FROM payments WHERE reversed_at IS NULL
+
+-- payment_requests
+SELECT m AS merchant_id, {id} AS request_id, claim_id, 'sandbox' AS provider, 1000 AS amount_cents,
+       'EUR' AS currency, 'RE-' || n AS reference,
+       CASE WHEN s < 40 AND status = 'IN_PROCESS' THEN 'PENDING'
+            WHEN s < 200 THEN 'FAILED' WHEN s < 900 THEN 'EXPIRED' ELSE 'COMPLETED' END AS state,
+       at AS created_at, at AS settled_at, tx AS written_by
+FROM crowd WHERE n % 4 = 1
+
+-- payment_modalities
+SELECT m AS merchant_id, {id} AS modality_id, claim_id, 'PAYMENT_DEFEREMENT' AS type,
+       CASE WHEN is_asking THEN 'REQUESTED' WHEN is_deferred OR s % 3 > 0 THEN 'APPROVED'
+            ELSE 'REJECTED' END AS state,
+       5000 AS amount_cents, 0 AS paid_before_cents, date '{now}' + 20 AS deferred_until,
+       at AS requested_at, 'DEBTOR' AS actor_kind, CASE WHEN NOT is_asking THEN at END AS answered_at,
+       CASE WHEN NOT (is_asking OR is_deferred) THEN at END AS ended_at,
+       CASE WHEN NOT (is_asking OR is_deferred) THEN 'PASSED' END AS ended_reason,
+       tx AS written_by
+FROM crowd WHERE is_asking OR is_deferred OR s BETWEEN 1200 AND 1600
+
+-- disputes
+SELECT m AS merchant_id, {id} AS dispute_id, claim_id,
+       CASE n % 2 WHEN 0 THEN 'DEFECTIVE' ELSE 'GOODS_NOT_RECEIVED' END AS type,
+       'The parcel never came.' AS message,
+       CASE WHEN is_disputed THEN 'OPEN' WHEN s % 2 = 0 THEN 'ACCEPTED' ELSE 'REJECTED' END
+       AS state, {id} AS hold_id, 'DEBTOR' AS actor_kind, at AS opened_at,
+       CASE WHEN NOT is_disputed THEN at END AS resolved_at, tx AS written_by
+FROM crowd WHERE is_disputed OR s BETWEEN 80 AND 699
+
+-- suppressions
+SELECT m AS merchant_id, CASE WHEN n % 500 = 0 THEN 'SMS' ELSE 'EMAIL' END AS channel,
+       sha256(n::text::bytea) AS address_digest, 'd***@example.org' AS masked_address,
+       CASE WHEN n % 7 = 0 THEN 'DEBTOR' ELSE 'BOUNCE' END AS reason, at AS created_at,
+       'SYSTEM' AS actor_kind, tx AS written_by
+FROM crowd WHERE n % 10 = 0
+
+-- events
+SELECT m AS merchant_id, {id} AS event_id, claim_id, k + 1 AS sequence,
+       CASE WHEN k = 0 THEN 'ESCALATED' WHEN s < 700 THEN 'DISPUTED'
+            WHEN status = 'COLLECTED' THEN 'PAYMENT_COMPLETED' ELSE 'CHECKPOINT_REACHED' END AS type,
+       at AS occurred_at, tx AS written_by, repeat('e', 200) AS body
+FROM crowd, generate_series(0, 1) k
+
+-- deliveries
+SELECT e.merchant_id, w.endpoint_id, e.event_id,
+       CASE e.claim_id % 499 WHEN 0 THEN 'GIVEN_UP' WHEN 1 THEN 'PENDING' ELSE 'DELIVERED' END
+       AS state, 1 AS tries,
+       CASE WHEN e.claim_id % 499 = 1 THEN timestamptz '{now}' + interval '1 day' END AS due_at
+FROM events e JOIN webhook_endpoints w ON w.merchant_id = e.merchant_id
+
+-- delivery_tries
+SELECT d.merchant_id, d.endpoint_id, d.event_id, 1 AS try, e.occurred_at AS at, 40 AS duration_ms,
+       CASE d.state WHEN 'DELIVERED' THEN 204 ELSE 503 END AS status
+FROM deliveries d JOIN events e ON e.merchant_id = d.merchant_id AND e.event_id = d.event_id
+
+-- step_history
+SELECT merchant_id, claim_id, 1 AS run, step_id, version_id, 'DONE' AS outcome, planned_at AS at
+FROM communications
+
+-- claim_notes
+SELECT m AS merchant_id, {id} AS note_id, claim_id, at AS written_at, 'USER' AS actor_kind,
+       '{user}' AS actor_id, 'Called, nobody there.' AS text
+FROM crowd WHERE n % 20 = 3
+
+-- debtor_notices
+SELECT m AS merchant_id, {id} AS notice_id, claim_id, 'RECEIPT' AS kind, 'EMAIL' AS channel,
+       'de' AS language, 'ACCEPTED' AS state, at AS dated_at, at AS created_at, at AS expires_at,
+       at AS settled_at
+FROM crowd WHERE n % 5 = 0
+
+-- audit_log
+SELECT m AS merchant_id, {id} AS audit_id, at,
+       CASE WHEN n % 40 = 7 THEN 'USER' ELSE 'CREDENTIAL' END AS actor_kind,
+       CASE WHEN n % 40 = 7 THEN '{user}' ELSE 'erp' END AS actor_id,
+       CASE WHEN n % 40 = 7 THEN 'claim.look' WHEN n % 4 = 1 THEN 'payment.record'
+            ELSE 'claims.create' END AS action,
+       CASE WHEN n % 4 > 0 THEN 'claim:' || claim_id ELSE 'merchant:' || m END AS subject,
+       n / 500 AS seal
+FROM crowd WHERE n % 2 = 1 OR n % 20 = 0
+
+-- installation_audit
+SELECT {id} AS audit_id, at, 'USER' AS actor_kind, '{user}' AS actor_id,
+       CASE WHEN n % 3 = 0 THEN 'session.refuse' ELSE 'session.begin' END AS action,
+       'user:' || CASE WHEN n % 30 = 0 THEN '{user}' ELSE 'unknown' END AS subject, n / 500 AS seal
+FROM crowd WHERE n % 10 = 0
+
+-- jobs
+SELECT m AS merchant_id, {id} AS job_id, 'PAUSE' AS kind, '{{"type": "PAUSE"}}' AS parameters,
+       'DONE' AS state, 'USER' AS actor_kind, '{user}' AS actor_id, '{{}}'::text[] AS actor_rights,
+       100 AS total, 90 AS done, 10 AS skipped, at AS created_at, at AS begun_at, at AS ended_at,
+       at + interval '2 years' AS kept_until, tx AS written_by
+FROM crowd WHERE n % 2000 = 0
+
+-- job_rows
+SELECT m AS merchant_id, {id} AS job_id, k AS position, claim_id - k AS claim_id,
+       CASE WHEN k > 90 THEN 'SKIPPED' ELSE 'DONE' END AS outcome,
+       CASE WHEN k > 90 THEN 'ENDED' END AS reason
+FROM crowd, generate_series(1, 100) k WHERE n % 2000 = 0
+
+-- users
+SELECT {id} AS user_id, 'person.' || n || '@example.org' AS email,
+       'person.' || n || '@example.org' AS email_key, 'Person ' || n AS name, 'de' AS language,
+       at AS created_at, at AS joined_at
+FROM crowd WHERE n % 3000 = 0
+
+-- claim_search
+SELECT DISTINCT m AS merchant_id, claim_id, term
+FROM crowd,
+LATERAL unnest(ARRAY[
+    claim_id::text, 're-2026-' || lpad(n::text, 8, '0'), 'k-' || lpad((n / 3)::text, 7, '0'),
+    CASE WHEN n % 2 = 0 THEN 'v' || n END, lower({first_name}), lower({last_name}),
+    CASE WHEN n % 12 = 0 THEN 'handel' END, CASE WHEN n % 12 = 0 THEN (n % 5000)::text END,
+    CASE WHEN n % 12 = 0 THEN 'gmbh' END, 'debtor.' || n || '@example' || n % 40 || '.org',
+    '49151' || lpad(n::text, 8, '0'), '0151' || lpad(n::text, 8, '0')]) AS words (term)
+WHERE term IS NOT NULL
+
+-- claim_search_progress
+SELECT m AS merchant_id, max(tx) AS upto_written_by, max(claim_id) AS upto_claim_id
+FROM crowd GROUP BY m

@@ -1,0 +1,152 @@
+"""First pages and searches of the portal over a million claims: each page's time in a web process,
+from the request to its answer, and whether any of its statements reads a whole table.
+
+The application runs in this process and is asked without a network; the database is as large as
+the lists of five merchants make it.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from statistics import median, quantiles
+from typing import Any
+
+from starlette.types import ASGIApp
+
+from bench.crowd import Crowd, fill_crowd
+from bench.ground import Ground
+from bench.line import Line
+from bench.plans import Listening, Reading, explain, load_grown
+from bench.portal_pages import Known, Page, list_pages
+from bench.rounds import Scale
+from dunwell.kit.db import Database
+from dunwell.portal.web.session_cookie import name_cookie
+from dunwell.wiring import open_web
+
+_ROWS, _TRIES, _WARM_UP = 1_000_000, 100, 6
+_MOST_MS = 100
+# A table or an index of so many rows grows with the claims.
+_GROWN = 10_000
+_KNOWN = """
+SELECT w.workflow_id, d.claim_id AS disputed_id, d.dispute_id, p.claim_id AS plan_claim_id,
+       p.modality_id AS plan_id, j.job_id, c.communication_id AS message_id,
+       c.claim_id AS message_claim_id, u.user_id
+FROM (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Messages') w,
+     (SELECT * FROM disputes WHERE merchant_id = $1 AND state = 'OPEN' LIMIT 1) d,
+     (SELECT * FROM payment_modalities WHERE merchant_id = $1 AND state = 'REQUESTED' LIMIT 1) p,
+     (SELECT job_id FROM jobs WHERE merchant_id = $1 LIMIT 1) j,
+     (SELECT * FROM communications WHERE merchant_id = $1 LIMIT 1) c,
+     (SELECT user_id FROM users WHERE user_id = $2) u
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Portal:
+    app: ASGIApp
+    database: Database
+    cookie: bytes
+
+
+async def measure(ground: Ground, scale: Scale) -> list[Line]:
+    crowd = await fill_crowd(ground, scale.rows(_ROWS))
+    lines, readings = list[Line](), dict[str, Reading]()
+    async with open_portal(ground, crowd) as portal:
+        pages = list_pages(await load_known(portal.database, crowd))
+        for page in pages:
+            lines.append(await _time(portal, page, max(20, int(_TRIES * scale.share))))
+        for page in pages:
+            readings[page.name] = await read_page(portal, page, _GROWN)
+    await ground.clear_claims()
+    return [*lines, *_tell(readings)]
+
+
+async def load_known(database: Database, crowd: Crowd) -> Known:
+    async with database.connection() as connection:
+        row = await connection.fetchrow(_KNOWN, crowd.merchant_id, crowd.user_id)
+    assert row is not None
+    today = datetime.now(UTC).date()
+    return Known(crowd.merchant_id, crowd.rows, crowd.first_id, **row, today=today)
+
+
+@asynccontextmanager
+async def open_portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
+    """Over one connection, which can be listened to; no page takes two at a time."""
+    resources = crowd.bench.resources
+    database = await Database.open(ground.embedded.url, size=1)
+    try:
+        settings = replace(resources.settings, public_url="http://localhost:8000")
+        async with open_web(replace(resources, database=database, settings=settings)) as web:
+            cookie = f"{name_cookie(is_secure=False)}={crowd.secret}".encode()
+            yield Portal(web.app, database, cookie)
+    finally:
+        await database.close()
+
+
+async def _time(portal: Portal, page: Page, tries: int) -> Line:
+    """As often as it takes for the server to keep a plan, and then in earnest."""
+    taken = []
+    for turn in range(-_WARM_UP, tries):
+        started = time.perf_counter()
+        await _ask(portal, page.address(turn))
+        if turn >= 0:
+            taken.append((time.perf_counter() - started) * 1000)
+    worst = quantiles(taken, n=100, method="inclusive")[98]
+    return Line(
+        work=f"portal: {page.name}, p99", unit="ms", ours=[worst], at_most=_MOST_MS,
+        beside="its median", reference=[median(taken)],
+    )  # fmt: skip
+
+
+async def read_page(portal: Portal, page: Page, least: int, *settings: str) -> Reading:
+    """What its statements read, among tables and indexes of so many rows at least."""
+    listening = Listening()
+    async with portal.database.connection() as connection:
+        connection.add_query_logger(listening.note)
+    await _ask(portal, page.address(1))
+    async with portal.database.connection() as connection:
+        connection.remove_query_logger(listening.note)
+        grown = await load_grown(connection, least)
+        return await explain(connection, listening.take(), grown, *settings)
+
+
+def _tell(readings: dict[str, Reading]) -> list[Line]:
+    scanning = {name: each.scans for name, each in readings.items() if each.scans}
+    for name, scans in scanning.items():
+        print(f"SCANS: {name}: {'; '.join(scans)}", flush=True)
+    for name, each in sorted(readings.items(), key=lambda each: -each[1].rows)[:10]:
+        print(f"{each.rows:>9,} rows read by {name}", flush=True)
+    most = max(each.rows for each in readings.values())
+    return [
+        Line(
+            work="portal: pages that read no table or index whole", unit="pages",
+            ours=[len(readings) - len(scanning)], beside="all pages", reference=[len(readings)],
+            at_least=1,
+        ),
+        Line(work="portal: rows read by the page that reads most", unit="rows", ours=[most]),
+    ]  # fmt: skip
+
+
+async def _ask(portal: Portal, address: str) -> None:
+    """One GET, whole; anything but a page is a fault of the bench's."""
+    path, _, query = address.partition("?")
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
+        "query_string": query.encode(), "client": ("127.0.0.1", 40000),
+        "server": ("localhost", 8000), "state": {},
+        "headers": [(b"host", b"localhost:8000"), (b"cookie", portal.cookie)],
+    }  # fmt: skip
+    statuses = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    await portal.app(scope, receive, send)
+    if statuses != [200]:
+        raise RuntimeError(f"{address} was answered with {statuses}")

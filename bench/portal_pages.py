@@ -1,0 +1,204 @@
+"""The first pages of the portal's lists, by their filters, and searches by each kind of word, over
+the crowd. Pure.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from dunwell.portal.render.addresses import build_address
+
+# What is looked for differs from try to try, as it does from clerk to clerk.
+Ask = Callable[[int], str]
+_PRIME = 7919
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`address`: of so manieth a try."""
+
+    name: str
+    address: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Of the merchant that has most: how many claims there are in all, the first one's id, its
+    workflow, a claim with an open dispute and that dispute, a job, a message, a user, today."""
+
+    merchant_id: int
+    rows: int
+    first_id: int
+    workflow_id: object
+    disputed_id: int
+    dispute_id: object
+    plan_claim_id: int
+    plan_id: object
+    job_id: object
+    message_id: object
+    message_claim_id: int
+    user_id: object
+    today: date
+
+
+def list_pages(known: Known) -> Sequence[Page]:
+    return [*_list_claims(known), *_list_searches(known), *_list_others(known), *_list_ones(known)]
+
+
+def _list_claims(known: Known) -> list[Page]:
+    tomorrow = (known.today + timedelta(days=1)).isoformat()
+    month = (known.today + timedelta(days=31)).isoformat()
+    workflow = str(known.workflow_id)
+    filters: Mapping[str, Mapping[str, str]] = {
+        "": {},
+        **{
+            f"status {status}": {"status": status}
+            for status in ("CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN")
+        },
+        **{
+            f"hold {hold}": {"hold": hold}
+            for hold in (
+                "DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING",
+            )
+        },
+        "workflow": {"workflow": workflow},
+        "a workflow that nobody has": {"workflow": "00000000-0000-4000-8000-000000000000"},
+        "open from 5": {"least": "5"},
+        "open from 899": {"least": "899"},
+        "open from 5,000, which none is": {"least": "5000"},
+        "open until 20": {"most": "20"},
+        "next step tomorrow": {"due_from": tomorrow, "due_to": tomorrow},
+        "next step within a month": {"due_from": tomorrow, "due_to": month},
+        "next step long ago": {"due_to": "2001-01-01"},
+        **{
+            f"by {'the greatest ' if way else ''}{key}": {"sort": f"{way}{key}"}
+            for key in ("reference", "next", "changed", "created")
+            for way in ("", "-")
+        },
+        "of a status, by next step": {"status": "IN_PROCESS", "sort": "next"},
+        "of a rare status, by change": {"status": "WITHDRAWN", "sort": "-changed"},
+        "status, workflow, open": {"status": "COLLECTED", "workflow": workflow, "least": "5"},
+        "status, hold, next step": {
+            "status": "IN_PROCESS", "hold": "PAUSE", "due_from": tomorrow, "due_to": month,
+        },
+    }  # fmt: skip
+    return [
+        Page(f"claims: {name}" if name else "claims", _fixed(known, "claims", given))
+        for name, given in filters.items()
+    ]
+
+
+def _list_searches(known: Known) -> list[Page]:
+    """By whole words and beginnings; what many, few and none have."""
+
+    def number(turn: int) -> int:
+        """Of a claim of the merchant's, which has sixteen in twenty."""
+        drawn = turn * _PRIME * 20 % known.rows
+        return drawn + turn % 16
+
+    texts: Mapping[str, Ask] = {
+        "a reference": lambda turn: f"RE-2026-{number(turn):08d}",
+        "a reference's beginning, few": lambda turn: f"RE-2026-{number(turn):08d}"[:-2],
+        "a reference's beginning, many": lambda _: "RE-2026-0",
+        "an id": lambda turn: str(known.first_id + number(turn)),
+        "an id's beginning, many": lambda turn: str(turn % 9 + 1),
+        "a customer number": lambda turn: f"K-{number(turn) // 3:07d}",
+        "a customer number's beginning, many": lambda _: "K-00",
+        "a contract number": lambda turn: f"V{number(turn) // 2 * 2}",
+        "a first name, a tenth": lambda turn: ("anna", "max", "erika", "paul")[turn % 4],
+        "a last name, 2 in 100": lambda _: "Schmidt",
+        "a last name, few": lambda turn: f"hofberg{turn % 53}",
+        "a last name's beginning": lambda turn: ("ho", "be", "ste")[turn % 3],
+        "first and last name, many each": lambda turn: f"{('Anna', 'Jonas')[turn % 2]} Schmidt",
+        "two names that nobody has both": lambda _: "anna paul",
+        "many words that nobody has all": lambda _: "schmidt anna max erika paul",
+        "a company's words": lambda turn: f"Handel {turn % 417 * 12} GmbH",
+        "an e-mail address": lambda turn: f"debtor.{number(turn)}@example{number(turn) % 40}.org",
+        "an e-mail address's beginning, many": lambda turn: f"debtor.{turn % 9 + 1}",
+        "a phone number": lambda turn: f"+49 151 {number(turn):08d}",
+        "a phone number as dialled": lambda turn: f"0151 {number(turn):08d}",
+        "a phone number's beginning, many": lambda _: "0151 00",
+        "a letter": lambda turn: "abdehk"[turn % 6],
+        "a word of none": lambda turn: f"zzz{turn}",
+        "a word of many and one of none": lambda _: "schmidt zzz",
+        "a word and a status": lambda _: "schmidt",
+    }
+
+    return [_search(known, name, find) for name, find in texts.items()]
+
+
+def _search(known: Known, name: str, find: Ask) -> Page:
+    more = {"status": "WITHDRAWN"} if name.endswith("a status") else {}
+    return Page(
+        f"search: {name}",
+        lambda turn: build_address("claims", merchant_id=known.merchant_id, q=find(turn), **more),
+    )
+
+
+def _list_others(known: Known) -> list[Page]:
+    yesterday = (known.today - timedelta(days=1)).isoformat()
+    asked: Mapping[str, tuple[str, Mapping[str, str]]] = {
+        "start": ("start", {}),
+        "disputes": ("disputes", {}),
+        **{
+            f"disputes: {state}": ("disputes", {"state": state})
+            for state in ("ACCEPTED", "REJECTED", "WITHDRAWN")
+        },
+        "plans": ("plans", {}),
+        "plans: running": ("plans", {"show": "running"}),
+        "plans: all": ("plans", {"show": "all"}),
+        "payments": ("payments", {}),
+        "payments of yesterday": ("payments", {"on": yesterday}),
+        "payments of a day long ago": ("payments", {"on": "2001-01-01"}),
+        "payment requests": ("payments", {"show": "requests"}),
+        "messages": ("messages", {}),
+        **{
+            f"messages: {state}": ("messages", {"state": state})
+            for state in (
+                "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
+                "UNKNOWN",
+            )
+        },
+        "messages: letters": ("messages", {"channel": "LETTER"}),
+        "messages: failed letters": ("messages", {"channel": "LETTER", "state": "FAILED"}),
+        "suppressions": ("suppressions", {}),
+        "webhooks": ("endpoints", {}),
+        "jobs": ("jobs", {}),
+        "answer texts": ("answer_texts", {}),
+    }  # fmt: skip
+    pages = [Page(name, _fixed(known, page, given)) for name, (page, given) in asked.items()]
+    everywhere: Mapping[str, tuple[str, Mapping[str, object]]] = {
+        "merchants": ("merchants", {}),
+        "people": ("people", {}),
+        "people: what was done": ("people_audit", {}),
+        "people: what was done to one": ("people_audit", {"of": known.user_id}),
+        "a user": ("people_user", {"user_id": known.user_id}),
+        "my account": ("account", {}),
+    }
+    return pages + [
+        Page(name, lambda _, page=page, given=given: build_address(page, **given))  # type: ignore[misc]
+        for name, (page, given) in everywhere.items()
+    ]
+
+
+def _list_ones(known: Known) -> list[Page]:
+    """Of one claim, one dispute, one job: beside the lists, as these lead there."""
+    disputed = {"claim_id": known.disputed_id, "dispute_id": known.dispute_id}
+    one: Mapping[str, tuple[str, Mapping[str, object]]] = {
+        "a disputed claim": ("claim", {"claim_id": known.disputed_id}),
+        "a claim: why": ("claim_why", {"claim_id": known.disputed_id}),
+        "a claim: account": ("claim_account", {"claim_id": known.disputed_id}),
+        "a message": (
+            "claim_message",
+            {"claim_id": known.message_claim_id, "message_id": known.message_id},
+        ),
+        "a dispute": ("dispute", disputed),
+        "a plan": ("plan", {"claim_id": known.plan_claim_id, "plan_id": known.plan_id}),
+        "a job": ("job", {"job_id": known.job_id}),
+    }
+    return [Page(name, _fixed(known, page, given)) for name, (page, given) in one.items()]
+
+
+def _fixed(known: Known, page: str, given: Mapping[str, object]) -> Ask:
+    address = build_address(page, merchant_id=known.merchant_id, **given)
+    return lambda _: address

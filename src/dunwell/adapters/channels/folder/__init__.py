@@ -1,0 +1,1 @@
+"""Letters into a folder on this machine."""

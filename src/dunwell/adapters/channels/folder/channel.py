@@ -1,0 +1,13 @@
+"""The line `folder`: letters into a folder on the workers' machine."""
+
+from pathlib import Path
+
+from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
+from dunwell.installation.lines.letters import FolderLine
+from dunwell.kit.resources import Resources
+
+
+class FolderChannel(PrintServiceChannel):
+    def __init__(self, name: str, line: FolderLine, resources: Resources) -> None:
+        super().__init__(name, line, FolderDepot(Path(line.folder)), resources)

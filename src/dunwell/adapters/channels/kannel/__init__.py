@@ -1,0 +1,1 @@
+"""SMS through a Kannel gateway."""

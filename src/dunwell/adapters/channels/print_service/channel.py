@@ -1,0 +1,138 @@
+"""Letters by a depot: handed over as files, released by a manifest (`sending.batches`).
+
+Repeatable: an id names one reference, that one file, and only what is registered as handed over
+gets into a manifest. So whatever breaks on the way, the letter is either there once or not printed.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import structlog
+
+from dunwell.adapters.channels.print_service.letter_files import (
+    LetterFiles,
+    LetterUnfit,
+    make_files,
+)
+from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.sending.batches.depot import Depot, HostKeyRefused
+from dunwell.sending.batches.item_store import (
+    Item,
+    begin_item,
+    find_items,
+    finish_item,
+    give_up_item,
+)
+from dunwell.sending.batches.line import LetterLine
+from dunwell.sending.batches.status_format import load_status_format
+from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
+from dunwell.sending.references import write_reference
+
+_RETRY_AFTER_SECONDS = 60
+# A person has to look first.
+_AFTER_REFUSED_KEY_SECONDS = 600
+# Less than the sender's patience with a call.
+_UPLOAD_SECONDS, _LOOK_SECONDS = 40, 12
+
+log = structlog.get_logger(__name__)
+
+
+class PrintServiceChannel:
+    """Close it at the end: it has a connection, and a child process for enclosures."""
+
+    channel: Channel = "LETTER"
+    is_repeatable = True
+
+    def __init__(
+        self, name: str, line: FolderLine | SftpLine, depot: Depot, resources: Resources
+    ) -> None:
+        self.name = name
+        self._line = line
+        self._depot = depot
+        self._resources = resources
+        self._printer = LetterPrinter(1)
+
+    @property
+    def pace(self) -> Pace:
+        return self._line.pace
+
+    @property
+    def letter_line(self) -> LetterLine:
+        form = load_status_format(self._line.status_format)
+        return LetterLine(self.name, self._depot, self._line.batch, form, self._line.layout)
+
+    async def close(self) -> None:
+        await self._printer.close()
+        await self._depot.close()
+
+    async def send(self, message: Message) -> Outcome:
+        """Accepted once its file has its name. Temporary: it is not there, or is not printed."""
+        key = (message.merchant_id, message.communication_id)
+        reference = write_reference(self._resources.keys, *key)
+        try:
+            files = await make_files(
+                message, reference, self._printer, self._line.enclosures, self._line.most_pages
+            )
+        except LetterUnfit as error:
+            return Permanent(str(error))
+        async with self._resources.database.connection() as connection:
+            now = self._resources.clock.now()
+            state = await begin_item(connection, key, self.name, files.letter, now)
+        if state != "UPLOADING":
+            return Accepted(reference)
+        refusal = await self._upload(files)
+        if refusal is not None:
+            return refusal
+        async with self._resources.database.connection() as connection:
+            is_there = await finish_item(connection, key, self._resources.clock.now())
+        return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS)
+
+    async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
+        """By what was registered, and for what was broken off by what is in the folder. Raises
+        OSError while that is away."""
+        async with self._resources.database.connection() as connection:
+            items = await find_items(connection, self.name, communication_ids)
+        begun = [each for each in items.values() if each.state == "UPLOADING"]
+        listed = await self._depot.list() if begun else {}
+        became = {each: items[each].state != "UPLOADING" for each in items}
+        for item in begun:
+            became[item.communication_id] = await self._settle(item, listed)
+        return became
+
+    async def _settle(self, item: Item, listed: Mapping[str, int]) -> bool:
+        key = (item.merchant_id, item.communication_id)
+        async with self._resources.database.connection() as connection:
+            if all(name in listed for name in item.files):
+                return await finish_item(connection, key, self._resources.clock.now())
+            return not await give_up_item(connection, key)
+
+    async def _upload(self, files: LetterFiles) -> Outcome | None:
+        """None: all of it is there."""
+        try:
+            async with asyncio.timeout(_UPLOAD_SECONDS):
+                for name, content in files.contents.items():
+                    await self._depot.write(name, content)
+        except HostKeyRefused:
+            log.error("host key refused", line=self.name)  # noqa: TRY400 - it says all there is
+            return Temporary(_AFTER_REFUSED_KEY_SECONDS)
+        except OSError as error:
+            if await self._is_there(files):
+                return None
+            log.warning("letter not handed over", line=self.name, error=type(error).__name__)
+            return Temporary(_RETRY_AFTER_SECONDS)
+        return None
+
+    async def _is_there(self, files: LetterFiles) -> bool:
+        """All was there before an answer was lost. Where that cannot be seen, no: what is not
+        registered is not printed."""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                listed = await self._depot.list()
+        except OSError:
+            return False
+        return all(listed.get(name) == len(content) for name, content in files.contents.items())

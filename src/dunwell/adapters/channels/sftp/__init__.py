@@ -1,0 +1,1 @@
+"""Letters to a print service's server by SFTP."""

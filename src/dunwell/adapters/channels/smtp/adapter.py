@@ -1,0 +1,198 @@
+"""E-mail by a mail server of the operator's. Each message goes out from an address of its own at
+the line's return domain, so that what comes back names it.
+
+Not repeatable: a mail server makes a message of each that it takes. Up to the content's first byte
+whatever fails has surely not left; from there on, no answer means that nobody knows.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import aiosmtplib
+import structlog
+
+from dunwell.adapters.channels.internet_message import (
+    AddressUnusable,
+    build_internet_message,
+    check_address,
+)
+from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.answers import (
+    AWAY_SECONDS,
+    GREYLISTED_SECONDS,
+    decide_refusal,
+    is_about_us,
+    render_answer,
+)
+from dunwell.adapters.channels.smtp.connections import (
+    Connection,
+    Connections,
+    MailServer,
+    find_port,
+    read_host,
+)
+from dunwell.adapters.channels.smtp.signing import Signer, open_signer
+from dunwell.installation.lines.email import SmtpLine
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.crypto import KeyRing
+from dunwell.merchants.configuration import Channel
+from dunwell.sending.channel import (
+    Accepted,
+    LineUnusable,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+)
+
+# Less than the caller waits: what is broken off here is known to have been.
+_SEND_SECONDS = 50.0
+
+log = structlog.get_logger(__name__)
+
+
+class SmtpChannel:
+    """Close it at the end."""
+
+    channel: Channel = "EMAIL"
+    is_repeatable = False
+
+    def __init__(
+        self, name: str, line: SmtpLine, secrets: Mapping[str, bytes], keys: KeyRing,
+        *, send_seconds: float = _SEND_SECONDS,
+    ) -> None:  # fmt: skip
+        """secrets: of the installation file, by their names. Raises LineUnusable."""
+        self.name = name
+        self._line = line
+        self._keys = keys
+        self._signer: Signer | None = open_signer(name, line, secrets)
+        self._connections = Connections(find_server(name, line, secrets), most=line.pace.at_once)
+        self._send_seconds = send_seconds
+
+    @property
+    def pace(self) -> Pace:
+        return self._line.pace
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def send(self, message: Message) -> Outcome:
+        try:
+            letter = await self._write(message)
+        except AddressUnusable:
+            return Permanent("The e-mail address cannot be written into a message.")
+        try:
+            async with asyncio.timeout(self._send_seconds):
+                return await self._send(letter)
+        except (TimeoutError, OSError, aiosmtplib.SMTPException) as error:
+            if letter.has_begun:
+                raise
+            return self._decide_failure(error)
+
+    async def _write(self, message: Message) -> "_Letter":
+        """Raises AddressUnusable."""
+        sender, domain = message.sender, self._line.return_domain
+        if domain is not None:
+            merchant_id, message_id = message.merchant_id, message.communication_id
+            sender, reply_to = (
+                write_address(
+                    self._keys, purpose, domain,
+                    merchant_id=merchant_id, communication_id=message_id,
+                )
+                for purpose in ("bounce", "reply")
+            )  # fmt: skip
+            message = replace(message, reply_to=reply_to)
+        content = build_internet_message(message)
+        if self._signer is not None:
+            content = await asyncio.to_thread(self._signer.sign, content)
+        return _Letter(check_address(sender), check_address(message.recipient), content)
+
+    async def _send(self, letter: "_Letter") -> Outcome:
+        """Once more where a connection that stood idle turns out to be gone."""
+        is_fresh = True
+        try:
+            async with self._connections.lend() as connection:
+                is_fresh = connection.is_fresh
+                return await letter.hand_over(connection)
+        except (aiosmtplib.SMTPServerDisconnected, ConnectionError):
+            if letter.has_begun or is_fresh:
+                raise
+        async with self._connections.lend(is_new=True) as connection:
+            return await letter.hand_over(connection)
+
+    def _decide_failure(self, error: Exception) -> Outcome:
+        """Nothing has left. The words of the server may name whom it was for: they are not kept."""
+        code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
+        log.warning("mail server away", line=self.name, error=type(error).__name__, code=code)
+        if code is not None and is_about_us(code):
+            return Temporary(GREYLISTED_SECONDS)
+        return Temporary(AWAY_SECONDS)
+
+
+class _Letter:
+    """One message as its server takes it."""
+
+    def __init__(self, sender: str, recipient: str, content: bytes) -> None:
+        self._sender = sender
+        self._recipient = recipient
+        self._content = content
+        # Whether its content may be with the server.
+        self.has_begun = False
+
+    async def hand_over(self, connection: Connection) -> Outcome:
+        """Raises what the connection raises."""
+        client = connection.client
+        if not self._recipient.isascii() and not client.supports_extension("smtputf8"):
+            return Permanent("The mail server takes no address with such letters.")
+        try:
+            await self._announce(client)
+            connection.messages += 1
+            self.has_begun = True
+            answer = await client.data(self._content)
+        except aiosmtplib.SMTPResponseException as refused:
+            if self.has_begun and 200 <= refused.code < 300:
+                return Accepted(render_answer(refused.code, refused.message))
+            if self.has_begun and not 400 <= refused.code < 600:
+                # No answer of a mail server's: it may have taken what it was given.
+                raise
+            self.has_begun = False
+            return await _refuse(client, refused)
+        return Accepted(render_answer(answer.code, answer.message))
+
+    async def _announce(self, client: aiosmtplib.SMTP) -> None:
+        options = [f"SIZE={len(self._content)}"] if client.supports_extension("size") else []
+        encoding = "ascii"
+        if not self._recipient.isascii():
+            options.append("SMTPUTF8")
+            encoding = "utf-8"
+        await client.mail(self._sender, options=options, encoding=encoding)
+        await client.rcpt(self._recipient, encoding=encoding)
+
+
+async def _refuse(client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseException) -> Outcome:
+    """The connection is made ready for the next message, or closed."""
+    try:
+        await client.rset()
+    except (aiosmtplib.SMTPException, OSError, TimeoutError):
+        client.close()
+    return decide_refusal(refused.code, refused.message)
+
+
+def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
+    """Raises LineUnusable."""
+    try:
+        return secrets[name].decode()
+    except (KeyError, UnicodeDecodeError) as error:
+        words = f"What {name} held cannot be read: apply the installation file once more."
+        raise LineUnusable(words) from error
+
+
+def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> MailServer:
+    """The line's, with its password. Raises LineUnusable."""
+    host, port = read_host(line.server, find_port(line.encryption))
+    user = password = None
+    if line.credentials is not None:
+        user = line.credentials.user
+        password = read_secret(secrets, f"lines/{name}/credentials/passwordFile").strip("\r\n")
+    return MailServer(host, port, line.encryption, user, password, our_name=line.return_domain)

@@ -1,0 +1,44 @@
+"""What a mail server's answer means for a message. What is told of it names no personal data: the
+server's words are kept without addresses, and a refusal is told by its codes alone. Pure.
+"""
+
+import re
+
+from dunwell.sending.channel import Outcome, Permanent, Temporary
+
+# Who greylists wants to be asked again after some minutes.
+GREYLISTED_SECONDS = 300
+# The server is away, or busy.
+AWAY_SECONDS = 60
+# Nothing of the message's is wrong: we are not let in. Whoever mends that is an operator.
+_ABOUT_US = (530, 534, 535, 538)
+_ENHANCED = re.compile(r"\s*([245]\.\d{1,3}\.\d{1,3})\b")
+_ADDRESS = re.compile(r"[^\s<>\"]+@[^\s<>\"]+")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_LONGEST = 200
+
+
+def decide_refusal(code: int, text: str) -> Outcome:
+    """Of an answer that says that the message was not taken."""
+    if code == 421 or code in _ABOUT_US:
+        return Temporary(AWAY_SECONDS if code == 421 else GREYLISTED_SECONDS)
+    if 500 <= code < 600:
+        return Permanent(f"The mail server refused it: {render_code(code, text)}.")
+    return Temporary(GREYLISTED_SECONDS)
+
+
+def is_about_us(code: int) -> bool:
+    """Whether the server lets us in no more, whatever we bring."""
+    return code in _ABOUT_US
+
+
+def render_code(code: int, text: str) -> str:
+    """As "550 5.1.1"."""
+    enhanced = _ENHANCED.match(text)
+    return f"{code} {enhanced[1]}" if enhanced else str(code)
+
+
+def render_answer(code: int, text: str) -> str:
+    """What the server said of a message it took: its id there, which its log knows."""
+    words = _CONTROLS.sub(" ", text).strip()
+    return f"{code} {_ADDRESS.sub('...', words)}"[:_LONGEST]

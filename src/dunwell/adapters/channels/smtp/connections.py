@@ -1,0 +1,140 @@
+"""Connections to a mail server: each serves one message at a time, and the next one after it.
+
+A connection that was broken off, or that nobody knows the state of, is closed and never used again.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import aiosmtplib
+
+from dunwell.installation.lines.line import Encryption
+
+_PORTS = {"TLS": 465, "STARTTLS": 587, "NONE": 25}
+_CONNECT_SECONDS = 15.0
+_QUIT_SECONDS = 2.0
+# Servers close what is idle; ours go first.
+_LONGEST_IDLE_SECONDS = 20.0
+# Some servers take no more over one connection.
+_MOST_MESSAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where it is, and how we come in."""
+
+    host: str
+    port: int
+    encryption: Encryption
+    user: str | None = None
+    password: str | None = None
+    # What we call ourselves; none: this machine's name.
+    our_name: str | None = None
+
+
+def read_host(server: str, port: int) -> tuple[str, int]:
+    """Host and port of "mail.example.com:587", "[::1]:25", or of a host alone; port: its own."""
+    host, _, named = server.rpartition("]:" if server.startswith("[") else ":")
+    if host and named.isdecimal():
+        return host.lstrip("["), int(named)
+    return server.strip("[]"), port
+
+
+def find_port(encryption: Encryption) -> int:
+    """Where mail servers take messages that are encrypted so."""
+    return _PORTS[encryption]
+
+
+class Connection:
+    """One, that is open."""
+
+    def __init__(self, client: aiosmtplib.SMTP) -> None:
+        self.client = client
+        self.messages = 0
+        self.used_at = time.monotonic()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no message was given over it yet."""
+        return self.messages == 0
+
+    @property
+    def is_usable(self) -> bool:
+        is_warm = time.monotonic() - self.used_at < _LONGEST_IDLE_SECONDS
+        return self.client.is_connected and is_warm and self.messages < _MOST_MESSAGES
+
+
+class Connections:
+    """Those of a line. Close it at the end."""
+
+    def __init__(self, server: MailServer, *, most: int) -> None:
+        self._server = server
+        self._slots = asyncio.Semaphore(most)
+        self._idle: list[Connection] = []
+        self._context: ssl.SSLContext | None = None
+
+    @asynccontextmanager
+    async def lend(self, *, is_new: bool = False) -> AsyncIterator[Connection]:
+        """One for this message alone. What raises within is closed. Raises what connecting raises:
+        OSError, TimeoutError, aiosmtplib.SMTPException."""
+        async with self._slots:
+            connection = None if is_new else self._take_idle()
+            if connection is None:
+                connection = Connection(await self.connect())
+            try:
+                yield connection
+            except BaseException:
+                connection.client.close()
+                raise
+            connection.used_at = time.monotonic()
+            if connection.client.is_connected:
+                self._idle.append(connection)
+
+    def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable:
+                return connection
+            connection.client.close()
+        return None
+
+    async def connect(self) -> aiosmtplib.SMTP:
+        """Encrypted and let in, as the line says."""
+        server = self._server
+        if server.encryption != "NONE" and self._context is None:
+            self._context = await asyncio.to_thread(ssl.create_default_context)
+        client = aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.user,
+            password=server.password,
+            local_hostname=server.our_name,
+            use_tls=server.encryption == "TLS",
+            start_tls=server.encryption == "STARTTLS",
+            tls_context=self._context,
+            timeout=_CONNECT_SECONDS,
+        )
+        try:
+            await client.connect()
+            if client.is_ehlo_or_helo_needed:  # what the server can is asked for
+                await client.ehlo()
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    async def close(self) -> None:
+        """Of what is idle; what is lent is closed by whoever has it."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(end(each.client) for each in idle))
+
+
+async def end(client: aiosmtplib.SMTP) -> None:
+    """Politely, but not at any price."""
+    with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+        await client.quit(timeout=_QUIT_SECONDS)
+    client.close()

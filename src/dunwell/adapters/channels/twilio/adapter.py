@@ -1,0 +1,140 @@
+"""Hands messages to Twilio's Messages, or to a provider that speaks its dialect.
+
+It keeps no id of ours, so what may have been taken is not sent again. Its reports come to an
+address with our reference, signed.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from dunwell.adapters.channels.gateway import (
+    REFUSED,
+    Gateway,
+    Trouble,
+    UnclearAnswer,
+    is_number,
+    is_sender,
+)
+from dunwell.installation.lines.line import Pace
+from dunwell.installation.lines.sms import TwilioLine
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.http import Answer
+from dunwell.merchants.configuration import Channel
+from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
+from dunwell.sending.references import write_reference
+
+_SLOWER = 30
+_TEXT_CHARACTERS = 1_600
+# Of the number: no such one, none that takes SMS, or its owner has said stop to the provider.
+_NOBODY_THERE = frozenset({21211, 21214, 21217, 21610, 21614})
+# Of this message to this number; another channel may do.
+_NOT_THIS_WAY = frozenset({21408, 21612, 21617, 21635, 30006})
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """What stands in an answer."""
+
+    sid: str = ""
+    code: int | None = None
+
+
+class TwilioChannel:
+    """A `LineAdapter`."""
+
+    channel: Channel = "SMS"
+    is_repeatable = False
+
+    def __init__(
+        self, name: str, line: TwilioLine, secrets: Mapping[str, bytes], keys: KeyRing,
+        public_url: str,
+    ) -> None:  # fmt: skip
+        """secrets: of the installation file. Raises LineUnusable."""
+        self.name = name
+        self._line = line
+        self._keys = keys
+        self._callbacks = f"{public_url}/callbacks/channels/{name}"
+        token = secrets.get(f"lines/{name}/credentials/passwordFile")
+        if token is None:
+            raise LineUnusable("The account's auth token is not there. Apply it again.")
+        user = line.credentials.user
+        self._authorization = f"Basic {b64encode(user.encode() + b':' + token).decode()}"
+        account = f"/2010-04-01/Accounts/{quote(user, safe='')}/Messages.json"
+        self._url = line.server.rstrip("/") + account
+        self._gateway = Gateway(name, line.networks)
+
+    @property
+    def pace(self) -> Pace:
+        return self._line.pace
+
+    async def send(self, message: Message) -> Outcome:
+        """Raises UnclearAnswer."""
+        if not is_number(message.recipient):
+            return Permanent("The mobile number is none in international format.")
+        if not is_sender(message.sender):
+            return Permanent("The sender is no number and no name of 1 to 11 letters.")
+        if len(message.body_text) > _TEXT_CHARACTERS:
+            return Permanent(f"The text is longer than {_TEXT_CHARACTERS} characters.")
+        reference = write_reference(self._keys, message.merchant_id, message.communication_id)
+        form = {
+            "To": message.recipient,
+            "From": message.sender,
+            "Body": message.body_text,
+            "StatusCallback": f"{self._callbacks}/{reference}",
+        }
+        headers = {
+            "Authorization": self._authorization,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        answer = await self._gateway.post(self._url, urlencode(form).encode(), headers)
+        return answer if isinstance(answer, Temporary) else self._read(answer)
+
+    def _read(self, answer: Answer) -> Outcome:
+        words = _read_words(answer.start)
+        match answer.status:
+            case 200 | 201 if words is not None and words.sid:
+                return Accepted(words.sid[:100])
+            case 429:
+                return Temporary(_read_seconds(answer.headers.get("Retry-After", "")))
+            case 400 if words is not None and words.code is not None:
+                return self._refuse(words.code, answer.status)
+            case status if 400 <= status < 500:
+                return self._gateway.tell_refusal(status)
+            case status:
+                raise UnclearAnswer(str(status))
+
+    def _refuse(self, code: int, status: int) -> Outcome:
+        if code in _NOBODY_THERE:
+            return Permanent(f"The provider says that nobody is reached there: error {code}.")
+        if code in _NOT_THIS_WAY:
+            return Permanent(f"The provider does not take it: error {code}.")
+        # The sender, the account: whoever is written to is not to blame.
+        self._gateway.tell_refusal(status)
+        return REFUSED
+
+    async def check(self) -> Trouble | None:
+        """Asks for a message to nobody: whoever may send is told that nobody is named."""
+        headers = {
+            "Authorization": self._authorization,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return await self._gateway.probe(self._url, b"", headers, welcome=400)
+
+    async def close(self) -> None:
+        await self._gateway.close()
+
+
+def _read_words(content: bytes) -> _Words | None:
+    """None: it is not what the dialect says, or longer than an answer is."""
+    try:
+        return msgspec.json.decode(content, type=_Words)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _read_seconds(text: str) -> int:
+    return (
+        min(int(text), 3_600) if text.isascii() and text.isdecimal() and len(text) < 6 else _SLOWER
+    )

@@ -1,0 +1,114 @@
+"""The adapters of the installation file's lines, built anew when the file has changed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import structlog
+
+from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.twilio.adapter import TwilioChannel
+from dunwell.errors import Unavailable
+from dunwell.installation.lines.email import SmtpLine
+from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.lines.lines import Line
+from dunwell.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.installation.standing import StandingInstallation
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.line import BatchedChannel, LetterLine
+from dunwell.sending.channel import LineAdapter, LineUnusable
+
+# Who is calling an adapter that was replaced is done by then.
+_LONGEST_CALL_SECONDS = 90
+
+log = structlog.get_logger(__name__)
+
+
+def build_line(
+    name: str, line: Line, secrets: Mapping[str, bytes], resources: Resources
+) -> LineAdapter:
+    """Nothing is connected to. secrets: of the installation file, by their names ("lines/post/
+    credentials/passwordFile"). Raises LineUnusable."""
+    settings = resources.settings
+    match line:
+        case KannelLine():
+            return KannelChannel(name, line, secrets, resources.keys, settings.public_url)
+        case TwilioLine():
+            return TwilioChannel(name, line, secrets, resources.keys, settings.public_url)
+        case FolderLine():
+            return FolderChannel(name, line, resources)
+        case SftpLine():
+            return SftpChannel(name, line, secrets, resources)
+        case SmtpLine():
+            return SmtpChannel(name, line, secrets, resources.keys)
+        case _:
+            raise LineUnusable(f"{line.channel} is not available by such a line.")
+
+
+class Lines:
+    """Those of a running process. Close it at the end."""
+
+    def __init__(self, resources: Resources, installation: StandingInstallation) -> None:
+        self._resources = resources
+        self._installation = installation
+        self._revision = -1
+        self._adapters: dict[str, LineAdapter] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def find(self, name: str) -> LineAdapter | None:
+        """None: there is no such line, or it cannot be used. Raises Unavailable while it is not
+        known which there are."""
+        if self._installation.revision < 0:
+            raise Unavailable("The installation file was not read yet.")
+        if self._installation.revision != self._revision:
+            self._build()
+        return self._adapters.get(name)
+
+    def list_letter_lines(self) -> Mapping[str, LetterLine]:
+        """Those whose letters are released in batches. Raises Unavailable as `find` does."""
+        self.find("")
+        return {
+            name: adapter.letter_line
+            for name, adapter in self._adapters.items()
+            if isinstance(adapter, BatchedChannel)
+        }
+
+    def _build(self) -> None:
+        standing = self._installation
+        replaced, self._adapters = self._adapters, {}
+        self._revision = standing.revision
+        for name, line in standing.lines.items():
+            try:
+                self._adapters[name] = build_line(name, line, standing.secrets, self._resources)
+            except LineUnusable as error:
+                log.error("line unusable", line=name, reason=str(error))  # noqa: TRY400 - told whole
+        if replaced:
+            task = asyncio.create_task(_close_later(replaced))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        for task in self._closing:
+            task.cancel()
+        await asyncio.gather(*(each.close() for each in self._adapters.values()))
+
+
+@asynccontextmanager
+async def open_lines(
+    resources: Resources, installation: StandingInstallation
+) -> AsyncIterator[Lines]:
+    lines = Lines(resources, installation)
+    try:
+        yield lines
+    finally:
+        await lines.close()
+
+
+async def _close_later(adapters: Mapping[str, LineAdapter]) -> None:
+    try:
+        await asyncio.sleep(_LONGEST_CALL_SECONDS)
+    finally:
+        await asyncio.gather(*(each.close() for each in adapters.values()))

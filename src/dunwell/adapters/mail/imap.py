@@ -1,0 +1,73 @@
+"""A mailbox by IMAP, looked into from a thread. Nothing is deleted or marked in it: how far it was
+read is known by the messages' numbers."""
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from imapclient import IMAPClient
+from imapclient.exceptions import IMAPClientError
+
+from dunwell.adapters.channels.smtp.connections import read_host
+from dunwell.installation.lines.email import Mailbox
+
+_PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
+_SECONDS = 30.0
+_MOST_AT_ONCE = 20
+# More is not fetched: it is passed over, and told.
+MOST_BYTES = 10 * 1024 * 1024
+
+
+class MailboxAway(Exception):  # noqa: N818 - reads as what happened
+    """It does not answer, or does not let us in; the words name no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedMail:
+    uid: int
+    # None: too large.
+    content: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The next messages in their order, with the validity of their numbers."""
+
+    validity: int
+    mails: Sequence[FetchedMail]
+
+
+def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: int) -> Fetched:
+    """Those behind a number that was of this validity; of another one, all. Blocks: call it in a
+    thread. Raises MailboxAway."""
+    try:
+        with _connect(mailbox) as client:
+            client.login(mailbox.credentials.user, password)
+            selected = client.select_folder(mailbox.folder, readonly=True)
+            found = int(selected[b"UIDVALIDITY"])
+            last = behind_uid if found == validity else 0
+            # "n:*" names the last message even where n is behind it.
+            uids = sorted(uid for uid in client.search(f"UID {last + 1}:*") if uid > last)
+            return Fetched(found, [_fetch(client, uid) for uid in uids[:_MOST_AT_ONCE]])
+    except (IMAPClientError, OSError, KeyError, ValueError) as error:
+        raise MailboxAway(type(error).__name__) from error
+
+
+def _connect(mailbox: Mailbox) -> IMAPClient:
+    host, port = read_host(mailbox.server, _PORTS[mailbox.encryption])
+    context = ssl.create_default_context()
+    client = IMAPClient(
+        host, port, ssl=mailbox.encryption == "TLS", ssl_context=context, timeout=_SECONDS
+    )
+    if mailbox.encryption == "STARTTLS":
+        client.starttls(context)
+    return client
+
+
+def _fetch(client: IMAPClient, uid: int) -> FetchedMail:
+    size = client.fetch([uid], ["RFC822.SIZE"])
+    if uid not in size or int(size[uid][b"RFC822.SIZE"]) > MOST_BYTES:
+        return FetchedMail(uid, None)
+    fetched = client.fetch([uid], ["BODY.PEEK[]"])
+    content = fetched.get(uid, {}).get(b"BODY[]")
+    return FetchedMail(uid, content if isinstance(content, bytes) else None)

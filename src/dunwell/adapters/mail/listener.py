@@ -1,0 +1,178 @@
+"""Takes what comes back to the lines' return domains, by SMTP or LMTP. It relays nothing, knows no
+other domain, and is bounded in size, connections and time.
+
+A message is confirmed once it is kept; while the database is away, who brings it is asked to come
+again.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import structlog
+from aiosmtpd.lmtp import LMTP
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from dunwell.adapters.channels.smtp.addresses import read_address
+from dunwell.adapters.mail import incoming
+from dunwell.adapters.mail.receive_mail import find_return_domains, receive_mail
+from dunwell.errors import Unavailable
+from dunwell.installation.lines.lines import Line
+from dunwell.kit.resources import Resources
+from dunwell.replies.take_reply import TakenReply
+
+Protocol = Literal["SMTP", "LMTP"]
+MOST_BYTES = 10 * 1024 * 1024
+MOST_CONNECTIONS = 20
+# Of one address; a mail server of one's own before this one brings all.
+_MOST_OF_ONE = 5
+# From one command to the next, the content included.
+_COMMAND_SECONDS = 60
+# Of one connection, however busy.
+_CONNECTION_SECONDS = 600
+_READ_AT_ONCE = 2
+_ANSWERS = {
+    TakenReply.NEW: "250 2.0.0 Taken",
+    TakenReply.KNOWN: "250 2.0.0 Taken before",
+    TakenReply.GONE: "550 5.1.1 What this answers is not open any more",
+    TakenReply.TOO_MANY: "452 4.2.2 Too many in one day",
+}
+
+log = structlog.get_logger(__name__)
+
+
+class Doorkeeper:
+    """An aiosmtpd handler: who comes in, and what is taken."""
+
+    def __init__(
+        self, resources: Resources, find_lines: Callable[[], Any], *, most: int = MOST_CONNECTIONS
+    ) -> None:
+        """find_lines: the lines as they stand at this moment, by name."""
+        self._resources = resources
+        self._find_lines: Callable[[], dict[str, Line]] = find_lines
+        self._reading = asyncio.Semaphore(_READ_AT_ONCE)
+        self._most = most
+        self.open: Counter[str] = Counter()
+
+    def admits(self, host: str, protocol: Protocol) -> bool:
+        is_full = self.open.total() >= self._most
+        return not is_full and (protocol == "LMTP" or self.open[host] < _MOST_OF_ONE)
+
+    async def handle_RCPT(  # noqa: N802 - aiosmtpd's
+        self, _server: Any, _session: Session, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
+        if envelope.rcpt_tos:
+            # Each is confirmed by itself.
+            return "452 4.5.3 One recipient at a time"
+        if self._find_line(address) is None:
+            return "550 5.7.1 We take no mail for this domain"
+        if _read_sender(envelope) and read_address(self._resources.keys, address) is None:
+            return "550 5.1.1 There is no such address"
+        envelope.rcpt_tos.append(address)
+        return "250 2.1.5 OK"
+
+    async def handle_DATA(  # noqa: N802 - aiosmtpd's
+        self, _server: Any, _session: Session, envelope: Envelope
+    ) -> str:
+        [recipient] = envelope.rcpt_tos
+        line, content = self._find_line(recipient), envelope.content
+        if line is None or not isinstance(content, bytes):
+            return "550 5.7.1 We take no mail for this domain"
+        brought = incoming.Envelope(line, _read_sender(envelope), recipient, content)
+        try:
+            async with self._reading:
+                return _ANSWERS[await receive_mail(self._resources, brought)]
+        except Unavailable:
+            return "451 4.3.0 Come again later"
+
+    async def handle_exception(self, error: Exception) -> str:
+        log.error("mail not taken", error=type(error).__name__)
+        return "451 4.3.0 Come again later"
+
+    def _find_line(self, address: str) -> str | None:
+        domain = address.rpartition("@")[2].lower()
+        return find_return_domains(self._find_lines()).get(domain)
+
+
+def _read_sender(envelope: Envelope) -> str:
+    """Empty for what nobody is to answer, which aiosmtpd tells as "<>"."""
+    return (envelope.mail_from or "").removeprefix("<>")
+
+
+def _build(doorkeeper: Doorkeeper, protocol: Protocol) -> SMTP:
+    kind = _LmtpConnection if protocol == "LMTP" else _SmtpConnection
+    return kind(
+        doorkeeper,
+        data_size_limit=MOST_BYTES,
+        enable_SMTPUTF8=True,
+        hostname="dunwell",
+        ident="mail",
+        timeout=_COMMAND_SECONDS,
+    )
+
+
+class _Bounded(SMTP):
+    """One connection, counted while it is open and ended when its time is over."""
+
+    protocol: Protocol = "SMTP"
+    _host = ""
+    _end: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        doorkeeper: Doorkeeper = self.event_handler
+        host = str((transport.get_extra_info("peername") or ("",))[0])
+        if not doorkeeper.admits(host, self.protocol):
+            assert isinstance(transport, asyncio.WriteTransport)
+            transport.write(b"421 4.3.2 Too many connections\r\n")
+            transport.close()
+            return
+        self._host = host
+        doorkeeper.open[host] += 1
+        loop = asyncio.get_running_loop()
+        self._end = loop.call_later(_CONNECTION_SECONDS, transport.close)
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._end is not None:
+            super().data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return None if self._end is None else super().eof_received()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._end is None:
+            return
+        self._end.cancel()
+        self._end = None
+        open_now = self.event_handler.open
+        open_now[self._host] -= 1
+        if not open_now[self._host]:
+            del open_now[self._host]
+        super().connection_lost(error)
+
+
+class _SmtpConnection(_Bounded):
+    pass
+
+
+class _LmtpConnection(_Bounded, LMTP):
+    protocol: Protocol = "LMTP"
+
+
+@asynccontextmanager
+async def listen(
+    doorkeeper: Doorkeeper, protocol: Protocol, host: str, port: int
+) -> AsyncIterator[int]:
+    """The port it listens at; 0: any free one."""
+    # It would write addresses into the log.
+    logging.getLogger("mail.log").setLevel(logging.CRITICAL)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _build(doorkeeper, protocol), host, port
+    )
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()

@@ -1,0 +1,78 @@
+"""Looks into the lines' mailboxes, again and again: what is new there is taken as what a mail
+server brings. A message is passed only when it is kept."""
+
+import asyncio
+from email.parser import BytesHeaderParser
+from email.utils import parseaddr
+
+import structlog
+
+from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_mail
+from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
+from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.installation.lines.email import Mailbox, SmtpLine
+from dunwell.installation.standing import StandingInstallation
+from dunwell.kit.resources import Resources
+
+MAILBOX_SECONDS = 30.0
+# Where a mail server says whom a message was for; a catch-all mailbox is for many.
+_RECIPIENT = ("X-Original-To", "Delivered-To", "Envelope-To", "To")
+
+log = structlog.get_logger(__name__)
+
+
+class Mailboxes:
+    """Those of the lines as they stand."""
+
+    def __init__(self, resources: Resources, installation: StandingInstallation) -> None:
+        self._resources = resources
+        self._installation = installation
+
+    async def run_once(self) -> int:
+        """How many messages were taken; one mailbox that is away holds up no other."""
+        looks = [
+            self._look(name, line.mailbox)
+            for name, line in self._installation.lines.items()
+            if isinstance(line, SmtpLine) and line.mailbox is not None
+        ]
+        return sum(await asyncio.gather(*looks))
+
+    async def _look(self, line: str, mailbox: Mailbox) -> int:
+        password = self._installation.secrets.get(
+            f"lines/{line}/mailbox/credentials/passwordFile", b""
+        )
+        try:
+            return await look_into(self._resources, line, mailbox, password.decode().strip("\r\n"))
+        except (MailboxAway, UnicodeDecodeError) as error:
+            log.warning("mailbox away", line=line, error=str(error))
+            return 0
+
+
+async def look_into(resources: Resources, line: str, mailbox: Mailbox, password: str) -> int:
+    """How many messages were taken. Raises MailboxAway, Unavailable."""
+    async with resources.database.connection() as connection:
+        place = await load_place(connection, line)
+    if place is None or place.folder != mailbox.folder:
+        place = MailboxPlace(mailbox.folder, 0, 0)
+    fetched: Fetched = await asyncio.to_thread(
+        fetch_mail, mailbox, password, validity=place.validity, behind_uid=place.last_uid
+    )
+    for mail in fetched.mails:
+        await _take(resources, line, mail)
+        passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
+        async with resources.database.transaction() as tx:
+            await save_place(tx, line, passed, resources.clock.now())
+    return len(fetched.mails)
+
+
+async def _take(resources: Resources, line: str, mail: FetchedMail) -> None:
+    if mail.content is None:
+        log.error("mail too large, passed over", line=line, uid=mail.uid)
+        return
+    # Its parts are not looked into here: they may be nested deeper than a reader gets.
+    message = BytesHeaderParser().parsebytes(mail.content)
+    recipient = next((str(message[name]) for name in _RECIPIENT if message[name]), "")
+    sender = parseaddr(str(message["Return-Path"] or message["From"] or ""))[1]
+    envelope = Envelope(line, sender, parseaddr(recipient)[1], mail.content)
+    await receive_mail(resources, envelope)

@@ -1,0 +1,1 @@
+"""Words about channels: what comes back, and trying a line."""

@@ -1,0 +1,91 @@
+"""`dunwell channel test`: one message by a line, to yourself, without merchant and claim."""
+
+import asyncio
+from uuid import UUID
+
+import click
+
+from dunwell.adapters.lines import build_line
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.work import run_reading
+from dunwell.errors import NotFound, Refusal
+from dunwell.installation.standing import StandingInstallation
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
+
+_WORD = "channel"
+_SECONDS = 60
+_SUBJECT = "A test of Dunwell"
+_TEXT = "This is a test of the line {name}. It is about no claim, and no answer is needed."
+# A line that prints needs a document, which a claim's letter is.
+_LETTERS = "A letter is tried with a sandbox merchant: give it this line, and create a claim."
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Try the lines of the installation file."""
+
+
+@command.command("test")
+@data_dir_option
+@click.argument("line")
+@click.option("--to", "recipient", required=True, help="An address of yours on the line's channel.")
+@click.option("--from", "sender", default="", help="The sender; e-mail: an address.")
+def test(data_dir: str | None, line: str, recipient: str, sender: str) -> None:
+    """Send one message by LINE to an address of yours."""
+
+    async def run(resources: Resources) -> Outcome:
+        return await _send(resources, line, recipient=recipient, sender=sender)
+
+    outcome = run_reading(data_dir, _WORD, run)
+    if isinstance(outcome, Accepted):
+        said = f": {outcome.answer}" if outcome.answer else ""
+        click.echo(f"The line {line} took it{said}. Look whether it arrives.")
+    elif isinstance(outcome, Permanent):
+        raise Refusal(f"The line {line} refused it for good. {outcome.reason}")
+    else:
+        words = f"The line {line} did not take it for now. dunwell doctor looks into why."
+        raise Refusal(words)
+
+
+async def _send(
+    resources: Resources, name: str, *, recipient: str, sender: str
+) -> Accepted | Temporary | Permanent:
+    """Raises NotFound, Refusal."""
+    installation = StandingInstallation(resources)
+    await installation.read()
+    line = installation.lines.get(name)
+    if line is None:
+        known = ", ".join(installation.lines) or "none"
+        raise NotFound(f"There is no line {name}; there are: {known}.")
+    if line.channel == "LETTER":
+        raise Refusal(_LETTERS)
+    try:
+        adapter = build_line(name, line, installation.secrets, resources)
+    except LineUnusable as error:
+        raise Refusal(f"The line {name} cannot be used: {error}") from error
+    now = resources.clock.now()
+    message = Message(
+        # Of no merchant: what comes back of it is shown as unmatched.
+        communication_id=UUID(int=0),
+        merchant_id=0,
+        claim_id=0,
+        channel=line.channel,
+        recipient=recipient,
+        sender=sender or recipient,
+        sender_name="Dunwell",
+        reply_to=None,
+        language="en",
+        subject=_SUBJECT if line.channel == "EMAIL" else None,
+        body_text=_TEXT.format(name=name),
+        body_html=None,
+        created_at=now,
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            return await adapter.send(message)
+    except Exception as error:
+        words = f"Nobody knows whether the line {name} took it ({type(error).__name__})."
+        raise Refusal(words) from error
+    finally:
+        await adapter.close()

@@ -1,0 +1,123 @@
+"""What `dunwell doctor` says of each line for e-mail: whether its server lets us in as the line
+says, and what other servers read of its domain."""
+
+import ssl
+from collections.abc import Mapping
+
+import aiosmtplib
+import asyncpg
+import dns.asyncresolver
+import dns.exception
+import dns.resolver
+
+from dunwell.adapters.channels.smtp.adapter import find_server
+from dunwell.adapters.channels.smtp.connections import Connections, end
+from dunwell.adapters.channels.smtp.signing import open_signer
+from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
+from dunwell.cli.findings.finding import Finding
+from dunwell.config import Settings
+from dunwell.errors import Unavailable
+from dunwell.installation.lines.email import SmtpLine
+from dunwell.installation.secrets import load_secrets
+from dunwell.installation.store import load_installation
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.sending.channel import LineUnusable
+
+_RESOLVER_SECONDS = 5.0
+_NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
+
+
+async def check_email_lines(url: str, settings: Settings) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            lines = (await load_installation(connection)).installation.lines or {}
+            secrets = await load_secrets(connection, KeyRing(settings.secret_key))
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    findings: list[Finding] = []
+    for name, line in lines.items():
+        if isinstance(line, SmtpLine):
+            findings += await check_email_line(name, line, secrets)
+    return findings
+
+
+async def check_email_line(
+    name: str, line: SmtpLine, secrets: Mapping[str, bytes]
+) -> list[Finding]:
+    subject = f"line {name}"
+    try:
+        open_signer(name, line, secrets)
+        reached = await _reach(subject, line, Connections(find_server(name, line, secrets), most=1))
+    except LineUnusable as error:
+        return [Finding(subject, "cannot be used", str(error))]
+    return [reached, *await _look_up(subject, line)]
+
+
+async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Finding:
+    server = line.server
+    try:
+        client = await connections.connect()
+    except aiosmtplib.SMTPAuthenticationError as error:
+        remedy = "Correct user and passwordFile, and apply the installation file once more."
+        return Finding(subject, f"{server} does not let us in ({error.code})", remedy)
+    except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+        return _describe_away(subject, line, error)
+    await end(client)
+    how = {"NONE": "in clear", "TLS": "by TLS", "STARTTLS": "by STARTTLS"}[line.encryption]
+    who = "" if line.credentials is None else f", as {line.credentials.user}"
+    return Finding(subject, f"{server} lets us in {how}{who}")
+
+
+def _describe_away(subject: str, line: SmtpLine, error: Exception) -> Finding:
+    causes = [error, error.__cause__, error.__context__]
+    if any(isinstance(each, ssl.SSLCertVerificationError) for each in causes):
+        remedy = "Name the server as its certificate does, or give it one that others vouch for."
+        return Finding(subject, f"the certificate of {line.server} proves nothing", remedy)
+    if any(isinstance(each, ssl.SSLError) for each in causes):
+        remedy = 'The port wants another "encryption": 465 usually TLS, 587 STARTTLS.'
+        return Finding(subject, f"{line.server} does not speak {line.encryption}", remedy)
+    if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
+        remedy = 'Switch STARTTLS on there, or take the port for "encryption: TLS".'
+        return Finding(subject, f"{line.server} has no {line.encryption}", remedy)
+    remedy = "Start it, or correct the line's server; a firewall may stand between."
+    return Finding(subject, f"{line.server} does not answer ({type(error).__name__})", remedy)
+
+
+async def _look_up(subject: str, line: SmtpLine) -> list[Finding]:
+    findings: list[Finding] = []
+    if line.return_domain is None:
+        words = "has no returnDomain: nothing is heard of bounces"
+        findings.append(
+            Finding(subject, words, "Give it one, with an MX of its own.", is_note=True)
+        )
+    else:
+        domain = line.return_domain
+        records = DomainRecords(
+            domain,
+            await _ask(domain, "TXT"),
+            await _ask(f"_dmarc.{domain}", "TXT"),
+            await _ask(domain, "MX"),
+        )
+        findings += judge_records(subject, records)
+    if line.dkim is not None:
+        name = f"{line.dkim.selector}._domainkey.{line.dkim.domain}"
+        findings.append(judge_dkim(subject, name, await _ask(name, "TXT")))
+    return findings
+
+
+async def _ask(name: str, kind: str) -> list[str] | None:
+    """None: no resolver answers."""
+    try:
+        answer = await dns.asyncresolver.resolve(name, kind, lifetime=_RESOLVER_SECONDS)
+    except _NO_SUCH:
+        return []
+    except (dns.exception.DNSException, OSError):
+        return None
+    if kind == "MX":
+        return [str(each.exchange) for each in answer]
+    return [b"".join(each.strings).decode("utf-8", errors="replace") for each in answer]

@@ -1,0 +1,116 @@
+"""What `dunwell doctor` says of letters: which scripts can be printed, and whether the lines for
+letters can be reached, take our key, show the pinned host key and have room.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import asyncpg
+
+from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.sftp.channel import open_depot
+from dunwell.cli.findings.finding import Finding
+from dunwell.config import Settings
+from dunwell.errors import Unavailable
+from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.secrets import load_secrets
+from dunwell.installation.store import load_installation
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.messages.letters.fonts.shelf import FontShelf
+from dunwell.sending.batches.depot import Depot, HostKeyRefused
+from dunwell.sending.channel import LineUnusable
+
+_PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
+_LEAST_FREE_BYTES = 1 << 28
+_PATIENCE_SECONDS = 30
+# A character of each that names in Europe are most often written in, beside Latin, Greek, Cyrillic
+# and Hebrew, which come along.
+_SCRIPTS = {
+    "Arabic": "ش", "Armenian": "Ա", "Bengali": "ক", "Chinese": "漢", "Devanagari": "क",
+    "Ethiopic": "አ", "Georgian": "ქ", "Gujarati": "ક", "Gurmukhi": "ਕ", "Japanese": "か",
+    "Kannada": "ಕ", "Khmer": "ក", "Korean": "한", "Lao": "ກ", "Malayalam": "ക", "Myanmar": "က",
+    "Sinhala": "ක", "Tamil": "க", "Telugu": "క", "Thai": "ก", "Tibetan": "ཀ",
+}  # fmt: skip
+_INSTALL = (
+    "Install fonts (Debian: fonts-noto-core and fonts-noto-cjk), and name their folders:"
+    " DUNWELL_FONTS=/usr/share/fonts/truetype/noto:/usr/share/fonts/opentype/noto"
+)
+
+
+def check_fonts(settings: Settings) -> Finding:
+    shelf = FontShelf(settings.fonts)
+    missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
+    gone = [str(each) for each in settings.fonts if not each.is_dir()]
+    if gone:
+        return Finding("fonts", f"no folder: {', '.join(gone)}", "Correct DUNWELL_FONTS.")
+    if not missing:
+        return Finding("fonts", f"letters print all of {len(_SCRIPTS)} scripts looked for")
+    words = f"letters with names in these go by another channel: {', '.join(missing)}"
+    return Finding("fonts", words, _INSTALL, is_note=True)
+
+
+async def check_letter_lines(url: str, settings: Settings) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    keys = KeyRing(settings.secret_key)
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            lines = (await load_installation(connection)).installation.lines or {}
+            secrets = await load_secrets(connection, keys)
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [
+        await _check_line(name, line, secrets)
+        for name, line in lines.items()
+        if isinstance(line, FolderLine | SftpLine)
+    ]
+
+
+async def _check_line(
+    name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]
+) -> Finding:
+    subject = f"line {name}"
+    try:
+        depot = _open(name, line, secrets)
+    except LineUnusable as error:
+        return Finding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return await _try(subject, line.folder, depot)
+    except HostKeyRefused:
+        words = "the server shows another host key than the pinned one: nothing is handed over"
+        remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
+        return Finding(subject, words, remedy)
+    except PermissionError:
+        remedy = "Correct user, keyFile or passwordFile, or the rights of the folder."
+        return Finding(subject, "refuses user, key or password, or the folder", remedy)
+    except OSError as error:
+        words = f"{line.folder} is away or takes no files ({type(error).__name__})"
+        return Finding(subject, words, "See docs/operator/channels.md, Print services.")
+    finally:
+        await depot.close()
+
+
+def _open(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
+    if isinstance(line, FolderLine):
+        return FolderDepot(Path(line.folder))
+    return open_depot(name, line, secrets)
+
+
+async def _try(subject: str, folder: str, depot: Depot) -> Finding:
+    """A file is written, read and removed: no print service takes one that no manifest names."""
+    await depot.write(_PROBE, _CONTENT)
+    content = await depot.read(_PROBE)
+    await depot.remove(_PROBE)
+    if content != _CONTENT:
+        return Finding(subject, "gives back other content", "Use another folder.")
+    free = await depot.free_bytes()
+    if free is not None and free < _LEAST_FREE_BYTES:
+        words = f"{free / (1 << 20):.0f} MiB free in {folder}"
+        return Finding(subject, words, "Free some: letters wait while it is full.")
+    room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
+    return Finding(subject, f"writes, reads and removes in {folder}{room}")

@@ -1,0 +1,68 @@
+"""Sends to one endpoint again what it did not acknowledge: one delivery, or all that were given up.
+
+Ids and bodies stay; what is sent again runs behind what is new, and its schedule begins anew.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.events.replay_events import MOST_DELIVERIES
+from dunwell.events.store_endpoints import lock_endpoint
+from dunwell.events.store_log import load_delivery
+from dunwell.events.store_replay import count_given_up, replay_all_given_up, save_replay
+from dunwell.kit.ids import uuid7
+from dunwell.merchants.account import Work
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.rights import Right
+
+
+async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: str) -> None:
+    """seen: of the delivery that was looked at (`LoggedDelivery.seen`). Raises NotFound, and
+    InvalidState when something has become of it since, or it is being sent anyhow."""
+    work.need(Right.OPERATE)
+    await _lock(work, endpoint_id)
+    delivery = await load_delivery(work.tx, work.merchant_id, endpoint_id, event_id)
+    if delivery is None:
+        raise NotFound("There is no such delivery.")
+    if delivery.seen != seen:
+        message = "Something has become of this delivery since you looked at it. Look again."
+        raise InvalidState(message, state=delivery.state)
+    is_due = await save_replay(
+        work.tx, work.merchant_id, endpoint_id, event_id,
+        now=work.real_now, seen=(delivery.state, delivery.tries),
+    )  # fmt: skip
+    if not is_due:
+        message = "This delivery is due already; it is being sent."
+        raise InvalidState(message, state=delivery.state)
+    await save_audit(
+        work, "delivery.replay", f"endpoint:{endpoint_id}",
+        before={"state": delivery.state, "tries": delivery.tries}, after={"state": "PENDING"},
+        eventId=str(event_id),
+    )  # fmt: skip
+
+
+async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
+    """How many, of events since that instant (the merchant's time). Raises NotFound, and
+    ValidationError for more than MOST_DELIVERIES: then nothing is sent."""
+    work.need(Right.OPERATE)
+    await _lock(work, endpoint_id)
+    # An event's id bears its instant to the millisecond, rounded down.
+    least = uuid7(since, bytes(10))
+    place = (work.tx, work.merchant_id, endpoint_id)
+    found = await count_given_up(*place, least=least, since=since, most=MOST_DELIVERIES + 1)
+    if found > MOST_DELIVERIES:
+        message = f"More than {MOST_DELIVERIES} were given up since then. Choose a later day."
+        raise ValidationError([Fault("/since", message, "TOO_MANY")])
+    replayed = await replay_all_given_up(*place, least=least, since=since, now=work.real_now)
+    await save_audit(
+        work, "delivery.replay_given_up", f"endpoint:{endpoint_id}",
+        since=since.isoformat(), replayed=replayed,
+    )  # fmt: skip
+    return replayed
+
+
+async def _lock(work: Work, endpoint_id: UUID) -> None:
+    """Endpoints are locked before deliveries. Raises NotFound."""
+    if await lock_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
+        raise NotFound("There is no such endpoint.")

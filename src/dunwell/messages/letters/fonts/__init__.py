@@ -1,0 +1,1 @@
+"""Fonts: which of those there are print a letter's characters."""

@@ -1,0 +1,130 @@
+"""Where on a letter's first sheet what stands, as data: the envelope's window, the address in it,
+marks to fold at, and zones that are left free for the post and for whoever prints. A layout is a
+file in `layouts/`; it is checked when it is loaded. Lengths in millimetres from the sheet's upper
+left corner.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+_FOLDER = Path(__file__).parent / "layouts"
+_PAGE = (210.0, 297.0)
+# The text's margins, of every layout.
+_LEFT, _RIGHT = 25.0, 20.0
+_FOLD_MARK, _PUNCH_MARK = (4.0, 4.0), (4.0, 6.0)
+
+Millimetres = Annotated[float, Meta(ge=0, le=297)]
+
+
+class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    left: Millimetres
+    top: Millimetres
+    width: Millimetres
+    height: Millimetres
+
+    def overlaps(self, other: "Box") -> bool:
+        return (
+            self.left < other.left + other.width
+            and other.left < self.left + self.width
+            and self.top < other.top + other.height
+            and other.top < self.top + self.height
+        )
+
+    def holds(self, other: "Box") -> bool:
+        return (
+            self.left <= other.left
+            and self.top <= other.top
+            and other.left + other.width <= self.left + self.width
+            and other.top + other.height <= self.top + self.height
+        )
+
+
+class FreeZone(Box, frozen=True, forbid_unknown_fields=True):
+    why: str
+
+
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """visible: all that can be seen through the window as the sheet slides in its envelope."""
+
+    window: Box
+    visible: Box
+    return_line: Box
+    address: Box
+    information: Box
+    letterhead: Box
+    first_line: Millimetres
+    fold_marks: Sequence[Millimetres]
+    punch_mark: Millimetres | None
+    free_zones: Sequence[FreeZone]
+
+
+class LayoutFaulty(ValueError):  # noqa: N818 - reads as what is wrong
+    """The file cannot be a layout; the words say why."""
+
+
+def list_layouts() -> list[str]:
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
+
+@cache
+def load_layout(name: str) -> bytes:
+    """As the printer takes it. Raises LookupError, LayoutFaulty."""
+    if name not in list_layouts():
+        raise LookupError(f"There is no layout named {name}.")
+    content = (_FOLDER / f"{name}.json").read_bytes()
+    check_layout(content)
+    return content
+
+
+def check_layout(content: bytes) -> Layout:
+    """Raises LayoutFaulty with all that is wrong."""
+    try:
+        layout = msgspec.json.decode(content, type=Layout)
+    except msgspec.MsgspecError as error:
+        raise LayoutFaulty(str(error)) from error
+    if faults := list(_find_faults(layout)):
+        raise LayoutFaulty(" ".join(faults))
+    return layout
+
+
+def _find_faults(layout: Layout) -> Iterator[str]:
+    sheet, zones = Box(0, 0, *_PAGE), dict(_list_zones(layout))
+    for name, zone in (zones | {"window": layout.window, "visible": layout.visible}).items():
+        if not sheet.holds(zone):
+            yield f"{name} leaves the sheet."
+    for name in ("returnLine", "address"):
+        if not layout.window.holds(zones[name]):
+            yield f"{name} leaves the window."
+    if not layout.visible.holds(layout.window):
+        yield "The window leaves what is visible."
+    if zones["returnLine"].overlaps(zones["address"]):
+        yield "returnLine and address overlap."
+    yield from _find_trespassers(layout, zones)
+
+
+def _find_trespassers(layout: Layout, zones: Mapping[str, Box]) -> Iterator[str]:
+    for name, zone in zones.items():
+        if name not in ("returnLine", "address") and zone.overlaps(layout.visible):
+            yield f"{name} can be seen in the window."
+        for free in layout.free_zones:
+            if zone.overlaps(free):
+                yield f"{name} stands in the zone left free for: {free.why}."
+
+
+def _list_zones(layout: Layout) -> Iterator[tuple[str, Box]]:
+    """What is printed."""
+    yield "returnLine", layout.return_line
+    yield "address", layout.address
+    yield "information", layout.information
+    yield "letterhead", layout.letterhead
+    width, height = _PAGE[0] - _LEFT - _RIGHT, _PAGE[1] - layout.first_line
+    yield "text", Box(_LEFT, layout.first_line, width, max(0.0, height))
+    for number, top in enumerate(layout.fold_marks, start=1):
+        yield f"fold mark {number}", Box(_FOLD_MARK[0], top, _FOLD_MARK[1], 0.2)
+    if layout.punch_mark is not None:
+        yield "punch mark", Box(_PUNCH_MARK[0], layout.punch_mark, _PUNCH_MARK[1], 0.2)

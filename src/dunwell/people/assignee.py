@@ -1,0 +1,53 @@
+"""Who has a piece of work: whether somebody can be given one, and of two who give it away at once
+which comes first. Pure.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.errors import Fault, InvalidState, ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Assignee:
+    """`is_able`: works here and may do it; whoever was ended, or lost the right, may not, and their
+    work counts as nobody's."""
+
+    user_id: UUID
+    name: str
+    is_able: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose work is asked for: one person's, nobody's, or (neither is said) everybody's."""
+
+    user_id: UUID | None = None
+    is_nobodys: bool = False
+
+
+EVERYBODYS = Whose()
+
+
+class AssignedMeanwhile(InvalidState):
+    """Somebody has given it to another since it was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("Somebody else has assigned it meanwhile.", state="CHANGED")
+
+
+def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
+    """Whether it changes anything. `known`: whose it was when it was looked at; `wanted`: none:
+    nobody's from now on. Raises AssignedMeanwhile, ValidationError."""
+    if wanted is not None and not wanted.is_able:
+        raise no_colleague()
+    if present == (None if wanted is None else wanted.user_id):
+        return False
+    if present != known:
+        raise AssignedMeanwhile
+    return True
+
+
+def no_colleague() -> ValidationError:
+    message = "There is nobody of this id who may answer at this merchant."
+    return ValidationError([Fault("/assignee", message, "NOT_ALLOWED")])

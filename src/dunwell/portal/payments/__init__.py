@@ -1,0 +1,1 @@
+"""Payments and what debtors have begun to pay; taking a payment back."""

@@ -1,0 +1,1 @@
+"""Addresses that are not written to: the list, adding one, lifting one."""

@@ -1,0 +1,40 @@
+"""Pages of lists: a place that an address names is ours, or the first page is shown; and days as
+forms and addresses write them.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from dunwell.errors import ValidationError
+from dunwell.merchants.merchant import Merchant
+
+PAGE = 50
+_Found = TypeVar("_Found")
+
+
+async def find_page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
+    """The first page, where the address names none of ours."""
+    try:
+        return await find(after or None)
+    except ValidationError:
+        return await find(None)
+
+
+def read_day(text: str) -> date | None:
+    """None: it is no day, or one so far off that no clock of another zone may show it."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if 1900 < day.year < 9000 else None
+
+
+def span_of_day(merchant: Merchant, on: date | None) -> tuple[datetime | None, datetime | None]:
+    """The beginning and the end of a day of the merchant's; of none both None."""
+    if on is None:
+        return None, None
+    zone = ZoneInfo(merchant.configuration.timezone)
+    since = datetime.combine(on, time(), zone).astimezone(UTC)
+    return since, datetime.combine(on + timedelta(days=1), time(), zone).astimezone(UTC)

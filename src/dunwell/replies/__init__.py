@@ -1,0 +1,1 @@
+"""What debtors answer to our e-mails: kept with the claim, and looked at by a person."""

@@ -1,0 +1,42 @@
+"""An answer to a message of ours, and how long a claim waits for somebody to read it.
+
+A person's answer may be an objection, a promise or a question: nothing is sent on top of it until
+somebody has read it, or three business days have passed. A program's answer stops nothing. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from dunwell.disputes.dispute import add_business_days
+from dunwell.sending.report import Reference
+
+_BUSINESS_DAYS = 3
+# Of one claim in a day; more is a machine's doing.
+MOST_A_DAY = 20
+# The reason of the pause, by which it is known.
+HOLD_REASON: Final = "REPLY"
+
+
+@dataclass(frozen=True, slots=True)
+class NewReply:
+    line: str
+    # The same for one that comes twice.
+    provider_id: str
+    reference: Reference
+    subject: str
+    # What was written, without what is quoted; anything may stand in it.
+    text: str
+    file_names: Sequence[str]
+    is_automatic: bool
+    # As it came.
+    raw: bytes
+
+
+def find_hold_end(now: datetime, timezone: str) -> datetime:
+    """The end of the third business day after today, where the merchant is."""
+    zone = ZoneInfo(timezone)
+    day = add_business_days(now.astimezone(zone).date(), _BUSINESS_DAYS)
+    return datetime.combine(day + timedelta(days=1), time.min, zone)

@@ -1,0 +1,48 @@
+"""The port of a folder that letters are handed over in: on this machine, or on a server.
+
+Names are ours or were listed there, never paths. Everything raises OSError while the folder is away
+or full; FileNotFoundError for what is not there. Pure.
+"""
+
+from typing import Protocol
+
+# Below the depot: where a print service puts what it reports.
+STATUS = "status"
+# Below that: read, and refused.
+DONE, REFUSED = "status/done", "status/refused"
+PART = ".part"
+
+
+class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened
+    """The server shows another key than the one that is pinned."""
+
+
+class Depot(Protocol):
+    async def write(self, name: str, content: bytes) -> None:
+        """Whole under its name, or not at all: first as `name.part`."""
+
+    async def write_part(self, name: str, content: bytes) -> None:
+        """As `name.part` alone."""
+
+    async def finish_part(self, name: str) -> None:
+        """Give `name.part` its name. Raises FileNotFoundError when it has it already."""
+
+    async def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+
+    async def list(self, folder: str = "") -> dict[str, int]:
+        """The files of the depot or a folder below it by their names, with their bytes; {}: there
+        is no such folder."""
+
+    async def read(self, name: str) -> bytes: ...
+
+    async def move(self, name: str, to: str) -> None:
+        """Makes the folder. What stands there already is replaced."""
+
+    async def remove(self, name: str) -> None:
+        """Of what is not there: nothing."""
+
+    async def free_bytes(self) -> int | None:
+        """None: it does not say."""
+
+    async def close(self) -> None: ...

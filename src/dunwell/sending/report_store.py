@@ -1,0 +1,137 @@
+"""The SQL of the inbox of reports: each is kept once, as it came."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+from dunwell.kit.ids import Ids
+from dunwell.sending.report import Cause, Reference, Report, ReportState
+
+# Real time. What came before is not kept twice.
+_SAVE = """
+INSERT INTO channel_reports
+    (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
+     destination, raw, received_at, due_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
+RETURNING report_id
+"""
+# By channel_reports_of_message.
+_COUNT = """
+SELECT count(*) FROM channel_reports WHERE merchant_id = $1 AND communication_id = $2
+"""
+# By channel_reports_unmatched, and channel_reports_due for those nobody has looked at yet.
+_COUNT_STRANGE = """
+SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
+                              WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
+     + (SELECT count(*) FROM (SELECT FROM channel_reports
+                              WHERE due_at IS NOT NULL AND communication_id IS NULL
+                              LIMIT $2) waiting)
+"""
+# By channel_reports_due.
+_LEASE = """
+SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at
+FROM channel_reports
+WHERE due_at <= $1
+ORDER BY due_at
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+"""
+_SETTLE = """
+UPDATE channel_reports SET due_at = $2, outcome = $3, handled_at = $4 WHERE report_id = $1
+"""
+_SETTLE_MANY = """
+UPDATE channel_reports r SET due_at = $3, outcome = n.outcome, handled_at = $4
+FROM unnest($1::uuid[], $2::text[]) AS n (report_id, outcome)
+WHERE r.report_id = n.report_id
+"""
+_SWEEP = """
+DELETE FROM channel_reports
+WHERE report_id IN (SELECT report_id FROM channel_reports
+                    WHERE received_at < $1 AND due_at IS NULL
+                    ORDER BY received_at LIMIT $2)
+"""
+
+
+class WaitingReport(msgspec.Struct, frozen=True, gc=False):
+    report_id: UUID
+    line: str
+    reference: Reference | None
+    state: ReportState
+    reason: str
+    cause: Cause
+    received_at: datetime
+
+
+async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
+    """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
+    named = report.reference
+    saved = await tx.fetchval(
+        _SAVE, ids.new(real_now), report.line, report.provider_id, report.state,
+        report.happened_at, named.merchant_id if named else None,
+        named.communication_id if named else None, report.reason, report.cause,
+        report.destination, report.raw, real_now,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def count_reports(tx: Connection, reference: Reference) -> int:
+    """Of one message."""
+    count: int = await tx.fetchval(_COUNT, reference.merchant_id, reference.communication_id)
+    return count
+
+
+async def count_strange(tx: Connection, since: datetime, most: int) -> int:
+    """Of nothing of ours, received since; of more than `most` not all."""
+    count: int = await tx.fetchval(_COUNT_STRANGE, since, most)
+    return count
+
+
+async def lock_due_reports(
+    tx: Connection, real_now: datetime, limit: int
+) -> Sequence[WaitingReport]:
+    """Those somebody else is at are left to them."""
+    return [
+        WaitingReport(
+            report_id=row["report_id"],
+            line=row["line"],
+            reference=(
+                None
+                if row["merchant_id"] is None
+                else Reference(row["merchant_id"], row["communication_id"])
+            ),
+            state=row["state"],
+            reason=row["reason"],
+            cause=row["cause"],
+            received_at=row["received_at"],
+        )
+        for row in await tx.fetch(_LEASE, real_now, limit)
+    ]
+
+
+async def settle_report(
+    tx: Connection, report_id: UUID, outcome: str, *, real_now: datetime, due_at: datetime | None
+) -> None:
+    """due_at: when it is looked at again; none: it is settled."""
+    handled_at = real_now if due_at is None else None
+    await tx.execute(_SETTLE, report_id, due_at, outcome, handled_at)
+
+
+async def settle_reports(
+    tx: Connection, settled: Sequence[tuple[WaitingReport, str]], *, real_now: datetime,
+    due_at: datetime | None = None,
+) -> None:  # fmt: skip
+    """The same of many, each with its outcome."""
+    if settled:
+        ids = [each.report_id for each, _ in settled]
+        outcomes = [outcome for _, outcome in settled]
+        handled_at = real_now if due_at is None else None
+        await tx.execute(_SETTLE_MANY, ids, outcomes, due_at, handled_at)
+
+
+async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
+    """Takes out those received before; how many."""
+    return int((await tx.execute(_SWEEP, before, limit)).split()[-1])

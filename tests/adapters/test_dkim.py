@@ -1,0 +1,68 @@
+"""Signatures that other mail servers can check."""
+
+import builtins
+from typing import Any
+
+import dkim
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from dunwell.adapters.channels.internet_message import build_internet_message
+from dunwell.adapters.channels.smtp.signing import open_signer
+from dunwell.sending.channel import LineUnusable
+from tests.support.messages import a_message
+from tests.support.smtp_lines import a_line
+
+_LINE = a_line(25, dkim={"domain": "nordwind.example", "selector": "dunwell", "keyFile": "k"})
+_NAME = "lines/post/dkim/keyFile"
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 2048)
+
+
+def render_private(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+
+
+def test_a_signed_message_is_believed_and_a_changed_one_is_not(key: rsa.RSAPrivateKey) -> None:
+    signer = open_signer("post", _LINE, {_NAME: render_private(key)})
+    assert signer is not None
+    signed = signer.sign(build_internet_message(a_message()))
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    record = b"v=DKIM1; k=rsa; p=" + b"".join(public.split(b"\n")[1:-2])
+
+    def look_up(name: bytes, timeout: int = 5) -> bytes:
+        assert (name, timeout) == (b"dunwell._domainkey.nordwind.example.", 5)
+        return record
+
+    assert dkim.verify(signed, dnsfunc=look_up)
+    assert not dkim.verify(signed.replace(b"Erinnerung", b"Mahnung"), dnsfunc=look_up)
+
+
+@pytest.mark.parametrize("secrets", [{}, {_NAME: b"no key"}])
+def test_a_key_that_is_none_is_told(secrets: dict[str, bytes]) -> None:
+    with pytest.raises(LineUnusable, match="RSA private key"):
+        open_signer("post", _LINE, secrets)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *given: Any, **named: Any) -> Any:
+        if name.startswith("dkim"):
+            raise ImportError(name)
+        return real(name, *given, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(LineUnusable, match=r"dunwell\[dkim\]"):
+        open_signer("post", _LINE, {})
+    assert open_signer("post", a_line(25), {}) is None

@@ -1,0 +1,85 @@
+"""Letters into a folder on this machine: the contract, and what a disk can do to it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.installation.lines.letters import FolderLine
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Accepted, MessageFile, Temporary
+from tests.adapters.print_service_contract import PrintServiceContract
+from tests.support.files import an_image
+from tests.support.merchants import a_merchant
+from tests.support.print_files import (
+    PrintServiceUnderTest,
+    a_pdf,
+    list_files,
+    list_letters,
+    remove_all,
+    that_is_away,
+    under_test,
+)
+
+
+@pytest.fixture
+def depot(tmp_path: Path) -> Path:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    return folder
+
+
+def a_line(depot: Path, **changes: object) -> FolderLine:
+    return FolderLine(**{"channel": "LETTER", "folder": str(depot)} | changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def channel(depot: Path, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
+    async with resources.database.transaction() as tx:
+        merchant = await a_merchant(tx, now=resources.clock.now())
+    adapter = FolderChannel("post", a_line(depot), resources)
+    yield under_test(adapter, depot, merchant.merchant_id)
+    await adapter.close()
+
+
+class TestFolder(PrintServiceContract):
+    @pytest.fixture
+    def channel(self, channel: PrintServiceUnderTest) -> PrintServiceUnderTest:
+        return channel
+
+
+async def test_enclosures_stand_beside_the_letter_where_the_line_says_so(
+    depot: Path, resources: Resources, channel: PrintServiceUnderTest
+) -> None:
+    adapter = FolderChannel("post", a_line(depot, enclosures="BESIDE"), resources)
+    files = (
+        MessageFile("Rechnung.pdf", "application/pdf", a_pdf(pages=2)),
+        MessageFile("Bild.png", "image/png", an_image("PNG")),
+    )
+    assert isinstance(await adapter.send(channel.a_message(attachments=files)), Accepted)
+    names = [name.partition(".")[2] for name in list_files(depot)]
+    assert sorted(names) == ["1.pdf", "2.png", "pdf"]
+    await adapter.close()
+
+
+async def test_a_folder_that_is_away_takes_nothing_and_is_not_made(
+    depot: Path, channel: PrintServiceUnderTest
+) -> None:
+    with that_is_away(depot):
+        assert await channel.adapter.send(channel.a_message()) == Temporary(60)
+        assert list_files(depot) == []
+    assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
+
+
+async def test_equal_letters_are_equal_bytes(
+    depot: Path, channel: PrintServiceUnderTest, resources: Resources
+) -> None:
+    files = (MessageFile("Bild.png", "image/png", an_image("PNG")),)
+    await channel.adapter.send(channel.a_message(attachments=files))
+    first = list_letters(depot)
+    remove_all(depot)
+    async with resources.database.transaction() as tx:
+        await tx.execute("UPDATE letter_batch_items SET state = 'UPLOADING'")
+    await channel.adapter.send(channel.a_message(attachments=files))
+    assert list_letters(depot) == first

@@ -1,0 +1,153 @@
+"""Names of every script are printed by fonts that have it, or not at all: never as boxes."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tools.write_font_coverage import FOLDER, write_coverage
+
+from dunwell.messages.letters.fonts.shelf import Choice, FontShelf, name_script
+from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
+from dunwell.messages.letters.sheet import write_sheet
+from tests.support.letters import PrintedLetter, a_letter
+from tests.support.tools import run_tool
+
+FONTS = (Path("/usr/share/fonts/truetype/noto"), Path("/usr/share/fonts/opentype/noto"))
+_NAMES = {
+    "Han": "王小明", "Hangul": "김철수", "Hiragana": "山田さくら", "Arabic": "محمد علي",
+    "Thai": "สมชาย", "Devanagari": "राम शर्मा", "Georgian": "ნინო", "Armenian": "Արամ",
+    "Tibetan": "བསོད་ནམས", "Tamil": "குமார்",
+}  # fmt: skip
+# Monospaced, in a font that comes along.
+_ALONG = ("Arabic", "Armenian", "Devanagari", "Georgian")
+_HEBREW = "שרה כהן"
+
+
+@pytest.fixture
+async def printer() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter(1, fonts=FONTS)
+    yield printer
+    await printer.close()
+
+
+async def print_to(path: Path, printer: LetterPrinter, *address: str) -> PrintedLetter:
+    sheet = write_sheet(a_letter(address=address).sheet)
+    path.write_bytes(await printer.print_sheet(sheet))  # noqa: ASYNC240 - a test's
+    return PrintedLetter(path)
+
+
+@pytest.mark.parametrize("name", [*_NAMES.values(), _HEBREW, "Nguyễn Văn Ắt", "Ελένη", "Ольга"])
+async def test_a_name_is_printed_in_its_script(
+    printer: LetterPrinter, tmp_path: Path, name: str
+) -> None:
+    letter = await print_to(tmp_path / "letter.pdf", printer, name, "Heidestraße 17", "51147 Köln")
+    fonts = run_tool("pdffonts", str(letter.path)).splitlines()[2:]
+    assert len(fonts) >= 1
+    foreign = name in _NAMES.values()
+    assert any("Noto" in font for font in fonts) == foreign
+    shown = "".join(letter.text().split())
+    # An extraction may turn words of right-to-left scripts; their letters are all there.
+    assert sorted(set("".join(name.split())) - set(shown)) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "name"), [each for each in _NAMES.items() if each[0] not in _ALONG]
+)
+async def test_a_script_that_no_font_has_stops_the_letter(script: str, name: str) -> None:
+    """The reason names the script, and nothing of the name."""
+    printer = LetterPrinter(1)
+    with pytest.raises(ScriptMissing) as refused:
+        await printer.print_sheet(write_sheet(a_letter(address=[name, "x", "y"]).sheet))
+    words = describe_missing(refused.value)
+    assert script in words
+    assert not set(name) & set(words) - {" "}
+    await printer.close()
+
+
+def test_most_letters_need_nothing_and_ask_no_folder() -> None:
+    shelf = FontShelf([Path("/nowhere")])
+    assert shelf.choose("Müller, Łódź, Ελλάδα, Київ, שלום „€“ …") == Choice()
+
+
+def test_only_what_is_needed_is_chosen() -> None:
+    shelf = FontShelf(FONTS)
+    assert len(shelf.choose("王小明").faces) == 1
+    assert len(shelf.choose("王小明 محمد").faces) == 2
+    assert shelf.choose("山田さくら").faces != shelf.choose("王小明").faces
+    # An arrow is no name: it costs no font.
+    assert shelf.choose("→ ✓").faces == ()
+    assert shelf.choose("A\u200d\ufe0f\u2066x\u2069") == Choice()
+
+
+def test_a_file_that_is_no_font_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.ttf").write_bytes(b"no font")
+    (tmp_path / "b.ttf").write_bytes(b"")
+    (tmp_path / "c.ttc").write_bytes(b"ttcf" + b"\xff" * 40)
+    (tmp_path / "d.otf").write_bytes(b"OTTO\xff\xff" + b"\0" * 300)
+    assert FontShelf([tmp_path]).choose("王").missing == ("Han",)
+
+
+def test_what_comes_along_is_written_down() -> None:
+    for name, text in write_coverage().items():
+        assert (FOLDER / name).read_text() == text
+
+
+def test_scripts_have_names() -> None:
+    assert [name_script(each) for each in "王か한ཀ😀\ue123"] == [
+        "Han", "Hiragana", "Hangul", "Tibetan", "symbols", "Unknown",
+    ]  # fmt: skip
+
+
+async def test_right_to_left_names_turn_nothing_around_them(
+    printer: LetterPrinter, tmp_path: Path
+) -> None:
+    """The name reads from right to left; number and street below it from left to right."""
+    letter = await print_to(
+        tmp_path / "letter.pdf", printer, _HEBREW, "12 - 14 Hauptstraße", "51147 Köln"
+    )
+    words = [word for word in letter.words() if word.is_within(20, 62.7, 85, 27.3)]
+    left = {word.text: word.left for word in words}
+    assert left["12"] < left["-"] < left["14"] < left["Hauptstraße"]
+    sara, cohen = left["הרש"], left["ןהכ"]
+    assert cohen < sara
+    assert min(left["12"], cohen) == pytest.approx(25, abs=0.6)
+
+
+async def test_equal_letters_are_equal_bytes_whatever_was_printed_before(
+    printer: LetterPrinter,
+) -> None:
+    sheets = [write_sheet(a_letter(address=[name, "x"]).sheet) for name in _NAMES.values()]
+    first = [await printer.print_sheet(sheet) for sheet in sheets]
+    again = [await printer.print_sheet(sheet) for sheet in reversed(sheets)]
+    assert again[::-1] == first
+
+
+async def test_children_with_fonts_are_few_and_as_confined(printer: LetterPrinter) -> None:
+    others = {*list_children()}
+    for name in _NAMES.values():
+        await printer.print_sheet(write_sheet(a_letter(address=[name, "x"]).sheet))
+    children = [each for each in list_children() if each not in others]
+    assert len(children) <= 2
+    for pid in children:
+        opened, most = list_open(pid)
+        assert [each for each in opened if "font" in each] == []
+        assert most <= len(opened) + 1
+
+
+def list_children() -> list[int]:
+    own = os.getpid()
+    found = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+    return [int(pid) for pid in found if b"printer_child" in read_command(pid)]
+
+
+def list_open(pid: int) -> tuple[list[str], int]:
+    """What a process has open, and how much it may have."""
+    opened = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    (files,) = [line for line in limits.splitlines() if line.startswith("Max open files")]
+    return opened, int(files.split()[3])
+
+
+def read_command(pid: str) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -1,0 +1,176 @@
+"""Our own listener: what it takes, for whom, and that it relays nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+import aiosmtplib
+import pytest
+
+from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
+from dunwell.kit.resources import Resources
+from tests.support.bounces import a_block, a_plain_mail, a_report
+from tests.support.smtp_lines import a_line
+
+_REPORT = a_report(a_block("failed", "5.1.1"))
+_SAVED = "SELECT state, reason, communication_id, line FROM channel_reports"
+_STRANGERS = """
+INSERT INTO channel_reports (report_id, line, provider_id, state, reason, cause, raw, received_at,
+                             outcome)
+SELECT gen_random_uuid(), 'post', n::text, 'DELAYED', '', 'OTHER', '', $1, 'UNMATCHED'
+FROM generate_series(1, $2) n
+"""
+_LONGEST = "SELECT max(length(raw)) FROM channel_reports WHERE communication_id IS NULL"
+_MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
+
+
+@asynccontextmanager
+async def a_listener(
+    resources: Resources, protocol: Protocol = "SMTP", most: int = 20
+) -> AsyncIterator[int]:
+    lines = {"post": a_line(25)}
+    doorkeeper = Doorkeeper(resources, lambda: lines, most=most)
+    async with listen(doorkeeper, protocol, "127.0.0.1", 0) as port:
+        yield port
+
+
+@asynccontextmanager
+async def a_client(port: int) -> AsyncIterator[aiosmtplib.SMTP]:
+    client = aiosmtplib.SMTP(hostname="127.0.0.1", port=port, start_tls=False, timeout=10)
+    await client.connect()
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def bounce(resources: Resources) -> str:
+    return write_address(
+        resources.keys, "bounce", "returns.example.com", merchant_id=7, communication_id=_MESSAGE
+    )
+
+
+async def saved(resources: Resources) -> list[tuple[object, ...]]:
+    async with resources.database.connection() as connection:
+        return [tuple(row) for row in await connection.fetch(_SAVED)]
+
+
+async def test_a_report_is_kept_before_it_is_confirmed(resources: Resources) -> None:
+    async with a_listener(resources) as port, a_client(port) as client:
+        for _ in range(2):
+            await client.mail("")
+            await client.rcpt(bounce(resources))
+            assert (await client.data(_REPORT)).code == 250
+        assert await saved(resources) == [("FAILED", "5.1.1", _MESSAGE, "post")]
+
+
+@pytest.mark.parametrize("sender", ["", "x@elsewhere.example"])
+async def test_it_is_no_relay(resources: Resources, sender: str) -> None:
+    """Not even for what was written by us, at a domain that is not ours."""
+    ours_elsewhere = bounce(resources).replace("returns.example.com", "elsewhere.example")
+    async with a_listener(resources) as port, a_client(port) as client:
+        for recipient in ("x@elsewhere.example", ours_elsewhere):
+            await client.mail(sender)
+            with pytest.raises(aiosmtplib.SMTPRecipientRefused) as refused:
+                await client.rcpt(recipient)
+            assert (refused.value.code, refused.value.message[:5]) == (550, "5.7.1")
+            await client.rset()
+    assert await saved(resources) == []
+
+
+async def test_people_are_told_that_an_address_is_none(resources: Resources) -> None:
+    async with a_listener(resources) as port, a_client(port) as client:
+        await client.mail("erika@customer.example")
+        with pytest.raises(aiosmtplib.SMTPRecipientRefused) as refused:
+            await client.rcpt("reply+nonsense@returns.example.com")
+        assert refused.value.code == 550
+
+
+async def test_a_report_of_nothing_of_ours_is_kept_as_such(resources: Resources) -> None:
+    async with a_listener(resources) as port, a_client(port) as client:
+        await client.mail("")
+        await client.rcpt("bounce+nonsense@returns.example.com")
+        assert (await client.data(_REPORT)).code == 250
+    assert await saved(resources) == [("FAILED", "5.1.1", None, "post")]
+
+
+async def test_an_answer_to_what_is_gone_is_refused_in_words(resources: Resources) -> None:
+    reply = bounce(resources).replace("bounce", "reply")
+    async with a_listener(resources) as port, a_client(port) as client:
+        await client.mail("erika@customer.example")
+        await client.rcpt(reply)
+        with pytest.raises(aiosmtplib.SMTPDataError) as refused:
+            await client.data(a_plain_mail("erika@customer.example", "Re", "I paid."))
+        assert refused.value.code == 550
+
+
+async def test_more_than_so_many_bytes_are_refused(resources: Resources) -> None:
+    async with a_listener(resources) as port, a_client(port) as client:
+        await client.mail("")
+        await client.rcpt(bounce(resources))
+        with pytest.raises(aiosmtplib.SMTPDataError) as refused:
+            await client.data(
+                b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MOST_BYTES // 78 + 1)
+            )
+        assert refused.value.code == 552
+    assert await saved(resources) == []
+
+
+async def test_more_than_so_many_connections_are_refused(resources: Resources) -> None:
+    async with a_listener(resources, most=2) as port, a_client(port), a_client(port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert (await reader.readline()).startswith(b"421 ")
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_lmtp_takes_one_recipient_at_a_time(resources: Resources) -> None:
+    async with a_listener(resources, "LMTP") as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+        async def say(line: str) -> bytes:
+            writer.write(line.encode() + b"\r\n")
+            answer = await reader.readline()
+            while answer[3:4] == b"-":
+                answer = await reader.readline()
+            return answer[:3]
+
+        await reader.readline()
+        assert await say("LHLO mail.example.com") == b"250"
+        assert await say("MAIL FROM:<>") == b"250"
+        assert await say(f"RCPT TO:<{bounce(resources)}>") == b"250"
+        assert await say(f"RCPT TO:<{bounce(resources)}>") == b"452"
+        assert await say("DATA") == b"354"
+        writer.write(_REPORT + b"\r\n.\r\n")
+        assert (await reader.readline())[:3] == b"250"
+        writer.close()
+        await writer.wait_closed()
+    assert len(await saved(resources)) == 1
+
+
+async def test_anybody_fills_no_disk(resources: Resources) -> None:
+    """Of one message and of nothing of ours only so many reports are kept, and little of each."""
+    async with a_listener(resources) as port, a_client(port) as client:
+        answers = [await a_try(client, bounce(resources), number) for number in range(41)]
+        assert answers == [250] * 40 + [452]
+        async with resources.database.transaction() as tx:
+            await tx.execute(_STRANGERS, resources.clock.now(), 999)
+        stranger = "postmaster@returns.example.com"
+        assert [await a_try(client, stranger, number) for number in range(50, 53)] == [
+            250, 452, 452,
+        ]  # fmt: skip
+        async with resources.database.connection() as connection:
+            assert await connection.fetchval(_LONGEST) == 16_384
+
+
+async def a_try(client: aiosmtplib.SMTP, recipient: str, number: int) -> int:
+    content = _REPORT.replace(b"report-1", b"report-%d" % number) + b"x\r\n" * 7_000
+    await client.mail("")
+    await client.rcpt(recipient)
+    try:
+        return (await client.data(content)).code
+    except aiosmtplib.SMTPDataError as refused:
+        return refused.code

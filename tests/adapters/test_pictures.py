@@ -1,0 +1,192 @@
+"""Pages of strangers' files become pictures, or words; what a file does costs its child alone."""
+
+import asyncio
+import io
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from PIL import Image
+
+from dunwell.files.content_types import JPEG, PDF, PNG, WEBP
+from dunwell.files.drawing import Box, NotDrawable, draw_page
+from dunwell.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, Shown
+from dunwell.kit.confinement import find_confinement
+from tests.support.children import find_children
+from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image
+from tests.support.hostile_pdfs import ODD, UNDRAWABLE
+
+_CHILD = "drawing_child"
+
+
+@pytest.fixture
+async def painter() -> AsyncIterator[PagePainter]:
+    painter = PagePainter(2, patience_seconds=3.0)
+    yield painter
+    await painter.close()
+
+
+def a_file(content: bytes, content_type: str = PDF, key: str = "") -> Shown:
+    async def load() -> bytes:
+        return content
+
+    return Shown(key or str(hash(content)), content_type, load)
+
+
+def look_at(picture: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(picture), formats=("PNG",))
+    image.load()
+    return image
+
+
+async def test_pages_are_counted_and_drawn(painter: PagePainter) -> None:
+    file = a_file(a_written_pdf(3))
+
+    assert await painter.count_pages(file) == 3
+    first = look_at(await painter.paint(file, 1, FULL))
+    third = look_at(await painter.paint(file, 3, FULL))
+    small = look_at(await painter.paint(file, 3, THUMBNAIL))
+
+    assert (first.size, small.size) == ((1400, 1982), (227, 320))
+    assert first.tobytes() != third.tobytes()
+    assert len(first.getcolors(100_000) or ()) > 2
+
+
+async def test_a_page_that_is_not_there_is_not_shown_and_spoils_no_other(
+    painter: PagePainter,
+) -> None:
+    file = a_file(a_written_pdf(2))
+    for page in (3, 0, 9_999):
+        with pytest.raises(NotShowable):
+            await painter.paint(file, page, THUMBNAIL)
+    assert await painter.count_pages(file) == 2
+
+
+@pytest.mark.parametrize(("kind", "content_type"), [("PNG", PNG), ("JPEG", JPEG), ("WEBP", WEBP)])
+async def test_pictures_are_made_anew(painter: PagePainter, kind: str, content_type: str) -> None:
+    file = a_file(an_image(kind, 3000, 1500), content_type)
+
+    assert await painter.count_pages(file) == 1
+    shown = look_at(await painter.paint(file, 1, FULL))
+
+    assert shown.size == (1400, 700)
+    assert all(abs(a - b) < 8 for a, b in zip(shown.getpixel((9, 9)), (200, 30, 30), strict=True))  # type: ignore[arg-type]
+    assert shown.info == {}
+
+
+async def test_a_small_picture_is_not_blown_up_and_clear_ground_is_white(
+    painter: PagePainter,
+) -> None:
+    out = io.BytesIO()
+    Image.new("RGBA", (20, 10), (255, 0, 0, 0)).save(out, "PNG")
+    shown = look_at(await painter.paint(a_file(out.getvalue(), PNG), 1, FULL))
+    assert (shown.size, shown.getpixel((1, 1))) == ((20, 10), (255, 255, 255))
+
+
+async def test_a_photograph_stands_upright(painter: PagePainter) -> None:
+    exif, out = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6
+    Image.new("RGB", (400, 200)).save(out, "JPEG", exif=exif)
+    shown = look_at(await painter.paint(a_file(out.getvalue(), JPEG), 1, FULL))
+    assert shown.size == (200, 400)
+
+
+@pytest.mark.parametrize("name", UNDRAWABLE)
+async def test_what_cannot_be_drawn_is_told_and_others_go_on(
+    painter: PagePainter, name: str
+) -> None:
+    hostile, honest = a_file(UNDRAWABLE[name]()), a_file(a_written_pdf(1))
+
+    async def fail() -> None:
+        with pytest.raises(NotShowable):
+            await painter.paint(hostile, 1, FULL)
+
+    _, picture = await asyncio.gather(fail(), painter.paint(honest, 1, THUMBNAIL))
+
+    assert look_at(picture).height == 320
+    assert painter.find_pages(hostile.storage_key) == 0
+    # It is not tried again.
+    with pytest.raises(NotShowable):
+        await asyncio.wait_for(painter.paint(hostile, 1, THUMBNAIL), 0.2)
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_odd_pages_are_drawn_within_bounds(painter: PagePainter, name: str) -> None:
+    shown = look_at(await painter.paint(a_file(ODD[name]()), 1, FULL))
+    assert shown.width <= FULL.width
+    assert shown.height <= FULL.height
+
+
+async def test_a_picture_of_too_many_pixels_is_not_shown(painter: PagePainter) -> None:
+    with pytest.raises(NotShowable):
+        await painter.paint(a_file(a_png_bomb(9000, 9000), PNG), 1, THUMBNAIL)
+
+
+async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
+    painter: PagePainter,
+) -> None:
+    hostile = a_file(UNDRAWABLE["draws itself a billion times"]())
+    honest = a_file(a_written_pdf(1))
+    asked = [asyncio.create_task(painter.paint(hostile, 1, THUMBNAIL)) for _ in range(8)]
+    await asyncio.sleep(0)
+
+    await painter.paint(honest, 1, THUMBNAIL)
+
+    assert [each.done() for each in asked] == [False] * 8
+    failed = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(each, NotShowable) for each in failed)
+
+
+class _LyingPool:
+    """A child that a file has taken over."""
+
+    def __init__(self, answer: Drawn) -> None:
+        self._answer = answer
+
+    async def ask(self, _asked: bytes | Callable[[], bytes]) -> bytes:
+        return msgspec.msgpack.encode(self._answer)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Drawn(1, 10, 10, b"\x89PNG\r\n\x1a\n<script>"),
+        Drawn(1, 4000, 1, bytes(12000)),
+        Drawn(1, -1, -1, bytes(3)),
+        Drawn(1, 0, 0, b""),
+    ],
+)
+async def test_what_a_child_says_is_not_believed(answer: Drawn) -> None:
+    painter = PagePainter(1)
+    painter._children = _LyingPool(answer)  # type: ignore[assignment]
+    with pytest.raises(NotShowable):
+        await painter.paint(a_file(a_pdf()), 1, THUMBNAIL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
+async def test_the_one_who_draws_is_shut_in() -> None:
+    painter = PagePainter(1)
+    before = {each.pid for each in find_children(_CHILD)}
+    try:
+        await painter.paint(a_file(a_pdf()), 1, THUMBNAIL)
+        (child,) = [each for each in find_children(_CHILD) if each.pid not in before]
+        status = _read_status(child.pid)
+    finally:
+        await painter.close()
+    assert "NoNewPrivs:\t1" in status
+    if find_confinement().has_seccomp:
+        assert "Seccomp:\t2" in status
+
+
+def _read_status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+def test_other_types_are_not_drawn() -> None:
+    with pytest.raises(NotDrawable):
+        draw_page(b"<html>", "text/html", 1, Box(9, 9))

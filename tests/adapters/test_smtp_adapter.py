@@ -1,0 +1,250 @@
+"""The SMTP channel against a mail server of tests: what has surely not left, and what may have."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import aiosmtplib
+import pytest
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
+from dunwell.adapters.channels.smtp.connections import read_host
+from dunwell.installation.lines.email import SmtpLine
+from dunwell.kit.crypto import KeyRing
+from dunwell.sending.channel import Accepted, Permanent, Temporary
+from dunwell.sending.report import Reference
+from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
+from tests.support.certificates import write_certificate
+from tests.support.mail_texts import read_email
+from tests.support.messages import a_message
+from tests.support.sinks import Sink, a_sink
+from tests.support.smtp_lines import a_line
+
+KEYS = KeyRing({1: b"k" * 32})
+
+
+@asynccontextmanager
+async def a_channel(
+    line: SmtpLine, secrets: dict[str, bytes] | None = None, **given: Any
+) -> AsyncIterator[SmtpChannel]:
+    channel = SmtpChannel("post", line, secrets or {}, KEYS, **given)
+    try:
+        yield channel
+    finally:
+        await channel.close()
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with a_sink() as sink:
+        yield sink
+
+
+class TestSmtp(ChannelContract):
+    @pytest.fixture
+    async def channel(self, sink: Sink) -> AsyncIterator[ChannelUnderTest]:
+        async with a_channel(a_line(sink.port)) as channel:
+            yield ChannelUnderTest(
+                channel,
+                lambda: [read_email(each.content) for each in sink.taken],
+                "ada@example.org, x@example.org",
+            )
+
+
+async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port)) as channel:
+        await channel.send(a_message(merchant_id=7))
+    [taken] = sink.taken
+    reference = Reference(7, UUID("01900000-0000-7000-8000-000000000001"))
+    message = message_from_bytes(taken.content, policy=default)
+    assert read_address(KEYS, taken.sender) == ReturnAddress("bounce", reference)
+    assert read_address(KEYS, message["Reply-To"]) == ReturnAddress("reply", reference)
+    assert taken.sender.endswith("@returns.example.com")
+    assert message["From"].addresses[0].addr_spec == "claims@nordwind.example"
+    assert message["Message-ID"] == "<01900000-0000-7000-8000-000000000001@nordwind.example>"
+
+
+async def test_without_a_return_domain_it_comes_from_the_sender(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port, returnDomain=None)) as channel:
+        await channel.send(a_message())
+    [taken] = sink.taken
+    assert taken.sender == "claims@nordwind.example"
+    assert b"Reply-To: hilfe@nordwind.example\r\n" in taken.content
+
+
+async def test_one_click_takes_its_reader_off(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port)) as channel:
+        await channel.send(a_message(unsubscribe_url="https://pay.example/u/abc"))
+    message = message_from_bytes(sink.taken[0].content, policy=default)
+    assert message["List-Unsubscribe"] == "<https://pay.example/u/abc>"
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port)) as channel:
+        answer = await channel.send(a_message())
+    assert answer == Accepted("250 2.0.0 OK: queued as 00000001")
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome"),
+    [
+        ("nobody", Permanent("The mail server refused it: 550 5.1.1.")),
+        ("policy", Permanent("The mail server refused it: 554 5.7.1.")),
+        ("late-refusal", Permanent("The mail server refused it: 554 5.6.0.")),
+        ("grey", Temporary(300)),
+        ("busy", Temporary(300)),
+    ],
+)
+async def test_a_refusal_is_for_good_or_for_now(
+    sink: Sink, word: str, outcome: Permanent | Temporary
+) -> None:
+    async with a_channel(a_line(sink.port)) as channel:
+        assert await channel.send(a_message(recipient=f"ada+{word}@example.org")) == outcome
+        # The connection is there for the next message.
+        assert isinstance(await channel.send(a_message()), Accepted)
+    assert [each.recipient for each in sink.taken] == ["ada@example.org"]
+    assert sink.connections == 1
+
+
+async def test_what_is_greylisted_is_taken_the_second_time(sink: Sink) -> None:
+    message = a_message(recipient="ada+grey@example.org")
+    async with a_channel(a_line(sink.port)) as channel:
+        assert await channel.send(message) == Temporary(300)
+        assert isinstance(await channel.send(message), Accepted)
+
+
+async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port), send_seconds=0.3) as channel:
+        assert await channel.send(a_message(recipient="a+stall-before@example.org")) == Temporary(
+            60
+        )
+    assert sink.taken == []
+
+
+@pytest.mark.parametrize("word", ["stall-after", "die-after"])
+async def test_without_an_answer_after_the_content_nobody_knows(sink: Sink, word: str) -> None:
+    async with a_channel(a_line(sink.port), send_seconds=0.5) as channel:
+        with pytest.raises((TimeoutError, OSError)):
+            await channel.send(a_message(recipient=f"ada+{word}@example.org"))
+    assert len(sink.taken) == 1
+
+
+async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: Sink) -> None:
+    """Taken for one, the message would leave a second time."""
+    async with a_channel(a_line(sink.port)) as channel:
+        with pytest.raises(aiosmtplib.SMTPResponseException):
+            await channel.send(a_message(recipient="ada+garble-after@example.org"))
+    assert len(sink.taken) == 1
+
+
+async def test_a_server_that_is_away_has_taken_nothing() -> None:
+    async with a_sink() as sink:
+        port = sink.port
+    async with a_channel(a_line(port)) as channel:
+        assert await channel.send(a_message()) == Temporary(60)
+
+
+async def test_one_connection_carries_one_message_at_a_time(sink: Sink) -> None:
+    line = a_line(sink.port, pace={"atOnce": 3})
+    async with a_channel(line) as channel:
+        sends = [
+            channel.send(a_message(communication_id=UUID(int=n), recipient=f"n{n}@example.org"))
+            for n in range(30)
+        ]
+        answers = await asyncio.gather(*sends)
+    assert len({answer.answer for answer in answers if isinstance(answer, Accepted)}) == 30
+    assert sorted(each.recipient for each in sink.taken) == sorted(
+        f"n{n}@example.org" for n in range(30)
+    )
+    for each in sink.taken:
+        assert f"To: {each.recipient}\r\n".encode() in each.content
+    assert sink.connections <= 3
+
+
+async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_once(
+    sink: Sink,
+) -> None:
+    async with a_channel(a_line(sink.port)) as channel:
+        assert isinstance(await channel.send(a_message()), Accepted)
+        sink.drops_next = True
+        assert isinstance(await channel.send(a_message()), Accepted)
+    assert (sink.connections, len(sink.taken)) == (2, 2)
+
+
+async def test_a_connection_that_was_closed_meanwhile_is_opened_anew() -> None:
+    async with a_sink(timeout=0.2) as sink, a_channel(a_line(sink.port)) as channel:
+        assert isinstance(await channel.send(a_message()), Accepted)
+        await asyncio.sleep(0.5)
+        assert isinstance(await channel.send(a_message()), Accepted)
+        assert sink.connections == 2
+
+
+@pytest.mark.filterwarnings("ignore")  # aiosmtpd's, of passwords in clear
+@pytest.mark.parametrize("encryption", ["TLS", "STARTTLS"])
+async def test_it_encrypts_and_signs_in(
+    encryption: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = write_certificate(tmp_path, "localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    given = {"auth_required": True, "auth_require_tls": encryption == "STARTTLS"}
+    async with a_sink(context=context, is_tls=encryption == "TLS", **given) as sink:
+        credentials = {"user": "dunwell", "passwordFile": "p"}
+        line = a_line(
+            sink.port, encryption=encryption, credentials=credentials,
+            server=f"localhost:{sink.port}",
+        )  # fmt: skip
+        name = "lines/post/credentials/passwordFile"
+        async with a_channel(line, {name: b"right\n"}) as channel:
+            assert isinstance(await channel.send(a_message()), Accepted)
+        async with a_channel(line, {name: b"wrong"}) as channel:
+            # An operator's mistake is no fault of the message: it waits.
+            assert await channel.send(a_message()) == Temporary(300)
+    assert (len(sink.taken), set(sink.logins)) == (1, {"dunwell"})
+
+
+@pytest.mark.parametrize("encryption", ["TLS", "STARTTLS"])
+async def test_a_certificate_nobody_vouches_for_is_not_spoken_to(
+    encryption: str, tmp_path: Path
+) -> None:
+    context = write_certificate(tmp_path, "localhost")
+    async with a_sink(context=context, is_tls=encryption == "TLS") as sink:
+        line = a_line(sink.port, encryption=encryption, server=f"localhost:{sink.port}")
+        async with a_channel(line) as channel:
+            assert await channel.send(a_message()) == Temporary(60)
+    assert sink.taken == []
+
+
+async def test_starttls_is_not_left_out_where_the_server_has_none(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port, encryption="STARTTLS")) as channel:
+        assert await channel.send(a_message()) == Temporary(60)
+    assert sink.taken == []
+
+
+async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them() -> None:
+    message = a_message(recipient="ädä@example.org")
+    async with a_sink() as sink, a_channel(a_line(sink.port)) as channel:
+        words = "The mail server takes no address with such letters."
+        assert await channel.send(message) == Permanent(words)
+    async with a_sink(enable_SMTPUTF8=True) as sink, a_channel(a_line(sink.port)) as channel:
+        assert isinstance(await channel.send(message), Accepted)
+        assert [each.recipient for each in sink.taken] == ["ädä@example.org"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("mail.example.com:587", ("mail.example.com", 587)),
+        ("mail.example.com", ("mail.example.com", 465)),
+        ("[::1]:25", ("::1", 25)),
+        ("[::1]", ("::1", 465)),
+    ],
+)
+def test_a_server_may_name_its_port(text: str, read: tuple[str, int]) -> None:
+    assert read_host(text, 465) == read

@@ -1,0 +1,215 @@
+"""Twilio's dialect against a provider of ours that speaks it: the channel's promises, its refusals,
+and what it calls back, signed and forged."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.adapters.channels.gateway import UnclearAnswer
+from dunwell.adapters.channels.twilio.adapter import TwilioChannel
+from dunwell.adapters.channels.twilio.reading import sign
+from dunwell.cli.findings.gateways import check_gateway
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.line import Credentials
+from dunwell.installation.lines.sms import TwilioLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Permanent, Temporary
+from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
+from tests.servers.sms_world import NUMBER, a_sending_house
+from tests.support.house import House
+from tests.support.messages import a_message
+from tests.support.served import Served, serve
+from tests.support.twilio import ACCOUNT, TOKEN, FakeTwilio, a_fake_twilio
+
+NAME = "sms-twilio"
+SECRETS = {f"lines/{NAME}/credentials/passwordFile": TOKEN}
+KEYS = KeyRing({1: bytes(range(32))})
+_MESSAGE = a_message(channel="SMS", recipient=NUMBER, sender="Nordwind")
+_CONTACTS = """
+SELECT channel, state, delivered_at IS NOT NULL FROM communications
+WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+_SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
+
+
+def a_line(address: str, stop_confirmation: str | None = None) -> TwilioLine:
+    return TwilioLine(
+        channel="SMS",
+        server=address,
+        credentials=Credentials(user=ACCOUNT, password_file="token"),
+        networks=("127.0.0.1",),
+        stop_confirmation=stop_confirmation,
+    )
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeTwilio]:
+    async with a_fake_twilio() as running:
+        yield running
+
+
+@pytest.fixture
+async def adapter(fake: FakeTwilio) -> AsyncIterator[TwilioChannel]:
+    channel = TwilioChannel(NAME, a_line(fake.address), SECRETS, KEYS, "https://pay.example.com")
+    yield channel
+    await channel.close()
+
+
+class TestTwilio(ChannelContract):
+    @pytest.fixture
+    def channel(self, fake: FakeTwilio, adapter: TwilioChannel) -> ChannelUnderTest:
+        def received() -> list[str]:
+            return [message["Body"] for message in fake.messages]
+
+        return ChannelUnderTest(adapter, received, "0151 12345678")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, 21211, Permanent), (400, 21610, Permanent), (400, 21612, Permanent),
+        (400, 21606, Temporary), (401, 20003, Temporary), (429, 20429, Temporary),
+    ],
+)  # fmt: skip
+async def test_refusals_are_told_apart(
+    fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, kind: type
+) -> None:
+    fake.refusals = [(status, code)]
+    assert isinstance(await adapter.send(_MESSAGE), kind)
+    assert fake.messages == []
+
+
+async def test_a_provider_that_is_broken_may_have_taken_it(
+    fake: FakeTwilio, adapter: TwilioChannel
+) -> None:
+    fake.refusals = [(500, 20500)]
+    with pytest.raises(UnclearAnswer):
+        await adapter.send(_MESSAGE)
+
+
+async def test_what_may_have_been_taken_is_not_posted_again(
+    fake: FakeTwilio, adapter: TwilioChannel
+) -> None:
+    fake.hangs_up = True
+    with pytest.raises(UnclearAnswer):
+        await adapter.send(_MESSAGE)
+    assert len(fake.messages) == 1
+
+
+def test_the_signature_is_the_one_of_the_providers_own_example() -> None:
+    pairs = [
+        ("CallSid", "CA1234567890ABCDE"), ("Caller", "+14158675309"), ("Digits", "1234"),
+        ("From", "+14158675309"), ("To", "+18005551212"),
+    ]  # fmt: skip
+    address = "https://mycompany.com/myapp.php?foo=1&bar=2"
+    assert sign(b"12345", address, pairs) == "RSOYDt4T1cUTdK1PDd93/VVr8B8="
+
+
+@dataclass
+class Sent:
+    """A merchant whose message the provider has taken."""
+
+    house: House
+    fake: FakeTwilio
+    served: Served
+
+    async def contacts(self) -> list[tuple[object, ...]]:
+        await join_reports(self.house.resources)
+        await self.house.run()
+        return [tuple(row) for row in await self.house.rows(_CONTACTS)]
+
+    @property
+    def incoming(self) -> str:
+        return f"{self.served.origin}/callbacks/channels/{NAME}/incoming"
+
+
+@pytest.fixture
+async def sent(resources: Resources, clock: MovableClock, fake: FakeTwilio) -> AsyncIterator[Sent]:
+    async with serve(resources) as served:
+        own = served.resources
+        line = a_line(fake.address, "Sie erhalten keine SMS mehr.")
+        await apply_installation(own, Installation(lines={NAME: line}), SECRETS)
+        await served.installation.read()
+        channel = TwilioChannel(NAME, line, SECRETS, own.keys, served.origin)
+        house = await a_sending_house(own, clock, channel)
+        await house.create(mobileNumber=NUMBER)
+        await house.run()
+        assert len(fake.messages) == 1
+        yield Sent(house, fake, served)
+        await channel.close()
+
+
+async def test_its_reports_are_joined_and_final_states_stay(sent: Sent) -> None:
+    for status in ("sent", "delivered", "undelivered", "sending", "delivered"):
+        assert (await sent.fake.report(status)).status_code == 200
+    assert await sent.contacts() == [("SMS", "ACCEPTED", True)]
+
+
+async def test_a_number_nobody_has_is_suppressed_and_the_next_way_taken(sent: Sent) -> None:
+    await sent.fake.report("undelivered", error="30005")
+    assert await sent.contacts() == [("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
+    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == [("SMS", "BOUNCE")]
+
+
+async def test_what_is_not_signed_has_no_effect(
+    sent: Sent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    form = {"MessageSid": "SM1", "MessageStatus": "undelivered"}
+    address = sent.fake.messages[0]["StatusCallback"]
+    assert (await sent.fake.call(address, form, token=b"another")).status_code == 400
+    assert (await sent.fake.call(address, form, behind="?a=1")).status_code == 400
+    assert capsys.readouterr().out.count("CALLBACK_FORGED") == 2
+    stop = {"From": NUMBER, "Body": "STOP", "MessageSid": "SM2"}
+    assert (await sent.fake.call(sent.incoming, stop, token=b"another")).status_code == 400
+    assert await sent.contacts() == [("SMS", "ACCEPTED", False)]
+    assert await sent.house.rows(_SUPPRESSED) == []
+
+
+async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) -> None:
+    address = f"{sent.served.origin}/callbacks/channels/{NAME}/{'a' * 45}"
+    form = {"MessageSid": "SM9", "MessageStatus": "failed"}
+    assert (await sent.fake.call(address, form)).status_code == 200
+    assert await sent.contacts() == [("SMS", "ACCEPTED", False)]
+    rows = await sent.house.rows("SELECT communication_id FROM channel_reports WHERE $1 > 0")
+    assert [row[0] for row in rows] == [None]
+
+
+async def test_stop_is_confirmed_once(sent: Sent) -> None:
+    for number, confirmed in (("SM1", True), ("SM1", False), ("SM2", False)):
+        form = {"From": NUMBER, "To": "+4930123", "Body": "Stopp!", "MessageSid": number}
+        answer = await sent.fake.call(sent.incoming, form)
+        assert answer.status_code == 200
+        assert ("Sie erhalten keine SMS mehr." in answer.text) is confirmed
+    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == [("SMS", "DEBTOR")]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, None),
+        ({"credentials": Credentials(user="AC2", password_file="token")}, "no such gateway"),
+        ({"networks": ()}, "does not answer"),
+    ],
+)
+async def test_doctor_says_what_is_wrong_with_a_line(
+    fake: FakeTwilio, change: dict[str, Any], words: str | None
+) -> None:
+    line = msgspec.structs.replace(a_line(fake.address), **change)
+    fake.refusals = [(400, 21604)]
+    found = await check_gateway(NAME, line, SECRETS, KEYS)
+    assert found.is_fault == (words is not None)
+    assert words is None or words in found.words
+    assert fake.messages == []
+
+
+async def test_doctor_says_that_a_password_is_wrong(fake: FakeTwilio) -> None:
+    secrets = dict.fromkeys(SECRETS, b"another")
+    found = await check_gateway(NAME, a_line(fake.address), secrets, KEYS)
+    assert found.words == "the gateway refuses the user or the password"

@@ -1,0 +1,94 @@
+"""One click in a mail program (RFC 8058): no cookie, no form of ours, as often as it likes."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.references import write_reference
+from tests.support.application import an_application
+from tests.support.house import House, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+from tests.support.one_claim import connect_one
+
+_SUPPRESSED = """
+SELECT channel, reason, actor_kind FROM suppressions WHERE merchant_id = $1
+"""
+_CONTACTS = "SELECT channel FROM communications WHERE merchant_id = $1 ORDER BY planned_at"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house_with_a_line(resources, clock, ScriptedLine())
+    await house.create(mobileNumber="+4915112345678")
+    await house.run()
+    return house
+
+
+@pytest.fixture
+async def visitor(resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
+    async with connect_one(an_application(resources).app) as client:
+        yield client
+
+
+async def path(house: House) -> str:
+    line = house.lines["post"]
+    assert isinstance(line, ScriptedLine)
+    [message] = line.sent
+    assert message.unsubscribe_url is not None
+    return message.unsubscribe_url.removeprefix(house.resources.settings.public_url)
+
+
+async def test_one_click_takes_the_address_off_and_leaves_the_others(
+    house: House, visitor: httpx.AsyncClient
+) -> None:
+    for _ in range(2):
+        answer = await visitor.post(
+            await path(house), content="List-Unsubscribe=One-Click",
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+        )  # fmt: skip
+        assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+    assert [tuple(row) for row in await house.rows(_SUPPRESSED)] == [("EMAIL", "DEBTOR", "DEBTOR")]
+    await house.create("INV-2", mobileNumber="+4915112345678")
+    await house.run()
+    assert [row["channel"] for row in await house.rows(_CONTACTS)] == ["EMAIL", "SMS"]
+
+
+async def test_parts_are_taken_as_a_form_is(house: House, visitor: httpx.AsyncClient) -> None:
+    answer = await visitor.post(await path(house), files={"List-Unsubscribe": (None, "One-Click")})
+    assert answer.status_code == 200
+    assert len(await house.rows(_SUPPRESSED)) == 1
+
+
+async def test_looking_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:
+    answer = await visitor.get(await path(house))
+    assert answer.status_code == 200
+    assert 'method="post"' in answer.text
+    assert await house.rows(_SUPPRESSED) == []
+
+
+async def test_what_we_did_not_write_opens_nothing(
+    house: House, visitor: httpx.AsyncClient
+) -> None:
+    keys, merchant_id = house.resources.keys, house.merchant.merchant_id
+    right = (await path(house)).removeprefix("/u/")
+    turned = right[:-1] + ("a" if right[-1] != "a" else "b")
+    foreign = write_reference(keys, merchant_id + 1_000_000, UUID(int=1))
+    absent = write_reference(keys, merchant_id, UUID(int=1))
+    for token in ("x", turned, right[:-1], foreign, absent):
+        answer = await visitor.post(f"/u/{token}", content="List-Unsubscribe=One-Click")
+        assert answer.status_code == 410, token
+    assert await house.rows(_SUPPRESSED) == []
+
+
+async def test_what_was_sent_too_long_ago_takes_nobody_off(
+    house: House, visitor: httpx.AsyncClient
+) -> None:
+    """It may have gone to an address that is on file no more."""
+    await house.rows("DELETE FROM communication_contents WHERE merchant_id = $1 RETURNING 1")
+    answer = await visitor.post(await path(house), content="List-Unsubscribe=One-Click")
+    assert answer.status_code == 410
+    assert await house.rows(_SUPPRESSED) == []

@@ -1,0 +1,141 @@
+"""A newcomer's path as the README has it: the demo, its login, the disputed claim, the answer, and
+the webhook that the demo's terminal shows."""
+
+import asyncio
+import os
+import re
+import shlex
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.judges import list_violations
+
+_ROOT = Path(__file__).parents[2]
+_PATIENCE_SECONDS, _NEXT_CODE_SECONDS = 90, 2
+_CODE = re.compile(r"`\.venv/bin/python (-c '.+?') APP_KEY`", re.DOTALL)
+
+
+def _read_steps() -> list[str]:
+    """The numbered steps of the README's part about the portal, each in one line."""
+    readme = (_ROOT / "README.md").read_text()
+    part = readme.partition("## Answering a dispute, in the portal")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d\. (.+?)(?=^\d\. |\n\n)", part, re.DOTALL | re.MULTILINE)
+    return [" ".join(each.split()) for each in steps]
+
+
+class Terminal:
+    """Where the demo runs, and what it has said."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.said = ""
+
+    async def wait_for(self, text: str, behind: int = 0) -> str:
+        """All that was said until then. Of what is behind so many letters."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while text not in self.said[behind:]:
+                line = await self._process.stdout.readline()
+                assert line, self.said
+                self.said += line.decode()
+        return self.said
+
+    def find(self, name: str) -> str:
+        """What stands behind this name in the list of addresses and the login."""
+        found = re.search(rf"^ *{re.escape(name)} +(\S.*)$", self.said, re.MULTILINE)
+        assert found, self.said
+        return found[1].strip()
+
+
+@asynccontextmanager
+async def _demo(folder: Path) -> AsyncIterator[Terminal]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # Without what tests are told by the environment.
+    environment = {name: text for name, text in os.environ.items() if "DUNWELL" not in name}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "examples.demo", "--port", str(port), "--data-dir", str(folder),
+        cwd=_ROOT, env=environment, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield Terminal(process)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def _ask_for_code(steps: list[str], key: str) -> str:
+    """By the README's own command."""
+    command = _CODE.search(steps[0])
+    assert command, steps[0]
+    words = [sys.executable, *shlex.split(command[1]), key]
+    process = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+    return said.decode().strip()
+
+
+async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
+    assert "/portal` and sign in." in steps[0]
+    await page.goto(terminal.find("Portal"))
+    await page.get_by_label("E-mail address").fill(terminal.find("e-mail"))
+    await page.get_by_label("Password").fill(terminal.find("password"))
+    await page.get_by_role("button", name="Continue").click()
+    assert "Each code is good once" in steps[0]
+    # The demo joined with the one that it shows, or with the one before.
+    code = shown = terminal.find("app code now")
+    while code == shown:
+        code = await _ask_for_code(steps, terminal.find("app key"))
+        await asyncio.sleep(0 if code != shown else _NEXT_CODE_SECONDS)
+    await page.get_by_label("The six digits").fill(code)
+    await page.get_by_role("button", name="Sign in").click()
+    was_that_you = page.get_by_role("link", name="It was me")
+    await expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in")
+    if await was_that_you.count():
+        await was_that_you.click()
+
+
+async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    steps = _read_steps()
+    assert len(steps) == 4
+    async with _demo(tmp_path / "demo") as terminal:
+        await terminal.wait_for("Dunwell stays up.")
+        context = await chromium.new_context(locale="en-GB")
+        page = await context.new_page()
+        await _sign_in(page, terminal, steps)
+
+        assert "Choose the merchant." in steps[1]
+        await page.get_by_role("link", name="Teekontor Hansen").first.click()
+        assert "“Objections to answer”" in steps[1]
+        await page.get_by_role("link", name="Objections to answer").click()
+        await page.locator("main table a").first.click()
+
+        assert "Read what the debtor says" in steps[2]
+        await expect(page.locator("main")).to_contain_text("Two of the five teapots arrived broken")
+        await page.get_by_label("Yes: accept the objection").check()
+        await page.get_by_label("Message to the debtor").fill("You are right. We are sorry.")
+        await page.get_by_role("button", name="Look at it before it is sent").click()
+        await expect(page.locator(".sheet")).to_contain_text("You are right. We are sorry.")
+        assert await list_violations(page) == []
+        await page.get_by_role("button", name="Send the answer").click()
+        await expect(page.get_by_role("status").first).to_contain_text("The answer is sent.")
+
+        assert "open the endpoint" in steps[3]
+        await page.get_by_role("link", name="Webhooks", exact=True).click()
+        await page.locator("main table tbody a").first.click()
+        assert "DISPUTED event" in steps[3]
+        log = page.locator("main table tbody tr").filter(has_text="TK-2026-1007")
+        await expect(log.filter(has_text="DISPUTED").first).to_be_visible()
+        assert "Send a test event: the demo's terminal shows" in steps[3]
+        told = len(terminal.said)
+        await page.get_by_role("button", name="Send a test event").click()
+        await expect(page.get_by_role("status").first).to_contain_text("acknowledged")
+        await terminal.wait_for("signature verified", behind=told)
+        assert "TEST" in terminal.said[told:]
+        await context.close()

@@ -1,0 +1,235 @@
+"""Webhooks, payments and suppressions of the portal in Chromium: every page accessible and within
+its width; journeys by keyboard, by mouse, and without scripts on a phone."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from dunwell.kit.clock import MovableClock
+from dunwell.merchants.actor import debtor_actor
+from dunwell.merchants.rights import Role
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.people.user import Place
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.site import OFFERING_ALL, Site, Stage
+from tests.support.people import PASSWORD, a_new_user, a_reception, join
+from tests.support.portal import COOKIE, sign_in
+from tests.support.portal_hooks import Hooked, a_hooked_claim
+from tests.support.portal_world import MARKUP, PortalWorld, a_portal_world
+from tests.support.receiver import a_receiver, answers
+
+_HEIGHT = 900
+
+
+@dataclass
+class Seat:
+    page: Page
+    world: PortalWorld
+    hooked: Hooked
+    site: Site
+    complaints: list[str]
+
+    def address(self, path: str) -> str:
+        return f"{self.site.origin}/portal/m/{self.world.house.merchant.merchant_id}{path}"
+
+    async def go(self, path: str) -> str:
+        """The page's source."""
+        answer = await self.page.goto(self.address(path))
+        assert answer is not None
+        assert answer.status == 200, path
+        return await answer.text()
+
+    async def press(self, name: str) -> None:
+        """A button or link, by keyboard alone."""
+        thing = self.page.get_by_role("button", name=name).or_(
+            self.page.get_by_role("link", name=name)
+        )
+        await thing.first.focus()
+        async with self.page.expect_navigation():
+            await self.page.keyboard.press("Enter")
+
+    async def judge(self, name: str) -> None:
+        """As it stands, at both widths."""
+        for width in (1280, 390):
+            await self.page.set_viewport_size({"width": width, "height": _HEIGHT})
+            measured = await measure(self.page)
+            assert not measured["scrolls"], (name, width, measured)
+            assert not measured["broken"], (name, width, measured)
+            assert await list_violations(self.page) == [], (name, width)
+            await keep_screenshot(self.page, f"money-{name}-{width}")
+
+
+@asynccontextmanager
+async def sit_down(
+    chromium: Browser, stage: Stage, *, locale: str = "en-GB", width: int = 1280,
+    scripts: bool = True, url: str = "http://127.0.0.1:1/hooks/dunwell",
+) -> AsyncIterator[Seat]:  # fmt: skip
+    site = await stage.give_site(OFFERING_ALL)
+    world = await a_portal_world(site.till.house)
+    hooked = await a_hooked_claim(world.house, world.claim_ids[5], f"Bad gateway {MARKUP}", url)
+    clerk = await sign_in(site.till.resources, site.app, world.house, language=locale[:2])
+    context = await chromium.new_context(locale=locale, java_script_enabled=scripts)
+    secret = clerk.http.cookies[COOKIE]
+    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+    page, complaints = await context.new_page(), list[str]()
+    await page.set_viewport_size({"width": width, "height": _HEIGHT})
+    page.on("console", lambda said: complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield Seat(page, world, hooked, site, complaints)
+    await context.close()
+
+
+async def _list_paths(seat: Seat) -> dict[str, str]:
+    house, paid = seat.world.house, seat.world.claim_ids[6]
+    payment = (await house.pay(paid, 20000, "bank-77")).payment.payment_id
+    async with house.work(debtor_actor("session-1")) as work:
+        choice = Choice(ChoiceKind.WHOLE, 10240)
+        sent = SentTransfer(choice, house.clock.now().date())
+        request_id = await announce_transfer(work, seat.world.claim_ids[7], sent)
+    hook = seat.hooked.path
+    return {
+        "webhooks": "/webhooks", "endpoint": hook, "endpoint-filtered": f"{hook}?state=GIVEN_UP",
+        "endpoint-none": f"{hook}?type=DISPUTED", "delivery": seat.hooked.given_up,
+        "secret": f"{hook}/secret", "payments": "/payments",
+        "payments-unmatched": "/payments?show=unmatched",
+        "payments-typed": "/payments?typed=nobody", "requests": "/payments?show=requests",
+        "payment": f"/payments/{payment}", "request": f"/payments/requests/{request_id}",
+        "suppressions": "/suppressions",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_every_page_is_accessible_and_fits(
+    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+) -> None:
+    found = []
+    async with sit_down(chromium, stage, locale=locale) as seat:
+        for name, path in (await _list_paths(seat)).items():
+            source = await seat.go(path)
+            policy = "default-src 'none'"
+            faults = [*await html_checker.list_faults(source), *list_loose_ends(source, policy)]
+            found += [f"{name} {each}" for each in faults]
+            await seat.judge(f"{name}-{locale[:2]}")
+        assert seat.complaints == []
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_a_gap_is_found_and_sent_again_and_a_secret_rotated_by_keyboard(
+    chromium: Browser, stage: Stage, width: int
+) -> None:
+    async with (
+        a_receiver(answers(202, "thanks")) as receiver,
+        sit_down(chromium, stage, width=width, url=receiver.url) as seat,
+    ):
+        page = seat.page
+        await seat.go("")
+        await page.keyboard.press("g")
+        async with page.expect_navigation():
+            await page.keyboard.press("w")
+        await seat.press("127.0.0.1")
+        await expect(page.locator("main")).to_contain_text("acknowledged all but 2.")
+        await seat.press("No. 2: CHECKPOINT_REACHED")
+        await expect(page.locator("main")).to_contain_text("Bad gateway <b>bold</b>")
+        await seat.press("Send it again")
+        await expect(page.get_by_role("status").first).to_contain_text("It is due again")
+        await seat.press("Endpoint")
+        await seat.press("Send a test event")
+        await expect(page.get_by_role("status").first).to_contain_text("acknowledged")
+        await seat.judge(f"test-{width}")
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        await seat.press("Back to the endpoint")
+        await seat.press("New secret")
+        await seat.press("Make a new secret")
+        await expect(page.locator("[data-secret]")).to_contain_text("whsec_")
+        await seat.judge(f"secret-shown-{width}")
+        assert len(receiver.received) == 1
+        assert seat.complaints == []
+
+
+async def test_a_payment_is_taken_back_by_mouse_and_the_account_keeps_it(
+    chromium: Browser, stage: Stage
+) -> None:
+    async with sit_down(chromium, stage) as seat:
+        page = seat.page
+        await seat.go("/payments")
+        await page.get_by_role("row").filter(has_text="bank-1").get_by_role("link").first.click()
+        await expect(page.locator("main")).to_contain_text("The claim is paid now.")
+        await page.get_by_label("Why").fill("Charged back by the bank")
+        await page.get_by_role("button", name="Take the payment back").click()
+        await expect(page.get_by_role("status").first).to_contain_text("Open is now: €102.40.")
+        await expect(page.locator("main")).to_contain_text("Charged back by the bank")
+        await seat.judge("payment-back")
+        await page.set_viewport_size({"width": 1280, "height": _HEIGHT})
+        await page.get_by_role("link", name="Record the right payment").click()
+        await expect(page.get_by_role("heading", level=1)).to_contain_text("Payment received")
+        assert seat.complaints == []
+
+
+async def test_a_payment_is_taken_back_without_scripts_on_a_phone(
+    chromium: Browser, stage: Stage
+) -> None:
+    async with sit_down(chromium, stage, locale="de-DE", width=390, scripts=False) as seat:
+        page = seat.page
+        await seat.go("/payments")
+        await (
+            page.get_by_role("row")
+            .filter(has_text="RE-2026-1002")
+            .get_by_role("link")
+            .first.click()
+        )
+        await page.get_by_label("Warum").fill("Rücklastschrift")
+        await page.get_by_role("button", name="Zahlung zurücknehmen").click()
+        await expect(page.get_by_role("status").first).to_contain_text("Offen sind jetzt: 102,40")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
+    chromium: Browser, stage: Stage, width: int
+) -> None:
+    async with sit_down(chromium, stage) as seat:
+        house = seat.world.house
+        person = await join(
+            a_reception(seat.site.till.resources),
+            a_new_user("paula@example.org", name="Paula", place=Place(Role.OPERATOR)),
+        )
+        context = await chromium.new_context(
+            locale="en-GB", viewport={"width": width, "height": _HEIGHT}
+        )
+        page, complaints = await context.new_page(), list[str]()
+        page.on("console", lambda said: complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        assert isinstance(house.clock, MovableClock)
+        house.clock.advance(timedelta(seconds=30))
+        await page.goto(seat.address("/suppressions"))
+        await page.get_by_label("E-mail address").fill(person.email)
+        await page.get_by_label("Password", exact=True).fill(PASSWORD)
+        await page.get_by_role("button", name="Continue").click()
+        await page.get_by_label("The six digits").fill(person.code(house.clock.now()))
+        await page.get_by_role("button", name="Sign in").click()
+        await page.get_by_role("link", name="It was me").click()
+        await page.goto(seat.address("/suppressions"))
+        complaints.clear()  # the pages of signing in have their own tests
+        await page.get_by_text("Add an address").click()
+        await page.get_by_label("Channel").select_option("EMAIL")
+        await page.get_by_label("Address", exact=True).fill("erika@example.org")
+        await page.get_by_label("Why").select_option("DEBTOR")
+        await page.get_by_role("button", name="Do not write there any more").click()
+        await expect(page.get_by_role("status").first).to_contain_text("not written to any more")
+        lifted = Seat(page, seat.world, seat.hooked, seat.site, complaints)
+        await lifted.judge(f"suppressions-added-{width}")
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        await page.get_by_role("link", name="Lift").click()
+        await lifted.judge(f"suppression-{width}")
+        await page.get_by_label("It was added by mistake").check()
+        await page.get_by_role("button", name="Write there again").click()
+        await expect(page.get_by_role("status").first).to_contain_text("is written to again")
+        await expect(page.locator("main")).to_contain_text("There are none.")
+        assert complaints == []
+        await context.close()

@@ -1,0 +1,74 @@
+"""Two people at one claim, and at one answer, each in their own browser: the second is told what
+has changed, and nothing that was typed is lost."""
+
+from playwright.async_api import Browser
+
+from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.site import Site
+from tests.support.portal_world import a_portal_world
+
+_FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of the parcel."
+
+
+@in_all_portal_ways
+async def test_the_second_save_of_contact_data_shows_what_has_changed(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    form = f"/claims/{world.claim_ids[5]}/contact"
+    async with (
+        sit_down(chromium, site, world, WAYS[0]) as other,
+        sit_down(chromium, site, world, way, "together") as clerk,
+    ):
+        await clerk.go(form)
+        await clerk.fill("City", "Bremen")
+        await other.go(form)
+        await other.fill("City", "Kiel")
+        await other.press("Save")
+
+        await clerk.press("Save")
+
+        await clerk.sees("Somebody was faster; nothing of yours is saved yet")
+        await clerk.sees("Stored now: %(text)s", text="Kiel")
+        assert await clerk.page.locator("#city").input_value() == "Bremen"
+        if way.scripts:
+            await clerk.judge(html_checker)
+        await clerk.press("Save")
+        await clerk.reads("Bremen")
+
+
+@in_all_portal_ways
+async def test_two_who_answer_one_objection_keep_both_texts(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    answer = f"/claims/{world.claim_id}/disputes/{world.disputed.dispute_id}"
+    async with (
+        sit_down(chromium, site, world, WAYS[0]) as other,
+        sit_down(chromium, site, world, way, "together-answer") as clerk,
+    ):
+        await clerk.go(answer)
+        await other.go(answer)
+        await other.choose("No: the claim stands")
+        await other.fill("Message to the debtor", _FIRST)
+        await other.press("Save the draft")
+
+        await clerk.choose("No: the claim stands")
+        await clerk.fill("Message to the debtor", _SECOND)
+        await clerk.press("Look at it before it is sent")
+
+        await clerk.sees("Somebody else has written on this answer")
+        await clerk.reads(_FIRST)
+        assert await clerk.page.locator("#message").input_value() == _SECOND
+        if way.scripts:
+            await clerk.judge(html_checker)
+        await clerk.press("Look at it before it is sent")
+        await other.press("Look at it before it is sent")
+        await other.sees("Somebody else has written on this answer")
+        await clerk.press("Send the answer")
+        await clerk.sees("The answer is sent.")
+
+        await other.press("Look at it before it is sent")
+        await other.sees("Somebody has answered already")
+        await other.reads(_FIRST)

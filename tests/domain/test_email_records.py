@@ -1,0 +1,61 @@
+"""What doctor says of a domain's records."""
+
+import pytest
+
+from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
+
+_DOMAIN = "returns.example.com"
+
+
+def _judge(
+    spf: list[str] | None = None, dmarc: list[str] | None = None, mx: list[str] | None = None
+) -> list[tuple[str, str]]:
+    found = judge_records("line post", DomainRecords(_DOMAIN, spf, dmarc, mx))
+    return [(each.mark, each.words) for each in found]
+
+
+def test_all_is_well() -> None:
+    assert _judge(["v=spf1 mx -all", "other"], ["v=DMARC1; p=reject"], ["mail.example.com."]) == [
+        ("ok", "what comes back to returns.example.com goes to mail.example.com."),
+        ("ok", "returns.example.com has SPF"),
+        ("ok", "returns.example.com has DMARC, reject"),
+    ]
+
+
+def test_nothing_is_there() -> None:
+    assert _judge([], [], []) == [
+        ("FAULT", "returns.example.com has no MX: no bounce and no answer comes back"),
+        ("FAULT", "returns.example.com has no SPF: many servers refuse its messages"),
+        ("note", "returns.example.com has no DMARC"),
+    ]
+
+
+def test_without_a_resolver_it_is_said_and_is_no_fault() -> None:
+    words = "the records of returns.example.com were not looked at: no resolver answers"
+    assert _judge() == [("ok", words)]
+    assert judge_dkim("line post", "s._domainkey.example.com", None).mark == "ok"
+
+
+@pytest.mark.parametrize(
+    ("spf", "words"),
+    [
+        (["v=spf1 +all"], "the SPF of returns.example.com ends in +all: anybody may send"),
+        (["v=spf1 -all", "v=spf1 mx -all"], "returns.example.com has 2 SPF records: none counts"),
+        (["v=spf10 mx"], "returns.example.com has no SPF: many servers refuse its messages"),
+    ],
+)
+def test_spf_that_says_nothing_is_a_fault(spf: list[str], words: str) -> None:
+    assert _judge(spf, [], ["mail."])[1] == ("FAULT", words)
+
+
+def test_a_policy_that_asks_for_nothing_is_noted() -> None:
+    words = "the DMARC of returns.example.com asks for nothing (p=none)"
+    assert _judge(["v=spf1 mx -all"], ["v=DMARC1; p=none"], ["mail."])[2] == ("note", words)
+
+
+@pytest.mark.parametrize(
+    ("texts", "mark"),
+    [(["v=DKIM1; k=rsa; p=MIGf"], "ok"), (["v=DKIM1; p="], "FAULT"), ([], "FAULT")],
+)
+def test_a_signature_needs_its_key(texts: list[str], mark: str) -> None:
+    assert judge_dkim("line post", "s._domainkey.example.com", texts).mark == mark

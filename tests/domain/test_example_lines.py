@@ -1,0 +1,20 @@
+"""The lines of `examples/production/installation.yaml` are as the installation file wants them."""
+
+from pathlib import Path
+
+import asyncssh
+import msgspec
+
+from dunwell.installation.document import check_installation
+from dunwell.installation.lines.letters import SftpLine
+from dunwell.kit.yaml_document import parse_yaml
+
+_FILE = Path(__file__).parents[2] / "examples/production/installation.yaml"
+
+
+def test_the_line_for_letters_can_be_applied() -> None:
+    lines = check_installation(parse_yaml(_FILE.read_text())).lines or {}
+    letters = lines["letters"]
+    assert isinstance(letters, SftpLine)
+    assert asyncssh.import_public_key(letters.host_key).get_algorithm() == "ssh-ed25519"
+    assert msgspec.structs.asdict(letters)["key_file"] == "letters_key"

@@ -1,0 +1,37 @@
+"""What messages cost by a line."""
+
+from decimal import Decimal
+
+import pytest
+
+from dunwell.installation.lines.line import Credentials
+from dunwell.installation.lines.sms import TwilioLine
+from dunwell.sending.prices import Weight, find_country, price_of
+
+_LINE = TwilioLine(
+    channel="SMS", credentials=Credentials(user="AC", password_file="t"),
+    prices={"DE": 7.5, "*": 12},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("weight", "cents"),
+    [
+        (Weight(1, "DE"), "7.5"),
+        (Weight(3, "DE"), "22.5"),
+        (Weight(2, "AT"), "24"),
+        (Weight(1), "12"),
+    ],
+)
+def test_a_message_costs_its_parts_by_its_country(weight: Weight, cents: str) -> None:
+    assert price_of(_LINE, weight) == Decimal(cents)
+
+
+def test_a_line_without_a_price_tells_none() -> None:
+    line = TwilioLine(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
+    assert price_of(line, Weight(1, "AT")) is None
+
+
+def test_a_number_has_a_country() -> None:
+    numbers = ["+4915112345678", "+436641234567", "+1", "x"]
+    assert [find_country(each) for each in numbers] == ["DE", "AT", "ZZ", "ZZ"]

@@ -1,0 +1,66 @@
+# ruff: noqa: E501 - texts as mail programs write them
+"""What a person wrote, out of what a mail program sent."""
+
+import time
+from email import message_from_bytes
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dunwell.adapters.mail.reply_text import list_file_names, read_html, read_reply_text
+from tests.support.bounces import a_plain_mail
+
+
+def _text(text: str) -> str:
+    return read_reply_text(message_from_bytes(a_plain_mail("e@x.example", "Re", text)))
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("I paid.\n\nOn Mon, 2 Mar 2026 at 09:00, Nordwind <a@b.example> wrote:\n> Please pay.\n", "I paid."),
+        ("Ich habe bezahlt.\n\nAm 02.03.2026 um 09:00 schrieb Nordwind:\n> Bitte zahlen.\n", "Ich habe bezahlt."),
+        ("Only this.", "Only this."),
+        ("<script>alert(1)</script> & 'x'", "<script>alert(1)</script> & 'x'"),
+        ("a\x00b\x1b[31m\u202ered", "ab[31mred"),
+    ],
+)  # fmt: skip
+def test_quotes_and_controls_are_left_out(written: str, read: str) -> None:
+    assert _text(written) == read
+
+
+def test_html_alone_becomes_text() -> None:
+    html = "<html><head><style>p{}</style></head><body><p>I paid <b>all</b>.</p><script>x()</script><p>Bye &amp; thanks</p></body>"
+    mail = a_plain_mail("e@x.example", "Re", html).replace(b"text/plain", b"text/html")
+    assert read_reply_text(message_from_bytes(mail)) == "I paid all.\nBye & thanks"
+    assert read_html("<script>alert(1)</script>") == ""
+
+
+def test_files_are_named_and_not_opened() -> None:
+    mail = (
+        b"Content-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nSee file.\r\n"
+        b'--B\r\nContent-Type: application/pdf; name="x"\r\n'
+        b"Content-Disposition: attachment; filename*=utf-8''..%2F..%2FBeleg%20M%C3%A4rz.pdf\r\n\r\nx\r\n--B--\r\n"
+    )
+    message = message_from_bytes(mail)
+    assert list_file_names(message) == [".._.._Beleg März.pdf"]
+    assert read_reply_text(message) == "See file."
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [">" * 400_000, "On " * 100_000, "\n" * 400_000, "> \n" * 100_000, "From: " * 60_000,
+     "-" * 300_000, "_" * 300_000, " " * 300_000, " \n" * 100_000, "On a wrote " * 30_000, "x\n\n" * 80_000, "Am schrieb" * 30_000, "<div>" * 60_000],
+)  # fmt: skip
+def test_hostile_texts_take_no_time(hostile: str) -> None:
+    started = time.process_time()
+    _text(hostile)
+    read_html(hostile)
+    assert time.process_time() - started < 2
+
+
+@given(st.text(max_size=300))
+def test_whatever_is_written_is_read(text: str) -> None:
+    read = _text(text.encode("utf-8", "replace").decode())
+    assert all(each.isprintable() or each in "\n\t" for each in read)

@@ -1,0 +1,58 @@
+"""What an endpoint has acknowledged of what it was sent, and how that is said."""
+
+from uuid import UUID
+
+from dunwell.events.proof import (
+    MOST_NUMBERED,
+    Counted,
+    Gap,
+    GapKind,
+    list_proof_lines,
+    prove,
+)
+
+
+def a_gap(number: int, state: str = "GIVEN_UP", tries: int = 10) -> Gap:
+    return Gap(number, UUID(int=number), "ESCALATED", 41, 3, state, tries)
+
+
+def test_all_but_some_are_acknowledged() -> None:
+    gaps = [a_gap(900), a_gap(1000, "PENDING", 2), a_gap(4000, "PENDING", 0)]
+
+    proof = prove(Counted(numbered=4713, asked_from=812, last_sent=4711, open=3), gaps)
+
+    assert (proof.first, proof.last, proof.acknowledged, proof.open) == (812, 4711, 3897, 3)
+    assert (proof.behind, proof.is_complete, proof.is_cut) == (2, False, False)
+    assert [each.kind for each in proof.gaps] == [
+        GapKind.GIVEN_UP, GapKind.RETRYING, GapKind.UNTRIED,
+    ]  # fmt: skip
+    assert list(list_proof_lines(proof)) == [
+        "Sent 812 to 4,711, acknowledged all but 3.",
+        "  900  ESCALATED 3 of claim 41: given up",
+        "  1,000  ESCALATED 3 of claim 41: tried in vain, and tried again",
+        "  4,000  ESCALATED 3 of claim 41: not tried yet",
+        "2 more wait for their first try.",
+    ]
+
+
+def test_where_nothing_was_sent_nothing_is_claimed() -> None:
+    proof = prove(Counted(numbered=2, asked_from=1, last_sent=0, open=0), [])
+
+    assert (proof.first, proof.last, proof.acknowledged, proof.behind) == (0, 0, 0, 2)
+    assert next(list_proof_lines(proof)) == "Nothing was sent yet."
+
+
+def test_who_asks_from_behind_the_last_is_told_what_waits() -> None:
+    proof = prove(Counted(numbered=10, asked_from=9, last_sent=8, open=0), [])
+
+    assert (proof.last, proof.behind) == (0, 2)
+
+
+def test_more_than_are_numbered_are_said_to_be() -> None:
+    proof = prove(Counted(MOST_NUMBERED, 1, MOST_NUMBERED, 150), [a_gap(1)])
+
+    assert proof.is_cut
+    assert list(list_proof_lines(proof))[-2:] == [
+        "  and 149 more",
+        "Numbered are the newest 100,000.",
+    ]

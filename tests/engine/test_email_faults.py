@@ -1,0 +1,104 @@
+"""What a mail server does to an e-mail, and what becomes of the claim and its contact."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.escalation.join_reports import join_reports
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.bounces import a_block, a_report
+from tests.support.house import House
+from tests.support.lines import a_house_with_a_line
+from tests.support.sinks import Sink, a_sink
+from tests.support.smtp_lines import a_line
+
+_CONTACTS = """
+SELECT channel, state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+_SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
+
+
+@asynccontextmanager
+async def a_house(
+    resources: Resources, clock: MovableClock, word: str
+) -> AsyncIterator[tuple[House, Sink]]:
+    """With one claim, whose e-mail was tried once."""
+    async with a_sink() as sink:
+        line = a_line(sink.port)
+        channel: Any = SmtpChannel("post", line, {}, resources.keys, send_seconds=0.5)
+        house = await a_house_with_a_line(resources, clock, channel)
+        await house.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
+        await house.run()
+        yield house, sink
+        await channel.close()
+
+
+async def contacts(house: House) -> list[tuple[str, str]]:
+    return [(row["channel"], row["state"]) for row in await house.rows(_CONTACTS)]
+
+
+@pytest.mark.parametrize(
+    ("word", "found", "taken"),
+    [
+        ("nobody", [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")], 0),
+        ("late-refusal", [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")], 0),
+        ("busy", [("EMAIL", "PLANNED")], 0),
+        ("stall-before", [("EMAIL", "PLANNED")], 0),
+        ("stall-after", [("EMAIL", "UNKNOWN")], 1),
+        ("die-after", [("EMAIL", "UNKNOWN")], 1),
+    ],
+)
+async def test_only_what_may_have_left_is_unknown(
+    resources: Resources, clock: MovableClock, word: str, found: list[tuple[str, str]], taken: int
+) -> None:
+    async with a_house(resources, clock, word) as (house, sink):
+        assert await contacts(house) == found
+        assert len(sink.taken) == taken
+        assert await house.rows(_SUPPRESSED) == []
+
+
+async def test_what_is_greylisted_goes_out_when_asked_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_house(resources, clock, "grey") as (house, sink):
+        assert await contacts(house) == [("EMAIL", "PLANNED")]
+        await house.run_until(house.clock.now().replace(hour=10))
+        assert await contacts(house) == [("EMAIL", "ACCEPTED")]
+        assert len(sink.taken) == 1
+
+
+async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_house(resources, clock, "die-after") as (house, sink):
+        content = a_report(a_block("failed", "5.1.1"))
+        for _ in range(2):
+            await receive_mail(resources, Envelope("post", "", sink.taken[0].sender, content))
+            await join_reports(resources)
+            await house.run()
+        assert await contacts(house) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
+        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]
+        assert len(sink.taken) == 1
+
+
+@pytest.mark.parametrize("address", ["bounce+aaaa@returns.example.com", "x@returns.example.com"])
+async def test_a_forged_report_changes_nothing(
+    resources: Resources, clock: MovableClock, address: str
+) -> None:
+    async with a_house(resources, clock, "well") as (house, sink):
+        content = a_report(a_block("failed", "5.1.1"))
+        await receive_mail(resources, Envelope("post", "", address, content))
+        forged = sink.taken[0].sender.replace("bounce+a", "bounce+b")
+        await receive_mail(
+            resources,
+            Envelope("post", "", forged, content.replace(b"report-1", b"report-2")),
+        )
+        await join_reports(resources)
+        await house.run()
+        assert await contacts(house) == [("EMAIL", "ACCEPTED")]

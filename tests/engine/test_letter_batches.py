@@ -1,0 +1,249 @@
+"""Letters are printed when a manifest names them: once, each in one, and none that is paid."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.errors import ValidationError
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.letters import Batch, FolderLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
+from tests.support.letter_house import LetterHouse, a_house_with_a_folder
+from tests.support.print_files import digest, list_letters, that_is_away
+
+_BATCHES = "SELECT state, letters, pages FROM letter_batches WHERE $1 > 0 ORDER BY batch_id"
+_CUT = "UPDATE letter_batches SET state = '{}', released_at = NULL, lease_until = made_at"
+_CUT_BEFORE, _CUT_BEHIND = _CUT.format("DECIDED"), _CUT.format("WRITTEN")
+_HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+async def post(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[LetterHouse]:
+    post = await a_house_with_a_folder(
+        resources, clock, tmp_path / "letters", Batch(every_minutes=60, most=3)
+    )
+    yield post
+    await post.adapter.close()
+
+
+def later(post: LetterHouse, by: timedelta = _HOUR) -> None:
+    post.house.clock.move_to(post.house.clock.now() + by)
+
+
+def remove_manifests(post: LetterHouse) -> None:
+    """As the service does that has read them."""
+    for path in post.depot.glob("batch-*"):
+        path.unlink()
+
+
+def unfinish_manifests(post: LetterHouse) -> None:
+    for path in post.depot.glob("batch-*"):
+        path.rename(f"{path}.part")
+
+
+async def run(post: LetterHouse, statement: str) -> None:
+    async with post.house.resources.database.transaction() as tx:
+        await tx.execute(statement)
+
+
+async def test_letters_wait_for_their_batch(post: LetterHouse) -> None:
+    await post.create("A-1", "A-2")
+    assert len(post.letters()) == 2
+    later(post, timedelta(minutes=59))
+    assert await post.release() == 0
+    assert post.manifests() == []
+    later(post, timedelta(minutes=1))
+    assert await post.release() == 2
+    (manifest,) = post.manifests()
+    assert manifest["head"]["letters"] == 2
+    assert manifest["head"]["line"] == "post"
+    assert await post.release() == 0
+    assert await post.items() == [("BATCHED", "ACCEPTED", None, None, False)] * 2
+
+
+async def test_a_manifest_proves_each_letter(post: LetterHouse) -> None:
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    (manifest,) = post.manifests()
+    (letter,) = manifest["letters"]
+    ((name, content),) = list_letters(post.depot).items()
+    assert letter == {
+        "reference": name.removesuffix(".pdf"),
+        "country": "DE",
+        "pages": 1,
+        "files": [{"name": name, "sha256": digest(content), "pages": 1}],
+    }
+
+
+async def test_many_letters_wait_for_no_hour(post: LetterHouse) -> None:
+    await post.create("A-1", "A-2", "A-3", "A-4")
+    assert await post.release() == 3
+    assert await post.release() == 0
+    assert [each["head"]["letters"] for each in post.manifests()] == [3]
+
+
+async def test_two_workers_put_a_letter_into_one_manifest(post: LetterHouse) -> None:
+    await post.create(*(f"A-{n}" for n in range(9)))
+    await asyncio.gather(*(post.release() for _ in range(4)))
+    while await post.release():
+        pass
+    named = [each["reference"] for one in post.manifests() for each in one["letters"]]
+    assert sorted(named) == sorted(post.references())
+
+
+async def test_who_has_paid_is_taken_back(post: LetterHouse) -> None:
+    """Its letter is gone, its contact is shown as not sent, and nobody is written to instead."""
+    paid, _ = await post.create("A-1", "A-2")
+    view = await post.house.read(paid)
+    await post.house.pay(paid, view.balance.outstanding_cents)
+    later(post)
+    assert await post.release() == 2
+    assert await post.release() == 1
+    await post.join()
+    assert await post.items() == [
+        ("TAKEN_BACK", "FAILED", TAKEN_BACK, None, False),
+        ("BATCHED", "ACCEPTED", None, None, False),
+    ]
+    (manifest,) = post.manifests()
+    assert [each["reference"] for each in manifest["letters"]] == post.references()
+    assert [each for each in post.house.channels if each.sent] == []
+
+
+async def test_who_pays_behind_the_manifest_is_printed(post: LetterHouse) -> None:
+    (claim,) = await post.create("A-1")
+    later(post)
+    await post.release()
+    view = await post.house.read(claim)
+    await post.house.pay(claim, view.balance.outstanding_cents)
+    later(post)
+    assert await post.release() == 0
+    assert len(post.letters()) == 1
+
+
+async def test_what_a_dead_worker_had_only_decided_is_decided_anew(post: LetterHouse) -> None:
+    """Who has paid since is taken back."""
+    paid, _ = await post.create("A-1", "A-2")
+    later(post)
+    await post.release()
+    await run(post, _CUT_BEFORE)
+    remove_manifests(post)
+    view = await post.house.read(paid)
+    await post.house.pay(paid, view.balance.outstanding_cents)
+    later(post)
+    assert await post.release() == 2
+    (manifest,) = post.manifests()
+    assert manifest["head"]["letters"] == 1
+    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+
+
+async def test_what_a_dead_worker_had_written_is_finished_with_its_bytes(
+    post: LetterHouse,
+) -> None:
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    written = post.manifests()
+    unfinish_manifests(post)
+    await run(post, _CUT_BEHIND)
+    later(post)
+    await post.release()
+    assert post.manifests() == written
+    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+
+
+async def test_a_manifest_that_was_taken_away_is_not_written_again(post: LetterHouse) -> None:
+    """The service took it by its final name; the worker died before it could record that."""
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    remove_manifests(post)
+    await run(post, _CUT_BEHIND)
+    later(post)
+    await post.release()
+    assert post.manifests() == []
+    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+
+
+async def test_while_the_folder_is_away_letters_wait(post: LetterHouse) -> None:
+    await post.create("A-1")
+    later(post)
+    with that_is_away(post.depot):
+        assert await post.release() == 0
+        assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+    assert await post.release() == 1
+
+
+async def test_what_was_never_finished_is_cleared_away(post: LetterHouse) -> None:
+    await post.create("A-1")
+    await run(post, "UPDATE letter_batch_items SET state = 'UPLOADING'")
+    later(post, timedelta(days=2))
+    await post.release()
+    assert len(await post.items()) == 1
+    later(post, timedelta(microseconds=1))
+    await post.release()
+    assert post.letters() == []
+    assert await post.items() == []
+
+
+class UnfinishedDepot(FolderDepot):
+    """Its server goes away before a manifest gets its name."""
+
+    async def finish_part(self, name: str) -> None:
+        raise ConnectionError(name)
+
+
+async def test_a_batch_is_a_living_worker_s_for_three_minutes(post: LetterHouse) -> None:
+    await post.create("A-1")
+    later(post)
+    line = replace(post.adapter.letter_line, depot=UnfinishedDepot(post.depot))
+    await BatchReleaser(post.house.resources, lambda: {"post": line}).run_once()
+    later(post, timedelta(minutes=3))
+    await post.release()
+    assert post.manifests() == []
+    later(post, timedelta(microseconds=1))
+    await post.release()
+    assert len(post.manifests()) == 1
+
+
+async def test_a_folder_that_is_away_has_released_nothing(post: LetterHouse) -> None:
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    unfinish_manifests(post)
+    await run(post, _CUT_BEHIND)
+    later(post)
+    away = post.depot.rename(post.depot.with_name("away"))
+    assert await post.release() == 0
+    assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["WRITTEN"]
+    away.rename(post.depot)
+    later(post)
+    await post.release()
+    assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["RELEASED"]
+    assert len(post.manifests()) == 1
+
+
+async def test_a_line_stays_until_its_letters_are_released(post: LetterHouse) -> None:
+    resources = post.house.resources
+    line = FolderLine(channel="LETTER", folder=str(post.depot))
+    both = Installation(lines={"post": line, "old": line})
+    await apply_installation(resources, both)
+    await post.create("A-1")
+    await run(post, "UPDATE letter_batch_items SET line = 'old'")
+    with pytest.raises(ValidationError) as refused:
+        await apply_installation(resources, Installation(lines={"post": line}))
+    assert [(each.path, each.code) for each in refused.value.faults] == [
+        ("/lines/old", "IN_USE"),
+    ]  # fmt: skip
+    await run(post, "UPDATE letter_batch_items SET line = 'post'")
+    await apply_installation(resources, Installation(lines={"post": line}))

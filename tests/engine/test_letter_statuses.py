@@ -1,0 +1,169 @@
+"""What a print service reports of letters: late, twice, in any order, broken, of nothing known."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.read_statuses import StatusReader
+from dunwell.sending.batches.status_file import MOST_BYTES
+from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+
+_REPORTS = """
+SELECT state, cause, outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id
+"""
+_FILES = "SELECT name, outcome, reports, reason FROM letter_status_files WHERE $1 > 0 ORDER BY name"
+_SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
+_NINE, _TEN, _NOON = (f"2026-03-04T{hour}:00:00Z" for hour in ("09", "10", "12"))
+
+
+@pytest.fixture
+async def post(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[LetterHouse]:
+    post = await a_house_with_a_folder(resources, clock, tmp_path / "letters")
+    await post.create("A-1")
+    yield post
+    await post.adapter.close()
+
+
+async def reports(post: LetterHouse) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in await post.house.rows(_REPORTS)]
+
+
+async def test_a_letter_s_way_is_noted(post: LetterHouse) -> None:
+    (reference,) = post.references()
+    said = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    post.say("1.csv", write_status(*said))
+    assert await post.read_statuses() == 1
+    assert await post.items() == [("WAITING", "ACCEPTED", None, "PRINTED", False)]
+    posted = {"reference": reference, "state": "posted", "time": _NOON}
+    post.say("2.json", msgspec.json.encode([posted]))
+    await post.read_statuses()
+    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+    read = {name.partition("-")[2] for name in post.files("status/done")}
+    assert read == {"1.csv", "2.json"}
+    assert post.files("status") == []
+
+
+async def test_what_comes_back_is_an_address_that_reaches_nobody(post: LetterHouse) -> None:
+    """And the next channel is tried, once, however often it is said."""
+    (reference,) = post.references()
+    for name in ("1.csv", "2.csv", "3.csv"):
+        post.say(name, write_status((reference, "returned", _NOON)))
+        await post.read_statuses()
+    (item,) = await post.items()
+    assert item[1:3] == ("FAILED", "returned by the post")
+    assert [tuple(row) for row in await post.house.rows(_SUPPRESSED)] == [("LETTER", "BOUNCE")]
+    assert [len(each.sent) for each in post.house.channels] == [1, 0, 0]
+    assert await reports(post) == [("RETURNED", "ADDRESS", "FAILED")]
+
+
+async def test_the_order_they_come_in_does_not_matter(post: LetterHouse) -> None:
+    (reference,) = post.references()
+    said = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
+    post.say("1.csv", write_status(*said))
+    post.say("2.csv", write_status((reference, "accepted", _NINE)))
+    await post.read_statuses()
+    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+
+
+async def test_what_names_nothing_of_ours_is_kept_and_changes_nothing(post: LetterHouse) -> None:
+    (reference,) = post.references()
+    forged = reference[:-1] + ("a" if reference[-1] != "a" else "b")
+    post.say("1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON)))
+    await post.read_statuses()
+    assert [row[2] for row in await reports(post)] == ["UNMATCHED", "UNMATCHED"]
+    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("1.csv", "{0},lost,2026-03-04T12:00:00Z\n", "line 2 has an unknown state"),
+        ("1.csv", "{0},posted,yesterday\n", "line 2 has no time that can be read"),
+        ("1.csv", "{0},posted,9999-12-31T23:59:59-14:00\n", "line 2 has no time that can be read"),
+        ("1.csv", ",posted,2026-03-04T12:00:00Z\n", "line 2 lacks reference"),
+        ("1.csv", "{0},posted\n", "line 2 lacks time"),
+        ("1.csv", "{0},posted,2026-03-04T12:00:00Z,x\n", "line 2 has more columns than the head"),
+        ("1.csv", '{0},"posted\n', "it is no CSV"),
+        (
+            "1.csv",
+            "a\x00b,posted,2026-03-04T12:00:00Z\n",
+            "line 2 has control characters in reference",
+        ),
+        ("1.txt", "", "its name ends in none of .csv, .json"),
+        ("1.csv", "x" * MOST_BYTES, f"it has more than {MOST_BYTES} bytes"),
+        ("1.csv", "{0},posted,2026-03-04T12:00:00Z\n" * 20_001, "it has more than 20000 lines"),
+    ],
+)
+async def test_a_broken_file_is_told_and_nothing_of_it_is_stored(
+    post: LetterHouse, name: str, content: str, reason: str
+) -> None:
+    (reference,) = post.references()
+    good = write_status((reference, "returned", _NOON))
+    post.say(name, good + content.replace("{0}", reference))
+    await post.read_statuses()
+    assert await reports(post) == []
+    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+    assert [tuple(row) for row in await post.house.rows(_FILES)] == [(name, "REFUSED", 0, reason)]
+    assert [each.partition("-")[2] for each in post.files("status/refused")] == [name]
+    assert await post.read_statuses() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("1.json", b"{}"), ("1.json", b"[1]"), ("1.json", b"[" * 100_000),
+        ("1.csv", b"\xff\xfe\x00"), ("1.csv", b""), ("1.csv", b"a;b\n"), ("1.json", b""),
+    ],
+)  # fmt: skip
+async def test_what_is_no_status_file_is_told(post: LetterHouse, name: str, content: bytes) -> None:
+    post.say(name, content)
+    await post.read_statuses()
+    ((_, outcome, count, _),) = [tuple(row) for row in await post.house.rows(_FILES)]
+    assert (outcome, count) == ("REFUSED", 0)
+
+
+async def test_a_file_that_is_still_written_is_left_alone(post: LetterHouse) -> None:
+    (reference,) = post.references()
+    post.say("1.csv.part", write_status((reference, "posted", _NOON)))
+    assert await post.read_statuses() == 0
+    assert post.files("status") == ["1.csv.part"]
+
+
+@pytest.mark.parametrize("name", ["0" * 247 + ".csv", "0\udcff.csv"])
+async def test_a_strange_name_holds_up_no_other_file(post: LetterHouse, name: str) -> None:
+    (reference,) = post.references()
+    post.say(name, write_status((reference, "printed", _TEN)))
+    post.say("1.csv", write_status((reference, "posted", _NOON)))
+    assert await post.read_statuses() == 2
+    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+    assert post.files("status") == []
+    assert len(post.files("status/done")) == 2
+
+
+async def test_what_cannot_be_moved_holds_up_no_other_file(post: LetterHouse) -> None:
+    """Such as where the service lets us read its folder alone."""
+    (reference,) = post.references()
+    post.say("1.csv", write_status((reference, "printed", _TEN)))
+    post.say("2.csv", write_status((reference, "posted", _NOON)))
+    post.say("done", "a file where a folder is to be")
+    # What stood in the way: of the others none is done with, and no round follows at once.
+    assert await post.read_statuses() == 1
+    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+
+
+async def test_old_files_are_forgotten(post: LetterHouse) -> None:
+    post.say("1.csv", write_status())
+    await post.read_statuses()
+    clock, reader = post.house.clock, StatusReader(post.house.resources, lambda: post.lines)
+    clock.move_to(clock.now() + timedelta(days=90))
+    assert await reader.sweep() == 0
+    clock.move_to(clock.now() + timedelta(microseconds=1))
+    assert await reader.sweep() == 1
+    assert await post.house.rows(_FILES) == []

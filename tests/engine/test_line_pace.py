@@ -1,0 +1,87 @@
+"""How quick a line is taken: no more unanswered, and no more in a second, than it says."""
+
+from datetime import timedelta
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Message, Outcome
+from dunwell.sending.pace_store import lock_room, take_room
+from tests.support.house import House, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+
+_HANDED_OVER = """
+SELECT count(*) AS n FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
+"""
+
+
+class CountingLine(ScriptedLine):
+    """Knows how many were handed over when it was called."""
+
+    house: House
+    most: int = 0
+
+    async def send(self, message: Message) -> Outcome:
+        [row] = await self.house.rows(_HANDED_OVER)
+        self.most = max(self.most, row["n"])
+        return await super().send(message)
+
+
+async def test_no_more_may_have_left_unseen_than_the_line_says(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = CountingLine(pace=Pace(at_once=3))
+    line.house = house = await a_house_with_a_line(resources, clock, line)
+    await house.create(*(f"INV-{number}" for number in range(10)))
+    await house.run()
+    assert (len(line.sent), line.most) == (10, 3)
+
+
+async def test_a_line_takes_no_more_in_a_second_than_it_says(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = ScriptedLine(pace=Pace(per_second=4.0))
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create(*(f"INV-{number}" for number in range(10)))
+    await Engine(resources).run_once()
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    sent = []
+    for _ in range(4):
+        for _ in range(5):
+            await dispatcher.run_once()
+        sent.append(len(line.sent))
+        clock.advance(timedelta(seconds=1))
+    await dispatcher.close()
+    assert sent == [4, 8, 10, 10]
+
+
+async def test_two_workers_share_a_lines_room(resources: Resources, clock: MovableClock) -> None:
+    now = clock.now()
+    rooms = []
+    for _ in range(3):
+        async with resources.database.transaction() as tx:
+            rooms.append(await lock_room(tx, "post", 10.0, now))
+            await take_room(tx, "post", 10.0, 4)
+    assert rooms == [10, 6, 2]
+    async with resources.database.transaction() as tx:
+        assert await lock_room(tx, "post", 10.0, now) == 0
+        assert await lock_room(tx, "post", 10.0, now + timedelta(hours=1)) == 10
+
+
+async def test_a_line_that_is_gone_is_waited_for(resources: Resources, clock: MovableClock) -> None:
+    line = ScriptedLine()
+    house = await a_house_with_a_line(resources, clock, line)
+    house.lines.clear()
+    await house.create()
+    await house.run()
+    [row] = await house.rows("SELECT state, tries FROM communications WHERE merchant_id = $1")
+    assert tuple(row) == ("PLANNED", 1)
+    house.lines["post"] = line
+    clock.advance(timedelta(minutes=4.99))
+    await house.run()
+    assert len(line.sent) == 0
+    clock.advance(timedelta(minutes=0.01))
+    await house.run()
+    assert len(line.sent) == 1

@@ -1,0 +1,288 @@
+"""What channels report after they took a message: late, twice, in any order, of nothing of ours."""
+
+import asyncio
+from datetime import timedelta
+from itertools import permutations
+from uuid import UUID
+
+import pytest
+
+from dunwell.escalation.ask_channels import ask_channels
+from dunwell.escalation.join_reports import join_reports, sweep_old_reports
+from dunwell.escalation.join_store import load_unknown, lock_report
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import Accepted
+from dunwell.sending.report import Reference
+from dunwell.sending.report_store import lock_due_reports
+from tests.support.house import AskableLine, House, ScriptedLine
+from tests.support.lines import a_house_with_a_line, report
+
+_CONTACTS = """
+SELECT channel, state, failure, line, answer, delivered_at IS NOT NULL FROM communications
+WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+_OUTCOMES = "SELECT outcome, due_at FROM channel_reports WHERE $1 > 0 ORDER BY received_at"
+_SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
+_SPOIL = """
+UPDATE communication_contents SET recipient = 'nobody'
+WHERE merchant_id = $1 AND communication_id = $2
+RETURNING recipient
+"""
+_TO_UNKNOWN = "UPDATE communications SET state = 'UNKNOWN' WHERE merchant_id = $1"
+
+
+async def a_sent_contact(
+    resources: Resources, clock: MovableClock, line: ScriptedLine | None = None
+) -> tuple[House, ScriptedLine]:
+    line = line or ScriptedLine(answers=[Accepted("250 queued as 4X")])
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create(mobileNumber="+4915112345678")
+    await house.run()
+    return house, line
+
+
+async def join(house: House) -> None:
+    await join_reports(house.resources)
+    await house.run()
+
+
+async def contacts(house: House) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in await house.rows(_CONTACTS)]
+
+
+async def outcomes(house: House) -> list[str]:
+    return [row["outcome"] for row in await house.rows(_OUTCOMES)]
+
+
+async def test_a_line_and_its_answer_are_kept(resources: Resources, clock: MovableClock) -> None:
+    house, _ = await a_sent_contact(resources, clock)
+    assert await contacts(house) == [("EMAIL", "ACCEPTED", None, "post", "250 queued as 4X", False)]
+
+
+async def test_a_delivery_is_noted_once(resources: Resources, clock: MovableClock) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    assert await report(house, line, state="DELIVERED", reason="")
+    assert not await report(house, line, state="DELIVERED", reason="")
+    await join(house)
+    assert await outcomes(house) == ["DELIVERED"]
+    [contact] = await contacts(house)
+    assert contact[-1]
+    assert await join_reports(resources) == 0
+
+
+async def test_a_bounce_starts_the_next_channel_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    for number in ("1", "1", "2"):
+        await report(house, line, provider_id=number)
+        await join(house)
+    assert [row[:2] for row in await contacts(house)] == [
+        ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
+    ]  # fmt: skip
+    assert await outcomes(house) == ["FAILED", "IGNORED"]
+    assert len(house.channels[0].sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "suppressed"),
+    [("ADDRESS", [("EMAIL", "BOUNCE")]), ("ABOUT_US", []), ("OTHER", [])],
+)
+async def test_only_an_address_that_reaches_nobody_is_suppressed(
+    resources: Resources, clock: MovableClock, cause: str, suppressed: list[tuple[str, str]]
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await report(house, line, cause=cause)
+    await join(house)
+    assert [tuple(row) for row in await house.rows(_SUPPRESSED)] == suppressed
+
+
+@pytest.mark.parametrize("order", list(permutations(["DELIVERED", "FAILED", "DELAYED"])))
+async def test_what_arrived_has_arrived_in_any_order_of_one_look(
+    resources: Resources, clock: MovableClock, order: tuple[str, ...]
+) -> None:
+    """Between two looks a failure that is heard of first stands: a fallback has begun."""
+    house, line = await a_sent_contact(resources, clock)
+    for number, state in enumerate(order):
+        await report(house, line, provider_id=str(number), state=state)
+    await join(house)
+    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+
+
+async def test_what_was_returned_after_it_arrived_failed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await report(house, line, state="DELIVERED")
+    await join(house)
+    await report(house, line, state="FAILED")
+    await join(house)
+    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+    await report(house, line, state="RETURNED")
+    await join(house)
+    assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
+
+
+async def test_a_report_of_nothing_of_ours_is_kept_and_changes_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    before = await contacts(house)
+    foreign = Reference(house.merchant.merchant_id + 1, line.sent[0].communication_id)
+    unknown = Reference(house.merchant.merchant_id, UUID(int=5))
+    for number, reference in enumerate((None, foreign, unknown)):
+        await report(house, line, provider_id=str(number), reference=reference)
+    await join(house)
+    assert await outcomes(house) == ["UNMATCHED"] * 3
+    assert await contacts(house) == before
+
+
+async def test_another_lines_word_of_a_message_changes_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await report(house, line, line="texts")
+    await join(house)
+    assert await outcomes(house) == ["UNMATCHED"]
+    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+
+
+async def test_a_report_waits_until_the_answer_is_recorded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await house.rows(
+        "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
+    )
+    await report(house, line)
+    await join_reports(resources)
+    assert await outcomes(house) == ["WAITING"]
+    await house.rows(
+        "UPDATE communications SET state = 'ACCEPTED' WHERE merchant_id = $1 RETURNING state"
+    )
+    clock.advance(timedelta(seconds=4.9))
+    assert await join_reports(resources) == 0
+    clock.advance(timedelta(seconds=0.1))
+    await join(house)
+    assert await outcomes(house) == ["FAILED"]
+
+
+async def test_it_waits_a_day_and_no_longer(resources: Resources, clock: MovableClock) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await house.rows(
+        "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
+    )
+    await report(house, line)
+    clock.advance(timedelta(hours=23.9))
+    await join_reports(resources)
+    assert await join_reports(resources) == 0
+    clock.advance(timedelta(hours=0.1))
+    assert await join_reports(resources) == 1
+    clock.advance(timedelta(hours=1))
+    assert await join_reports(resources) == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("DELIVERED", ["ACCEPTED"]), ("FAILED", ["FAILED", "ACCEPTED"])],
+)
+async def test_what_is_spoken_of_was_sent(
+    resources: Resources, clock: MovableClock, state: str, expected: list[str]
+) -> None:
+    """Nobody knew whether it had left; the report says so."""
+    line = ScriptedLine(answers=[OSError("no answer")])
+    house, line = await a_sent_contact(resources, clock, line)
+    assert [row[1] for row in await contacts(house)] == ["UNKNOWN"]
+    await report(house, line, state=state)
+    await join(house)
+    assert [row[1] for row in await contacts(house)] == expected
+    assert len(line.sent) == 1
+
+
+@pytest.mark.parametrize(("was_sent", "sends"), [(True, 1), (False, 2)])
+async def test_a_channel_that_can_be_asked_settles_what_nobody_knew(
+    resources: Resources, clock: MovableClock, was_sent: bool, sends: int
+) -> None:
+    line = AskableLine(answers=[OSError("no answer")])
+    house, _ = await a_sent_contact(resources, clock, line)
+    adapters = Adapters(house.channels, house.lines.get)
+    clock.advance(timedelta(minutes=3))
+    assert await ask_channels(resources, adapters) == 0
+    line.became[line.sent[0].communication_id] = was_sent
+    assert await ask_channels(resources, adapters) == 1
+    await house.run()
+    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+    assert len(line.sent) == sends
+
+
+async def test_who_called_it_is_given_two_minutes_to_hear(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = AskableLine(answers=[OSError("no answer")])
+    house, _ = await a_sent_contact(resources, clock, line)
+    line.became[line.sent[0].communication_id] = True
+    adapters = Adapters(house.channels, house.lines.get)
+    clock.advance(timedelta(minutes=2))
+    assert await ask_channels(resources, adapters) == 0
+    clock.advance(timedelta(seconds=0.001))
+    assert await ask_channels(resources, adapters) == 1
+
+
+async def test_what_somebody_else_is_at_is_left_to_them(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await report(house, line)
+    async with resources.database.transaction() as tx:
+        [waiting] = await lock_due_reports(tx, clock.now(), 10)
+        assert await join_reports(resources) == 0
+        async with resources.database.transaction() as other:
+            assert not await lock_report(other, waiting.report_id)
+    await asyncio.gather(*(join_reports(resources) for _ in range(4)))
+    await house.run()
+    assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
+    assert await outcomes(house) == ["FAILED"]
+
+
+async def test_a_report_that_cannot_be_joined_holds_up_no_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Its address can be none: it is tried for a day, then a person looks at it."""
+    house, line = await a_sent_contact(resources, clock)
+    await house.create("R-2", email="other@example.org", mobileNumber="+4915112345679")
+    await house.run()
+    await house.rows(_SPOIL, line.sent[0].communication_id)
+    for number, sent in enumerate(line.sent):
+        named = Reference(house.merchant.merchant_id, sent.communication_id)
+        await report(house, line, provider_id=str(number), reference=named, cause="ADDRESS")
+        clock.advance(timedelta(microseconds=1))
+    await join(house)
+    assert await outcomes(house) == ["WAITING", "FAILED"]
+    clock.advance(timedelta(days=1))
+    await join(house)
+    assert await outcomes(house) == ["UNMATCHED", "FAILED"]
+    assert await join_reports(resources) == 0
+
+
+async def test_a_channel_is_asked_of_its_own_sends(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, line = await a_sent_contact(resources, clock, AskableLine(answers=[OSError("x")]))
+    later = clock.now() + timedelta(hours=1)
+    merchant_id = house.merchant.merchant_id
+    async with resources.database.connection() as connection:
+        of_email = await load_unknown(connection, merchant_id, "EMAIL", later, 10)
+        of_letters = await load_unknown(connection, merchant_id, "LETTER", later, 10)
+    assert (of_email, of_letters) == ([line.sent[0].communication_id], [])
+
+
+async def test_old_reports_go(resources: Resources, clock: MovableClock) -> None:
+    house, line = await a_sent_contact(resources, clock)
+    await report(house, line, state="DELIVERED")
+    await join(house)
+    clock.advance(timedelta(days=90))
+    assert await sweep_old_reports(resources) == 0
+    clock.advance(timedelta(seconds=1))
+    assert await sweep_old_reports(resources) == 1

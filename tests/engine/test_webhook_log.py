@@ -1,0 +1,316 @@
+"""What an endpoint was sent, read and proven; what is sent again; what is done about it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from standardwebhooks import Webhook
+
+from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.endpoints import load_endpoints, rotate_secret
+from dunwell.events.proof import GapKind, Proof
+from dunwell.events.read_log import (
+    LogPage,
+    find_deliveries,
+    prove_deliveries,
+    read_delivery,
+    read_endpoint,
+)
+from dunwell.events.record import save_events
+from dunwell.events.replay_deliveries import replay_delivery, replay_given_up
+from dunwell.events.send_test import begin_test, send_test
+from dunwell.events.sender import open_webhook_sender
+from dunwell.events.store_log import LogFilter
+from dunwell.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.kit.clock import MovableClock, SystemClock
+from dunwell.kit.resources import Resources
+from tests.support.receiver import a_receiver, answers
+from tests.support.webhooks import Outbox, an_outbox
+
+_FIELDS = "SELECT details, before, after FROM audit_log WHERE merchant_id = $1 AND action = $2"
+NO_ONE = "http://127.0.0.1:1/hooks"
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    return await an_outbox(resources)
+
+
+async def settle(outbox: Outbox, event_id: UUID, state: str, *statuses: int) -> None:
+    """As if it had been tried with these answers."""
+    await outbox.rows(
+        "UPDATE deliveries SET state = $3, tries = $4,"
+        " due_at = CASE WHEN $3 = 'PENDING' THEN now() + interval '1 day' END"
+        " WHERE merchant_id = $1 AND event_id = $2",
+        event_id, state, len(statuses),
+    )  # fmt: skip
+    for number, status in enumerate(statuses, 1):
+        await outbox.rows(
+            "INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms,"
+            " status, answer) SELECT $1, endpoint_id, $2, $3, $4, 12, $5, 'said'"
+            " FROM webhook_endpoints WHERE merchant_id = $1",
+            event_id, number, outbox.now + timedelta(seconds=number), status,
+        )  # fmt: skip
+
+
+async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> Proof:
+    async with outbox.resources.database.transaction() as tx:
+        return await prove_deliveries(outbox.work(tx), endpoint_id, asked_from)
+
+
+async def log(outbox: Outbox, endpoint_id: UUID, limit: int = 50, **wanted: object) -> LogPage:
+    cursor = wanted.pop("cursor", None)
+    assert cursor is None or isinstance(cursor, str)
+    async with outbox.resources.database.transaction() as tx:
+        return await find_deliveries(
+            outbox.work(tx), endpoint_id, limit=limit, cursor=cursor,
+            wanted=LogFilter(**wanted),  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+async def test_the_proof_counts_what_was_ever_acknowledged(outbox: Outbox) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    events = await outbox.raise_events(7)
+    ids = [each.event_id for each in events]
+    await settle(outbox, ids[0], "DELIVERED", 500, 204)
+    await settle(outbox, ids[1], "GIVEN_UP", 500)
+    await settle(outbox, ids[2], "PENDING", 200)  # acknowledged, and replayed since
+    await settle(outbox, ids[3], "PENDING", 503)
+    await settle(outbox, ids[5], "DELIVERED", 204)
+
+    proof = await prove(outbox, endpoint_id)
+
+    assert (proof.first, proof.last, proof.acknowledged, proof.open) == (1, 6, 3, 3)
+    assert proof.behind == 1
+    assert [(each.number, each.event_id, each.kind) for each in proof.gaps] == [
+        (2, ids[1], GapKind.GIVEN_UP), (4, ids[3], GapKind.RETRYING), (5, ids[4], GapKind.UNTRIED),
+    ]  # fmt: skip
+    later = await prove(outbox, endpoint_id, 4)
+    assert (later.first, later.last, later.acknowledged, later.open) == (4, 6, 1, 2)
+
+
+async def test_what_an_endpoint_does_not_ask_for_is_no_gap(outbox: Outbox) -> None:
+    wanted = (await outbox.add_endpoint(NO_ONE, ("ARCHIVED",))).endpoint_id
+    await outbox.raise_events(3)
+    assert (await prove(outbox, wanted)).behind == 0
+
+    every = (await outbox.add_endpoint("http://127.0.0.1:1/all")).endpoint_id
+    await outbox.raise_events(2)
+
+    assert (await prove(outbox, wanted)).behind == 0
+    assert (await prove(outbox, every)).behind == 2
+
+
+async def test_another_merchants_endpoint_is_absent(resources: Resources, outbox: Outbox) -> None:
+    other = await an_outbox(resources, "other")
+    theirs = (await other.add_endpoint(NO_ONE)).endpoint_id
+    [event] = await other.raise_events()
+
+    assert (await log(outbox, theirs)).deliveries == []
+    with pytest.raises(NotFound):
+        await prove(outbox, theirs)
+    async with resources.database.transaction() as tx:
+        work, keys = outbox.work(tx), resources.keys
+        for attempt in (
+            read_endpoint(work, theirs), read_delivery(work, theirs, event.event_id),
+            replay_delivery(work, theirs, event.event_id, "PENDING-0"),
+            replay_given_up(work, theirs, outbox.now), switch_on_endpoint(work, theirs),
+            begin_test(work, theirs), rotate_secret(work, keys, theirs),
+        ):  # fmt: skip
+            with pytest.raises(NotFound):
+                await attempt
+    assert (await other.deliveries())[0][1] == "PENDING"
+
+
+async def test_two_merchants_of_one_endpoint_id_have_each_their_own(
+    resources: Resources, outbox: Outbox
+) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    other = await an_outbox(resources, "other")
+    await other.add_endpoint(NO_ONE)
+    await other.rows(
+        "UPDATE webhook_endpoints SET endpoint_id = $2 WHERE merchant_id = $1", endpoint_id
+    )
+    [own] = await outbox.raise_events()
+    for event in (own, *await other.raise_events(3)):
+        of = outbox if event is own else other
+        await settle(of, event.event_id, "GIVEN_UP", 500)
+
+    for wanted in ({}, {"state": "GIVEN_UP"}, {"claim_id": outbox.claim_id}):
+        page = await log(outbox, endpoint_id, **wanted)
+        assert [each.event_id for each in page.deliveries] == [own.event_id]
+    proof = await prove(outbox, endpoint_id)
+    assert (proof.last, proof.open, proof.gaps[0].event_id) == (1, 1, own.event_id)
+    async with resources.database.transaction() as tx:
+        since = outbox.now - timedelta(days=1)
+        assert await replay_given_up(outbox.work(tx), endpoint_id, since) == 1
+    assert {state for _, state, _ in await other.deliveries()} == {"GIVEN_UP"}
+
+
+async def test_the_log_is_filtered_and_goes_on_page_by_page(outbox: Outbox) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    ids = [each.event_id for each in await outbox.raise_events(5)]
+    await settle(outbox, ids[1], "GIVEN_UP", 500)
+    await settle(outbox, ids[3], "DELIVERED", 204)
+
+    def named(page: LogPage) -> list[UUID]:
+        return [each.event_id for each in page.deliveries]
+
+    first = await log(outbox, endpoint_id, 3)
+    rest = await log(outbox, endpoint_id, 3, cursor=first.next_cursor)
+    assert (named(first) + named(rest), rest.next_cursor) == (ids[::-1], None)
+    assert named(await log(outbox, endpoint_id, state="GIVEN_UP")) == [ids[1]]
+    assert named(await log(outbox, endpoint_id, state="DELIVERED")) == [ids[3]]
+    assert named(await log(outbox, endpoint_id, type="ARCHIVED")) == []
+    assert named(await log(outbox, endpoint_id, claim_id=outbox.claim_id)) == ids[::-1]
+    assert named(await log(outbox, endpoint_id, claim_id=outbox.claim_id + 1)) == []
+    with pytest.raises(ValidationError):
+        await log(outbox, endpoint_id, cursor="bad")
+
+
+async def test_a_delivery_is_read_with_all_its_tries_and_its_bytes(outbox: Outbox) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    [event] = await outbox.raise_events()
+    await settle(outbox, event.event_id, "DELIVERED", 500, 204)
+
+    async with outbox.resources.database.transaction() as tx:
+        view = await read_delivery(outbox.work(tx), endpoint_id, event.event_id)
+
+    assert view.body == event.body
+    assert [(each.number, each.status, each.answer) for each in view.tries] == [
+        (1, 500, "said"), (2, 204, "said"),
+    ]  # fmt: skip
+
+
+async def test_one_is_sent_again_and_of_two_who_ask_one_is_told(outbox: Outbox) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    [event] = await outbox.raise_events()
+    await settle(outbox, event.event_id, "GIVEN_UP", 500)
+
+    async def again(seen: str) -> None:
+        async with outbox.resources.database.transaction() as tx:
+            await replay_delivery(outbox.work(tx), endpoint_id, event.event_id, seen)
+
+    with pytest.raises(InvalidState):
+        await again("GIVEN_UP-0")
+    await again("GIVEN_UP-1")
+    for seen in ("GIVEN_UP-1", "PENDING-1"):
+        with pytest.raises(InvalidState):
+            await again(seen)
+
+    [row] = await outbox.rows("SELECT * FROM deliveries WHERE merchant_id = $1")
+    assert (row["state"], row["is_replay"], row["tries_before"]) == ("PENDING", True, 1)
+    [audited] = await outbox.rows(_FIELDS, "delivery.replay")
+    assert audited["before"] == {"state": "GIVEN_UP", "tries": 1}
+
+
+async def test_what_is_under_lease_is_not_sent_beside_itself(outbox: Outbox) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    [event] = await outbox.raise_events()
+    await outbox.rows(
+        "UPDATE deliveries SET lease_id = $2, due_at = now() + interval '1 day'"
+        " WHERE merchant_id = $1", uuid4(),
+    )  # fmt: skip
+
+    async with outbox.resources.database.transaction() as tx:
+        with pytest.raises(InvalidState):
+            await replay_delivery(outbox.work(tx), endpoint_id, event.event_id, "PENDING-0")
+
+
+async def test_all_given_up_since_a_time_are_due_again_and_no_others(
+    outbox: Outbox, clock: MovableClock
+) -> None:
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    [old] = await outbox.raise_events()
+    clock.advance(timedelta(days=1))
+    since = outbox.now
+    lost, kept, waiting = await outbox.raise_events(3)
+    for event in (old, lost):
+        await settle(outbox, event.event_id, "GIVEN_UP", 500)
+    await settle(outbox, kept.event_id, "DELIVERED", 204)
+
+    async with outbox.resources.database.transaction() as tx:
+        assert await replay_given_up(outbox.work(tx), endpoint_id, since) == 1
+
+    states = {event_id: state for event_id, state, _ in await outbox.deliveries()}
+    assert states == {
+        old.event_id: "GIVEN_UP", lost.event_id: "PENDING", kept.event_id: "DELIVERED",
+        waiting.event_id: "PENDING",
+    }  # fmt: skip
+
+
+async def test_an_endpoint_is_switched_on_once_and_sent_to_at_once(outbox: Outbox) -> None:
+    async with a_receiver(answers(204)) as receiver:
+        endpoint_id = (await outbox.add_endpoint(receiver.url)).endpoint_id
+        await outbox.rows(
+            "UPDATE webhook_endpoints SET disabled_at = $2, first_failure_at = $2,"
+            " disabled_reason = 'FAILING', probe_at = $2::timestamptz + interval '1 day'"
+            " WHERE merchant_id = $1", outbox.now,
+        )  # fmt: skip
+        await outbox.raise_events()
+        async with open_webhook_sender(allow_loopback=True) as sender:
+            assert await WebhookDispatcher(outbox.resources, sender).run_once() == 0
+            async with outbox.resources.database.transaction() as tx:
+                await switch_on_endpoint(outbox.work(tx), endpoint_id)
+            assert await WebhookDispatcher(outbox.resources, sender).run_once() == 1
+
+    async with outbox.resources.database.transaction() as tx:
+        with pytest.raises(InvalidState):
+            await switch_on_endpoint(outbox.work(tx), endpoint_id)
+    [audited] = await outbox.rows(_FIELDS, "endpoint.switch_on")
+    assert audited["before"]["reason"] == "FAILING"
+
+
+async def test_a_test_event_goes_to_its_endpoint_alone_signed_and_recognisable(
+    resources: Resources,
+) -> None:
+    outbox = await an_outbox(replace(resources, clock=SystemClock()))
+    async with a_receiver(answers(202)) as receiver, a_receiver(answers(204)) as other:
+        new = await outbox.add_endpoint(receiver.url, ("ARCHIVED",))
+        await outbox.add_endpoint(other.url)
+        async with outbox.resources.database.transaction() as tx:
+            begun = await begin_test(outbox.work(tx), new.endpoint_id)
+        async with open_webhook_sender(allow_loopback=True) as sender:
+            reply = await send_test(sender, outbox.resources.keys, begun)
+
+    assert (reply.status, other.received) == (202, [])
+    [received] = receiver.received
+    event = Webhook(new.secret).verify(received.body, received.headers)
+    assert (event["claim"]["id"], event["claim"]["referenceNumber"]) == (0, "TEST")
+    assert await outbox.deliveries() == []
+    [audited] = await outbox.rows(_FIELDS, "endpoint.test")
+    assert audited["details"] == {"eventId": received.event_id}
+
+
+async def test_of_two_who_rotate_a_secret_the_second_is_told(outbox: Outbox) -> None:
+    new = await outbox.add_endpoint(NO_ONE)
+    keys = outbox.resources.keys
+    async with outbox.resources.database.transaction() as tx:
+        [endpoint] = await load_endpoints(tx, outbox.merchant.merchant_id)
+        made = await rotate_secret(outbox.work(tx), keys, new.endpoint_id, endpoint.secret_mark)
+        with pytest.raises(InvalidState):
+            await rotate_secret(outbox.work(tx), keys, new.endpoint_id, endpoint.secret_mark)
+
+    assert made.secret != new.secret
+    [audited] = await outbox.rows(_FIELDS, "endpoint.rotate_secret")
+    until = (outbox.now + timedelta(hours=24)).isoformat()
+    assert audited["before"] == {"secret": "***", "previousUntil": None}
+    assert audited["after"] == {"secret": "***", "previousUntil": until}
+    text = str([dict(each) for each in await outbox.rows(_FIELDS, "endpoint.rotate_secret")])
+    assert made.secret not in text
+
+
+async def test_events_of_one_millisecond_keep_their_numbers(outbox: Outbox) -> None:
+    """Written out of order, they are numbered by their ids."""
+    endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
+    events = outbox.build(2)
+    async with outbox.resources.database.transaction() as tx:
+        await save_events(tx, outbox.merchant.merchant_id, events[::-1], outbox.now)
+    await settle(outbox, events[0].event_id, "GIVEN_UP", 500)
+    await settle(outbox, events[1].event_id, "DELIVERED", 204)
+
+    [gap] = (await prove(outbox, endpoint_id)).gaps
+
+    assert (gap.number, gap.event_id) == (1, events[0].event_id)

@@ -1,0 +1,302 @@
+"""Who is wrong about somebody: strangers lock out each other, and not the one whom they name; what
+they ask for anonymously is bounded; what they see of a one-time link is no use to them."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pyotp
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.people import store_factors
+from dunwell.people.accept_invitation import (
+    Joining,
+    LinkFault,
+    ask_for_passkey,
+    find_invitation,
+    join_with_app,
+)
+from dunwell.people.change_password import change_password
+from dunwell.people.invite_user import RANDOM_BYTES, reset_user
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.own_account import Asking, check_own_password, end_own_session, read_account
+from dunwell.people.passkey_sign_in import ask_passkey
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import Entry, TooOften, Wrong, check_password, give_code
+from dunwell.people.sweep_people import sweep_people
+from dunwell.people.tries import MOST_ASKED, MOST_WRONG
+from dunwell.people.visitor import Visitor
+from tests.people.test_sessions import require
+from tests.support.people import (
+    AWAY,
+    HOME,
+    OPENER,
+    OPERATOR,
+    PASSWORD,
+    Person,
+    a_new_user,
+    a_reception,
+    given,
+    invite,
+    join,
+    randomness,
+    sign_in,
+)
+from tests.support.portal_door import a_door
+
+ORIGIN = "https://pay.example.org"
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+
+
+def elsewhere(number: int, device: str = "") -> Visitor:
+    """Each in a network of its own."""
+    return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
+
+
+async def try_password(
+    reception: Reception, visitor: Visitor, password: str = PASSWORD,
+    email: str = "erika@example.org",
+) -> Entry | Wrong | TooOften:  # fmt: skip
+    return await check_password(reception, email, password, visitor, randomness())
+
+
+async def lock(reception: Reception) -> None:
+    """As anybody can who knows the address."""
+    for number in range(MOST_WRONG):
+        assert await try_password(reception, elsewhere(number), "no") == Wrong()
+
+
+async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
+    reception: Reception, clock: MovableClock
+) -> None:
+    erika = await join(reception, a_new_user())
+    await lock(reception)
+    assert isinstance(await try_password(reception, AWAY), TooOften)
+    at_home = elsewhere(99, erika.session.device)
+    entry = await try_password(reception, at_home)
+    assert isinstance(entry, Entry)
+    clock.advance(timedelta(seconds=30))
+    code = given(entry.secret, erika.code(clock.now()), at_home)
+    assert isinstance(await give_code(reception, code), OpenedSession)
+
+
+async def test_strangers_in_the_same_network_do_not_either(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    for _ in range(MOST_WRONG):
+        await try_password(reception, HOME, "no")
+    assert isinstance(await try_password(reception, HOME), TooOften)
+    known = replace(HOME, device=erika.session.device)
+    assert isinstance(await try_password(reception, known), Entry)
+
+
+async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
+    reception: Reception,
+) -> None:
+    erika = await join(reception, a_new_user())
+    await lock(reception)
+    asking = Asking(await require(reception, erika.session), PASSWORD, HOME)
+    assert await check_own_password(reception, asking) is None
+
+
+async def test_a_known_browser_has_ten_tries_of_its_own(
+    reception: Reception, clock: MovableClock
+) -> None:
+    erika = await join(reception, a_new_user())
+    for number in range(MOST_WRONG):
+        known = elsewhere(number, erika.session.device)
+        assert await try_password(reception, known, "no") == Wrong()
+    known = elsewhere(99, erika.session.device)
+    assert isinstance(await try_password(reception, known), TooOften)
+    assert isinstance(await try_password(reception, AWAY), Entry)
+    clock.advance(timedelta(minutes=15))
+    assert isinstance(await try_password(reception, known), Entry)
+
+
+async def test_a_browser_is_known_for_its_own_user_alone(reception: Reception) -> None:
+    await join(reception, a_new_user())
+    mallory = await join(reception, a_new_user("mallory@example.org", name="Mallory"))
+    await lock(reception)
+    known = await try_password(reception, elsewhere(99, mallory.session.device))
+    assert isinstance(known, TooOften)
+
+
+@pytest.mark.parametrize("device", ["", "x", "A" * 43, "\u20ac" * 43, "a" * 5000])
+async def test_what_is_no_browsers_secret_is_a_strangers(reception: Reception, device: str) -> None:
+    await join(reception, a_new_user())
+    await lock(reception)
+    assert isinstance(await try_password(reception, elsewhere(99, device)), TooOften)
+
+
+@pytest.mark.parametrize(("after", "is_known"), [(90 * DAY - SECOND, True), (90 * DAY, False)])
+async def test_a_browser_is_known_for_ninety_days(
+    reception: Reception, clock: MovableClock, after: timedelta, is_known: bool
+) -> None:
+    erika = await join(reception, a_new_user())
+    clock.advance(after)
+    await lock(reception)
+    outcome = await try_password(reception, elsewhere(99, erika.session.device))
+    assert isinstance(outcome, Entry if is_known else TooOften)
+
+
+async def _change(reception: Reception, erika: Person) -> None:
+    asking = Asking(await require(reception, erika.session), PASSWORD, HOME)
+    new = await change_password(reception, asking, "another lantern 72", randomness())
+    assert isinstance(new, OpenedSession)
+
+
+async def _reset(reception: Reception, erika: Person) -> None:
+    async with reception.work(OPERATOR) as work:
+        await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
+
+
+async def _end_it(reception: Reception, erika: Person) -> None:
+    person = await require(reception, await sign_in(reception, erika))
+    async with reception.work(person.actor) as work:
+        await end_own_session(work, person, erika.session.session_id)
+
+
+@pytest.mark.parametrize("end", [_change, _reset, _end_it])
+async def test_a_browser_whose_session_was_ended_on_purpose_is_a_strangers(
+    reception: Reception, end: object
+) -> None:
+    erika = await join(reception, a_new_user())
+    await end(reception, erika)  # type: ignore[operator]
+    await lock(reception)
+    outcome = await try_password(reception, elsewhere(99, erika.session.device))
+    assert isinstance(outcome, TooOften)
+
+
+async def test_a_sign_in_from_a_new_place_stays_on_the_account_page(
+    reception: Reception,
+) -> None:
+    """Also when its session has ended; whoever it was is asked at once, and ends it."""
+    erika = await join(reception, a_new_user())
+    await sign_in(reception, erika, visitor=AWAY)
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        other = (await read_account(work, person)).new_places[0].session_id
+        await end_own_session(work, person, other)
+        [found] = (await read_account(work, person)).new_places
+    assert (found.session_id, found.place) == (other, "198.51.100.0/24")
+
+
+@pytest.fixture
+def with_passkeys(resources: Resources) -> Reception:
+    settings = replace(resources.settings, public_url=ORIGIN)
+    return a_reception(replace(resources, settings=settings))
+
+
+async def count_challenges(database: Database) -> int:
+    async with database.connection() as connection:
+        number: int = await connection.fetchval("SELECT count(*) FROM passkey_challenges")
+        return number
+
+
+async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
+    with_passkeys: Reception, database: Database, clock: MovableClock
+) -> None:
+    asked = [await ask_passkey(with_passkeys, AWAY, randomness()) for _ in range(MOST_ASKED + 3)]
+    assert [isinstance(each, str) for each in asked] == [True] * MOST_ASKED + [False] * 3
+    assert asked[-1] == TooOften(15 * 60)
+    assert await count_challenges(database) == MOST_ASKED
+    assert isinstance(await ask_passkey(with_passkeys, HOME, randomness()), str)
+    clock.advance(timedelta(minutes=15))
+    assert isinstance(await ask_passkey(with_passkeys, AWAY, randomness()), str)
+    while await sweep_people(with_passkeys.resources):
+        pass
+    assert await count_challenges(database) == 1
+
+
+async def test_challenges_of_all_strangers_together_are_bounded(
+    with_passkeys: Reception, database: Database, monkeypatch: pytest.MonkeyPatch,
+    clock: MovableClock,
+) -> None:  # fmt: skip
+    """The oldest goes: whoever asks at this moment has an answer to give."""
+    monkeypatch.setattr(store_factors, "MOST_CHALLENGES", 3)
+    drawn = []
+    for number in range(6):
+        clock.advance(SECOND)
+        drawn.append(randomness())
+        await ask_passkey(with_passkeys, elsewhere(number), drawn[-1])
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT challenge FROM passkey_challenges")
+    assert {row[0] for row in rows} == set(drawn[-3:])
+
+
+async def test_challenges_of_one_link_are_bounded(
+    with_passkeys: Reception, database: Database
+) -> None:
+    link = (await invite(with_passkeys, a_new_user())).secret
+    await asyncio.gather(
+        *(ask_for_passkey(with_passkeys, link, randomness()) for _ in range(4)),
+        ask_passkey(with_passkeys, HOME, randomness()),
+    )
+    for _ in range(8):
+        await ask_for_passkey(with_passkeys, link, randomness())
+    assert await count_challenges(database) == store_factors.MOST_CHALLENGES_OF_USER + 1
+
+
+async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
+    reception: Reception, database: Database
+) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    mine = await find_invitation(reception, link, OPENER)
+    again = await find_invitation(reception, link, OPENER)
+    theirs = await find_invitation(reception, link, "p" * 43)
+    assert mine is not None
+    assert theirs is not None
+    assert mine == again
+    assert mine.app_secret != theirs.app_secret
+    code = pyotp.TOTP(theirs.app_secret).at(reception.now())
+    joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
+    assert await join_with_app(reception, joining) is LinkFault.CODE
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM factors") == 0
+
+
+async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(reception: Reception) -> None:
+    link = (await invite(reception, a_new_user())).secret
+    seen = await find_invitation(reception, link, "p" * 43)
+    mine = await find_invitation(reception, link, OPENER)
+    assert seen is not None
+    assert mine is not None
+    code = pyotp.TOTP(mine.app_secret).at(reception.now())
+    joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
+    assert isinstance(await join_with_app(reception, joining), OpenedSession)
+    entry = await try_password(reception, AWAY)
+    assert isinstance(entry, Entry)
+    guessed = pyotp.TOTP(seen.app_secret).at(reception.now() + timedelta(seconds=30))
+    assert await give_code(reception, given(entry.secret, guessed, AWAY)) == Wrong()
+
+
+async def test_a_link_in_two_browsers_shows_two_secrets(resources: Resources) -> None:
+    door = a_door(resources)
+    link = (await invite(door.reception, a_new_user())).secret
+    one, other = door.visitor(), door.visitor()
+    pages = [await each.get(f"/portal/invitation/{link}") for each in (one, one, other)]
+    shown = [page.text.partition("<code")[2].partition("</code>")[0] for page in pages]
+    assert "" not in shown
+    assert shown[0] == shown[1] != shown[2]
+    [cookie] = pages[0].headers.get_list("set-cookie")
+    assert cookie.startswith("__Host-dunwell-portal-opener=")
+    assert cookie.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure")
+
+
+async def test_a_browser_that_signed_in_gets_in_while_strangers_try(resources: Resources) -> None:
+    """Over HTTP: the cookie is set with the session, outlives signing out, and counts."""
+    door = a_door(resources)
+    erika = await join(door.reception, a_new_user())
+    mine = door.visitor()
+    answer = await mine.sign_in(erika)
+    [device] = [each for each in answer.headers.get_list("set-cookie") if "portal-device" in each]
+    assert device.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=7776000")
+    await mine.send("/portal/account", "/portal/sign-out")
+    for number in range(MOST_WRONG):
+        stranger = door.visitor(f"10.1.{number}.1")
+        refused = await stranger.post("/portal/sign-in", email=erika.email, password="no")
+        assert refused.status_code == 400
+    assert (await door.visitor("10.9.9.9").give_password(erika)).status_code == 429
+    assert (await mine.give_password(erika)).status_code == 303

@@ -1,0 +1,220 @@
+"""Who answers a dispute or a plan that was asked for: taken on, given away, and found again."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.disputes.assign_dispute import assign_dispute
+from dunwell.disputes.dispute import Dispute
+from dunwell.errors import InsufficientScope, InvalidState, NotFound, ValidationError
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Face, Origin, user_actor
+from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.modalities.assign_modality import assign_modality
+from dunwell.people.user import Place
+from tests.support.application import an_application
+from tests.support.disputes import REJECTED, answer, dispute
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, sign_in
+from tests.support.portal_world import PortalWorld, a_portal_world
+
+
+def _path(opened: Dispute) -> str:
+    return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
+
+
+async def _find_user(house: House, clerk: Clerk) -> UUID:
+    """By the order in which they have joined: the clerk's page says who it is."""
+    page = (await clerk.get("/disputes")).text
+    name = page.partition("<summary><bdi>")[2].partition("</bdi>")[0]
+    async with house.resources.database.connection() as connection:
+        found: UUID = await connection.fetchval("SELECT user_id FROM users WHERE name = $1", name)
+    return found
+
+
+async def _give(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = None) -> str:
+    shown = await clerk.get(path)
+    token = shown.text.partition('name="token" value="')[2].partition('"')[0]
+    fields = {
+        "token": token, "assignee": str(to or ""), "known_assignee": str(known or ""),
+    }  # fmt: skip
+    return (await clerk.follow(await clerk.post(f"{path}/assignee", fields))).text
+
+
+async def _whose(house: House) -> UUID | None:
+    [row] = await house.rows("SELECT assignee_id FROM disputes WHERE merchant_id = $1")
+    found: UUID | None = row["assignee_id"]
+    return found
+
+
+async def test_a_dispute_is_taken_on_given_to_a_colleague_and_to_nobody(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+
+    assert "It is assigned." in await _give(clerk, _path(opened), me)
+    assert await _whose(house) == me
+    await _give(clerk, _path(opened), colleague, me)
+    assert await _whose(house) == colleague
+    await _give(clerk, _path(opened), None, colleague)
+    assert await _whose(house) is None
+
+    rows = await house.rows(
+        "SELECT subject, before, after, details FROM audit_log WHERE merchant_id = $1"
+        " AND action = 'dispute.assign' ORDER BY audit_id"
+    )
+    told: list[Any] = [(row["before"]["assignee"], row["after"]["assignee"]) for row in rows]
+    assert told == [(None, str(me)), (str(me), str(colleague)), (str(colleague), None)]
+    assert rows[0]["subject"] == f"claim:{claim_id}"
+
+
+async def test_of_two_who_give_it_away_at_once_the_second_is_told(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    await _give(staff, _path(opened), colleague)
+
+    page = await _give(clerk, _path(opened), me)
+
+    assert "somebody else has assigned it meanwhile" in page
+    assert await _whose(house) == colleague
+
+
+async def test_the_inbox_shows_mine_and_nobodys(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    [second, third] = await house.create("INV-2002", "INV-3003")
+    mine, theirs = await dispute(house, claim_id), await dispute(house, second)
+    await dispute(house, third)
+    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    await _give(clerk, _path(mine), me)
+    await _give(clerk, _path(theirs), colleague)
+
+    async def list_shown(whose: str) -> list[str]:
+        page = (await clerk.get(f"/disputes?whose={whose}")).text
+        return [each for each in ("INV-1001", "INV-2002", "INV-3003") if each in page]
+
+    assert await list_shown("mine") == ["INV-1001"]
+    assert await list_shown("nobodys") == ["INV-3003"]
+    assert await list_shown("") == ["INV-1001", "INV-2002", "INV-3003"]
+
+
+@pytest.mark.parametrize("how", ["ended", "without the right"])
+async def test_what_somebody_had_who_is_gone_counts_as_nobodys(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int, how: str
+) -> None:
+    opened = await dispute(house, claim_id)
+    gone = await _find_user(house, staff)
+    await _give(clerk, _path(opened), gone)
+    assert "INV-1001" not in (await clerk.get("/disputes?whose=nobodys")).text
+
+    statement = (
+        "UPDATE users SET ended_at = now() WHERE user_id = $1"
+        if how == "ended"
+        else "UPDATE memberships SET role = 'AUDITOR' WHERE user_id = $1"
+    )
+    async with house.resources.database.connection() as connection:
+        await connection.execute(statement, gone)
+
+    assert "INV-1001" in (await clerk.get("/disputes?whose=nobodys")).text
+    page = (await clerk.get(_path(opened))).text
+    assert "This person cannot answer here any more." in page
+    assert ">ended</span>" in page
+    me = await _find_user(house, clerk)
+    await _give(clerk, _path(opened), me, gone)
+    assert await _whose(house) == me
+
+
+async def test_only_who_may_answer_here_is_given_it(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    other = await a_house(resources, house.clock, key="other")
+    app = an_application(resources).app
+    stranger = await sign_in(
+        resources, app, other, Place(memberships={other.merchant.merchant_id: Role.MERCHANT_USER})
+    )
+    reader = await sign_in(resources, app, house, Place(Role.AUDITOR))
+
+    page = (await clerk.get(_path(opened))).text
+    for person in (stranger, reader):
+        user_id = await _find_user(house, person)
+        assert str(user_id) not in page
+        assert "this person cannot answer here" in await _give(clerk, _path(opened), user_id)
+    assert "this person cannot answer here" in await _give(clerk, _path(opened), UUID(int=5))
+    assert await _whose(house) is None
+    # Who reads alone sees whose it is, and has no form.
+    assert "/assignee" not in (await reader.get(_path(opened))).text
+
+
+async def test_staff_is_shown_its_own_colleagues(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    operator, own = await _find_user(house, clerk), await _find_user(house, staff)
+    assert str(operator) not in (await staff.get(_path(opened))).text
+    assert str(own) in (await clerk.get(_path(opened))).text
+
+
+async def test_what_is_answered_is_not_given_away(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id)
+    me = await _find_user(house, clerk)
+    await answer(house, opened, REJECTED)
+    async with house.work() as work:
+        with pytest.raises(InvalidState):
+            await assign_dispute(work, claim_id, opened.dispute_id, me, known=None)
+    assert await _whose(house) is None
+
+
+@pytest.fixture
+async def world(resources: Resources, house: House) -> PortalWorld:
+    return await a_portal_world(await a_house(resources, house.clock, key="world"))
+
+
+async def test_a_plan_is_given_away_and_found_as_a_dispute_is(
+    resources: Resources, world: PortalWorld
+) -> None:
+    house, path = world.house, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    app = an_application(resources).app
+    clerk, staff = await sign_in(resources, app, house), await sign_in(resources, app, house)
+    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    reference = "RE-2026-1004"
+
+    assert "It is assigned." in await _give(clerk, path, me)
+    assert reference in (await clerk.get("/plans?whose=mine")).text
+    assert reference not in (await clerk.get("/plans?whose=nobodys")).text
+    assert reference not in (await staff.get("/plans?whose=mine")).text
+    assert "somebody else has assigned it meanwhile" in await _give(staff, path, colleague)
+    [row] = await house.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
+    assert row["assignee_id"] == me
+    [told] = await house.rows(
+        "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = 'modality.assign'"
+    )
+    assert (told["before"], told["after"]) == ({"assignee": None}, {"assignee": str(me)})
+
+    async with house.resources.database.connection() as connection:
+        await connection.execute("UPDATE users SET ended_at = now() WHERE user_id = $1", me)
+    assert reference in (await staff.get("/plans?whose=nobodys")).text
+
+
+async def test_giving_it_away_needs_the_right_and_the_claim(world: PortalWorld) -> None:
+    house, opened = world.house, world.disputed
+    origin = Origin(Face.PORTAL)
+    actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
+    async with house.work(actor) as work:
+        with pytest.raises(InsufficientScope):
+            await assign_dispute(work, opened.claim_id, opened.dispute_id, None, known=None)
+        with pytest.raises(InsufficientScope):
+            await assign_modality(work, world.plan_claim_id, world.plan_id, None, known=None)
+    async with house.work() as work:
+        with pytest.raises(NotFound):
+            await assign_dispute(work, world.plan_claim_id, opened.dispute_id, None, known=None)
+        with pytest.raises(NotFound):
+            await assign_modality(work, opened.claim_id, world.plan_id, None, known=None)
+        with pytest.raises(ValidationError):
+            await assign_modality(work, world.plan_claim_id, world.plan_id, UUID(int=9), known=None)

@@ -1,0 +1,234 @@
+"""The audit log in the portal: filters, pages that hold, nothing personal, seals checked."""
+
+import asyncio
+import re
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.jobs.run_exports import run_exports
+from dunwell.kit.resources import Resources
+from dunwell.merchants.audit import save_audit
+from dunwell.merchants.audit_fields import FieldClass, find_class, list_fields, redact
+from dunwell.merchants.rights import Role
+from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.people.user import Place
+from tests.support.application import an_application
+from tests.support.disputes import dispute
+from tests.support.house import House, a_house
+from tests.support.ledgers import tamper
+from tests.support.portal import Clerk, sign_in
+
+
+def _list_actions(page: str) -> list[str]:
+    return re.findall(r'<th scope="row"><a class="id"[^>]*>([\w.-]+)</a>', page)
+
+
+async def test_each_row_tells_who_what_and_from_where(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    await clerk.submit(f"/claims/{claim_id}/note", text="Called.")
+
+    page = (await clerk.get("/audit?action=note.add")).text
+
+    assert _list_actions(page) == ["note.add"]
+    assert re.search(r"<bdi>Clerk \d+</bdi>", page)
+    assert "portal, 203.0.113.0/24" in page
+    assert f"Claim {claim_id}" in page
+    assert "not sealed yet" in page
+
+
+async def test_filters_narrow_it(
+    clerk: Clerk, house: House, claim_id: int, resources: Resources
+) -> None:
+    [second] = await house.create("INV-2")
+    async with house.work() as work:
+        await pause_claim(work, second)
+    await dispute(house, claim_id)
+    await clerk.submit(f"/claims/{claim_id}/note", text="Called.")
+    name = re.findall(r"<summary><bdi>(Clerk \d+)", (await clerk.get("/audit")).text)[0]
+    today, tomorrow = (house.clock.now().date() + timedelta(days=n) for n in (0, 1))
+
+    async def show(query: str) -> list[str]:
+        return _list_actions((await clerk.get(f"/audit?{query}")).text)
+
+    assert await show(f"who={name}") == ["note.add"]
+    assert await show("kind=DEBTOR") == ["dispute.open", "hold.open"]
+    assert await show("who=erp&kind=CREDENTIAL&action=hold.open") == ["hold.open"]
+    assert await show("claim=INV-2") == ["hold.open"]
+    assert await show(f"claim={second}") == ["hold.open"]
+    assert await show(f"claim=INV-2&since={tomorrow}") == []
+    assert await show(f"claim=INV-2&since={today}&until={today}") == ["hold.open"]
+    assert await show("action=claim.look") == []
+    odd = await clerk.get("/audit?claim=nowhere&since=x")
+    assert "There is no such claim." in odd.text
+    assert "Enter the day as in the calendar." in odd.text
+    assert _list_actions(odd.text) == []
+
+
+async def test_pages_go_on_where_the_one_before_ended(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    for number in range(60):
+        async with house.work() as work:
+            await save_audit(work, f"try.n{number}", "merchant:1")
+
+    first = (await clerk.get("/audit")).text
+    link = re.findall(r'rel="next" href="([^"]+)"', first)[0].replace("&amp;", "&")
+    second = (await clerk.get(link)).text
+
+    told = [each for each in _list_actions(first + second) if each.startswith("try.")]
+    assert told == [f"try.n{number}" for number in reversed(range(60))]
+    assert (await clerk.get("/audit?after=nonsense")).status_code == 303
+
+
+async def test_no_row_appears_behind_a_cursor_that_was_handed_out(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    """Of a transaction that began before and ends after: by its id it would stand behind."""
+    for number in range(60):
+        async with house.work() as work:
+            await save_audit(work, f"try.n{number}", "merchant:1")
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def write_late() -> None:
+        async with house.work() as work:
+            await save_audit(work, "try.late", "merchant:1")
+            begun.set()
+            await may_end.wait()
+
+    house.clock.advance(timedelta(seconds=-30))
+    late = asyncio.create_task(write_late())
+    await begun.wait()
+    house.clock.advance(timedelta(seconds=30))
+    async with house.work() as work:
+        await save_audit(work, "try.after", "merchant:1")
+    first = (await clerk.get("/audit")).text
+    may_end.set()
+    await late
+
+    link = re.findall(r'rel="next" href="([^"]+)"', first)[0].replace("&amp;", "&")
+    second = (await clerk.get(link)).text
+    # What is held back with it comes first, when the list is read anew.
+    assert "try.late" not in _list_actions(first + second)
+    assert "try.after" not in _list_actions(first + second)
+    assert _list_actions((await clerk.get("/audit")).text)[:2] == ["try.after", "try.late"]
+
+
+async def test_what_is_personal_or_secret_is_shown_to_nobody(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, {"email": "new@example.org"})
+        # As a row may have been written before values were masked.
+        await save_audit(
+            work, "try.old", "merchant:1",
+            before={"email": "old@example.org", "secret": "whsec_1"},
+            after={"parts": [{"debtorName": "Erika"}], "state": "OPEN"}, message="Liebe Frau",
+        )  # fmt: skip
+
+    page = (await clerk.get("/audit")).text
+
+    for word in ("example.org", "whsec_1", "Erika", "Liebe Frau"):
+        assert word not in page.partition("<main")[2], word
+    assert "(personal, not shown)" in page
+    assert "(secret)" in page
+    assert ">OPEN<" in page
+
+
+def test_fields_are_shown_by_their_class() -> None:
+    assert find_class("email") is FieldClass.PERSONAL
+    assert find_class("clientSecret") is FieldClass.SECRET
+    assert find_class("state") is FieldClass.PLAIN
+    [field] = list_fields({"state": "***"}, {"state": "OPEN"})
+    assert (field.is_before_masked, field.before, field.after) == (True, None, "OPEN")
+    assert redact({"a": {"token": "t", "b": 1}, "email": None}) == {
+        "a": {"token": "***", "b": 1}, "email": None,
+    }  # fmt: skip
+
+
+async def test_the_seals_of_what_is_shown_are_checked(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    await seal_ledger(resources)
+    async with house.work() as work:
+        await pause_claim(work, claim_id)
+    await seal_ledger(resources)
+
+    sound = (await clerk.get("/audit?check=yes")).text
+    assert "The chain holds from seal 1 to seal 2" in sound
+    part = (await clerk.get("/audit?check=yes&action=hold.open")).text
+    assert "The chain holds from seal 2 to seal 2" in part
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE audit_log SET action = 'x' WHERE merchant_id = $1 AND seal = 2", "not as sealed"),
+        ("DELETE FROM audit_log WHERE merchant_id = $1 AND seal = 2 AND action = 'try.one'",
+         "of them missing"),
+        ("UPDATE audit_log SET actor_id = 'me' WHERE merchant_id = $1 AND seal = 2",
+         "not as sealed"),
+        ("UPDATE ledger_seals SET digest = sha256('x') WHERE merchant_id = $1 AND seal = 1",
+         "does not fit"),
+        ("DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1", "does not fit"),
+    ],
+)  # fmt: skip
+async def test_a_broken_chain_is_told_in_words(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int, change: str, words: str
+) -> None:
+    await seal_ledger(resources)
+    async with house.work() as work:
+        await save_audit(work, "try.one", "merchant:1")
+        await save_audit(work, "try.two", "merchant:1")
+    await seal_ledger(resources)
+    await tamper(house, change)
+
+    action = "x" if "action = 'x'" in change else "try.two"
+    page = (await clerk.get(f"/audit?check=yes&action={action}")).text
+
+    assert "The chain is broken" in page
+    assert words in page
+
+
+async def test_it_is_written_out_as_csv_for_who_may_read_it(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    async with house.work() as work:
+        await save_audit(work, "=try.formula", "@merchant", after={"state": "=1+1"})
+    shown = await clerk.get("/audit?action=%3Dtry.formula")
+    token = shown.text.partition('name="token" value="')[2].partition('"')[0]
+    started = await clerk.post("/audit/export", {"token": token, "action": "=try.formula"})
+    await run_exports(resources, SealedFiles.open(resources))
+
+    text = (await clerk.get(started.headers["Location"] + "/file.csv")).text
+
+    head, row = text.lstrip("\ufeff").splitlines()
+    assert head.startswith("at,actorKind,actorId,action,subject,before,after,")
+    assert ",'=try.formula,'@merchant," in row
+    assert '"{""state"":""=1+1""}"' in row
+
+
+async def test_who_may_not_read_it_finds_no_such_page(
+    staff: Clerk, clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    assert (await staff.get("/audit")).status_code == 404
+    shown = await staff.get(f"/claims/{claim_id}/note")
+    token = shown.text.partition('name="token" value="')[2].partition('"')[0]
+    assert (await staff.post("/audit/export", {"token": token})).status_code == 404
+    assert "Audit log" not in (await staff.get("")).text
+
+    other = await a_house(resources, house.clock, key="other")
+    await other.create("X-1")
+    theirs = (await clerk.get(f"/portal/m/{other.merchant.merchant_id}/audit")).text
+    assert f"Claim {claim_id}" not in theirs
+    auditor = await sign_in(
+        resources, an_application(resources).app, house,
+        Place(memberships={house.merchant.merchant_id: Role.AUDITOR}),
+    )  # fmt: skip
+    assert (await auditor.get("/audit")).status_code == 200
+    at_other = await auditor.get(f"/portal/m/{other.merchant.merchant_id}/audit")
+    assert at_other.status_code == 404

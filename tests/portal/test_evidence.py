@@ -1,0 +1,155 @@
+"""Files in the portal: pictures of their pages, words where there are none, downloads."""
+
+from uuid import UUID
+
+import pytest
+
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import Storage
+from dunwell.kit.resources import Resources
+from tests.support.disputes import dispute, give_evidence
+from tests.support.files import a_written_pdf
+from tests.support.hostile_pdfs import UNDRAWABLE
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+async def _give(house: House, claim_id: int, content: bytes | None = None) -> str:
+    opened = await dispute(house, claim_id)
+    file_id = await give_evidence(house, opened, "proof.pdf", content or a_written_pdf(30))
+    return f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}"
+
+
+async def _spoil(resources: Resources, house: House, content: bytes | None) -> None:
+    """What is kept of the only file becomes this; none: it is gone."""
+    [row] = await house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
+    storage = Storage.open(resources.settings.files_url)
+    if content is None:
+        await storage.remove(row["storage_key"])
+    else:
+        await storage.save(row["storage_key"], content)
+
+
+async def test_a_page_is_shown_as_a_picture_with_the_way_to_the_others(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    at = await _give(house, claim_id)
+
+    page = (await clerk.get(f"{at}/pages?page=13")).text
+    picture = await clerk.get(f"{at}/pages/13/large")
+    small = await clerk.get(f"{at}/pages/13/small")
+
+    assert "Page 13 of 30" in page
+    assert f'rel="prev" href="{clerk.at(at)}/pages?page=12"' in page
+    assert f'rel="next" href="{clerk.at(at)}/pages?page=14"' in page
+    # The small pictures of its dozen, and the ways to the others.
+    assert page.count('loading="lazy"') == 12
+    assert "Earlier pages" in page
+    assert "Later pages" in page
+    for answer in (picture, small):
+        assert answer.status_code == 200
+        assert answer.content.startswith(_PNG)
+        assert answer.headers["Content-Type"] == "image/png"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert len(small.content) < len(picture.content)
+
+
+async def test_nothing_of_the_file_itself_is_in_what_is_shown(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    at = await _give(house, claim_id)
+    for path in (f"{at}/pages", f"{at}/pages/1/large", f"{at}/pages/1/small"):
+        assert b"%PDF" not in (await clerk.get(path)).content
+    original = await clerk.get(at)
+    assert original.content.startswith(b"%PDF")
+    assert original.headers["Content-Disposition"].startswith("attachment; ")
+    assert original.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("page", ["0", "31", "-1", "x", "99999", "1;2"])
+async def test_a_page_that_is_not_there_is_absent(
+    clerk: Clerk, house: House, claim_id: int, page: str
+) -> None:
+    at = await _give(house, claim_id)
+    assert (await clerk.get(f"{at}/pages?page={page}")).status_code == 404
+    assert (await clerk.get(f"{at}/pages/{page}/large")).status_code == 404
+    assert (await clerk.get(f"{at}/pages/1/huge")).status_code == 404
+
+
+async def test_what_is_broken_says_so_in_words(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    for content, words in (
+        (UNDRAWABLE["page tree without end"](), "cannot be shown here"),
+        (None, "is gone from the file storage"),
+        (b"\x01dunwell sealed\nnot by us", "was changed in the file storage"),
+    ):
+        at = await _give(house, claim_id)
+        await _spoil(resources, house, content)
+
+        page = await clerk.get(f"{at}/pages")
+
+        assert page.status_code == 200
+        assert words in page.text
+        assert "<img" not in page.text
+        assert (await clerk.get(f"{at}/pages/1/small")).status_code == 404
+        await house.rows("DELETE FROM dispute_files WHERE merchant_id = $1")
+        await house.rows("DELETE FROM uploads WHERE merchant_id = $1")
+        await house.rows("DELETE FROM disputes WHERE merchant_id = $1")
+
+
+async def test_another_merchants_file_is_absent(
+    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+) -> None:
+    other = await a_house(house.resources, house.clock, key="other")
+    [theirs] = await other.create("X-1")
+    at = await _give(other, theirs)
+    for path in ("/pages", "/pages/1/large", "/pages/1/small", ""):
+        # By their address, and by one of ours with their ids.
+        whole = f"/portal/m/{other.merchant.merchant_id}{at}{path}"
+        assert (await staff.get(whole)).status_code == 404
+        assert (await clerk.get(f"{at}{path}")).status_code == 404
+        assert (await clerk.get(whole)).status_code == 200
+
+
+async def test_a_file_of_another_dispute_or_claim_is_absent(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    at = await _give(house, claim_id)
+    [second] = await house.create("INV-2")
+    another = UUID(int=7)
+    for wrong in (
+        at.replace(f"/claims/{claim_id}/", f"/claims/{second}/"),
+        f"{at.rpartition('/')[0]}/{another}",
+    ):
+        assert (await clerk.get(f"{wrong}/pages")).status_code == 404
+        assert (await clerk.get(f"{wrong}/pages/1/large")).status_code == 404
+
+
+async def test_a_look_at_a_file_is_kept_once_and_names_it(
+    staff: Clerk, house: House, claim_id: int
+) -> None:
+    at = await _give(house, claim_id)
+    await staff.get(f"{at}/pages")
+    await staff.get(f"{at}/pages/1/large")
+    await staff.get(f"{at}/pages/1/small")
+
+    rows = await house.rows(
+        "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.look'"
+    )
+    assert [row["details"] for row in rows] == [{"file": at.rpartition("/")[2]}]
+
+
+async def test_what_is_kept_stays_sealed(
+    clerk: Clerk, resources: Resources, house: House, claim_id: int
+) -> None:
+    """Pictures are kept nowhere: the storage has the one sealed file."""
+    at = await _give(house, claim_id)
+    await clerk.get(f"{at}/pages")
+    await clerk.get(f"{at}/pages/1/large")
+    [row] = await house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
+    assert (await SealedFiles.open(resources).load(row["storage_key"])).startswith(b"%PDF")

@@ -1,0 +1,113 @@
+"""Order and columns of lists: in the address, said to screen readers, kept with a view, and never
+more than what an index answers."""
+
+import re
+
+import pytest
+
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_REFERENCE = re.compile(r'<bdi class="together" translate="no">([^<]+)</bdi>')
+
+
+def _list_references(page: str) -> list[str]:
+    return _REFERENCE.findall(page)
+
+
+def _list_headings(page: str) -> list[str]:
+    head = page.partition("<thead>")[2].partition("</thead>")[0]
+    words = (re.sub(r"<[^>]+>", "", each) for each in re.findall(r"<th .*?</th>", head, re.DOTALL))
+    return [each.strip(" ↑↓↕\n") for each in words]
+
+
+@pytest.fixture
+async def claims(house: House) -> list[int]:
+    return await house.create("B-1", "A-1", "C-1")
+
+
+@pytest.mark.usefixtures("claims")
+@pytest.mark.parametrize(
+    ("sort", "aria", "order"),
+    [
+        ("reference", "ascending", ["A-1", "B-1", "C-1"]),
+        ("-reference", "descending", ["C-1", "B-1", "A-1"]),
+    ],
+)
+async def test_a_heading_sorts_and_says_so(
+    clerk: Clerk, sort: str, aria: str, order: list[str]
+) -> None:
+    page = (await clerk.get(f"/claims?sort={sort}")).text
+
+    assert _list_references(page) == order
+    assert page.count("aria-sort=") == 1
+    assert f'aria-sort="{aria}"><a href="{clerk.at("/claims")}' in page
+
+
+@pytest.mark.usefixtures("claims")
+@pytest.mark.parametrize("sort", ["open", "--reference", "'; DROP TABLE claims", "x" * 500])
+async def test_an_order_that_no_index_knows_is_not_offered(clerk: Clerk, sort: str) -> None:
+    page = await clerk.get("/claims", params={"sort": sort})
+
+    assert page.status_code == 200
+    assert _list_references(page.text) == _list_references((await clerk.get("/claims")).text)
+
+
+@pytest.mark.usefixtures("claims")
+async def test_columns_are_chosen_in_a_form_and_stand_in_the_address(clerk: Clerk) -> None:
+    chosen = await clerk.get("/claims?columns=reference&column=number&column=owed&status=CREATED")
+    assert chosen.status_code == 303
+    page = await clerk.follow(chosen)
+
+    assert page.url.query == b"status=CREATED&columns=owed.number"
+    assert _list_headings(page.text) == ["Reference", "Owed in all", "Claim no."]
+    alone = await clerk.get("/claims?columns=reference")
+    assert _list_headings(alone.text) == ["Reference"]
+
+
+async def test_a_usual_column_that_holds_nothing_is_left_out(clerk: Clerk, house: House) -> None:
+    await house.create("A-1", customerNumber=None)
+    assert "Customer no." not in _list_headings((await clerk.get("/claims")).text)
+    asked = await clerk.get("/claims?columns=customer")
+    assert "Customer no." in _list_headings(asked.text)
+    await house.create("A-2", customerNumber="K-1")
+    assert "Customer no." in _list_headings((await clerk.get("/claims")).text)
+
+
+@pytest.mark.usefixtures("claims")
+async def test_a_view_keeps_order_and_columns(clerk: Clerk) -> None:
+    page = await clerk.get("/claims?status=CREATED&sort=-reference&columns=owed")
+    fields = {"token": read_fields(page.text)["token"], "name": "Mine"}
+    looks = {"status": "CREATED", "sort": "-reference", "columns": "owed"}
+
+    saved = await clerk.follow(await clerk.post("/views", {**fields, **looks}))
+
+    address = clerk.at("/claims?status=CREATED&amp;sort=-reference&amp;columns=owed")
+    assert f'<a href="{address}" aria-current="true"><bdi>Mine</bdi>' in saved.text
+
+
+@pytest.mark.usefixtures("claims")
+async def test_an_order_that_leaves_claims_out_offers_nothing_over_all(clerk: Clerk) -> None:
+    """By next step, those without one are not listed; nobody archives what they do not see."""
+    usual, due = await clerk.get("/claims"), await clerk.get("/claims?sort=next")
+
+    assert '<option value="all">' in usual.text
+    assert '<option value="all">' not in due.text
+    assert "Only claims that have a next step" in due.text
+
+
+@pytest.mark.parametrize("path", ["/payments", "/messages", "/suppressions"])
+async def test_other_lists_turn_round(clerk: Clerk, house: House, path: str) -> None:
+    for number, claim_id in enumerate(await house.create("A-1", "A-2")):
+        await house.pay(claim_id, 100 + number, f"tx-{number}")
+    await house.run()
+
+    first, turned = await clerk.get(path), await clerk.get(f"{path}?sort=time")
+
+    rows = []
+    for page, aria in ((first, "descending"), (turned, "ascending")):
+        body = page.text.partition("<main")[2].partition("</main>")[0].partition("<tbody>")[2]
+        assert (f'aria-sort="{aria}"' in page.text) == bool(body)
+        rows.append(re.findall(r"<tr>.*?</tr>", body, re.DOTALL))
+    assert rows[0] == rows[1][::-1]
+    assert len(rows[0]) == (0 if path == "/suppressions" else 2)

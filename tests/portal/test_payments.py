@@ -1,0 +1,197 @@
+"""The pages of payments: one recorded, taken back by a reason, once; what debtors have begun."""
+
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.claims.states import Status
+from dunwell.escalation.end_claim import withdraw_claim
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import debtor_actor
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from tests.support.application import an_application
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.transfers import taking
+
+_AUDIT = "SELECT action, before, after FROM audit_log WHERE merchant_id = $1 AND action = $2"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition(), configuration=taking())
+
+
+async def pay(house: House, claim_id: int, cents: int, number: str = "tx-1") -> UUID:
+    return (await house.pay(claim_id, cents, number)).payment.payment_id
+
+
+async def announce(house: House, claim_id: int) -> UUID:
+    async with house.work(debtor_actor("session-1")) as work:
+        choice = Choice(ChoiceKind.WHOLE, 10240)
+        return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))
+
+
+async def list_audited(house: House, action: str) -> list[Any]:
+    return list(await house.rows(_AUDIT, action))
+
+
+async def test_a_payment_is_taken_back_with_a_reason_and_stays(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    payment_id = await pay(house, claim_id, 10240)
+    page = await clerk.get(f"/payments/{payment_id}")
+    assert "The claim is paid now." in page.text
+    assert page.text.count("102.40") >= 2
+
+    done = await clerk.submit(f"/payments/{payment_id}", reason="Charged <b>back</b>")
+
+    assert "The payment is taken back. Open is now: €102.40." in done.text
+    assert "Charged &lt;b&gt;back&lt;/b&gt;" in done.text
+    assert "Take the payment back" not in done.text
+    view = await house.read(claim_id)
+    assert (view.status, view.balance.outstanding_cents) == (Status.IN_PROCESS, 10240)
+    [row] = await house.rows("SELECT * FROM payments WHERE merchant_id = $1")
+    assert row["reversal_reason"] == "Charged <b>back</b>"
+    assert row["reversed_at"] == house.clock.now()
+
+
+async def test_of_two_who_take_back_the_second_is_told(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    payment_id = await pay(house, claim_id, 10240)
+    form = {**read_fields((await clerk.get(f"/payments/{payment_id}")).text), "reason": "Twice"}
+
+    first = await clerk.post(f"/payments/{payment_id}", form)
+    second = await clerk.post(f"/payments/{payment_id}", {**form, "reason": "Other"})
+
+    assert (first.status_code, second.status_code) == (303, 409)
+    assert "The payment has been taken back already." in second.text
+    assert len(await list_audited(house, "payment.reverse")) == 1
+    [row] = await house.rows("SELECT reversal_reason FROM payments WHERE merchant_id = $1")
+    assert row["reversal_reason"] == "Twice"
+
+
+@pytest.mark.parametrize("reason", ["", "x" * 256, "a\nb"])
+async def test_a_reason_is_needed_and_bounded(
+    clerk: Clerk, house: House, claim_id: int, reason: str
+) -> None:
+    payment_id = await pay(house, claim_id, 240)
+
+    page = await clerk.submit(f"/payments/{payment_id}", reason=reason)
+
+    assert page.status_code == 422
+    assert 'id="reason-error"' in page.text
+    assert (await house.read(claim_id)).balance.outstanding_cents == 10000
+
+
+async def test_what_is_too_much_is_foreseen_to_step_in(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    first = await pay(house, claim_id, 10000, "tx-1")
+    await pay(house, claim_id, 5240, "tx-2")
+
+    page = await clerk.get(f"/payments/{first}")
+
+    figures = page.text.partition('<dl class="figures">')[2].partition("</dl>")[0]
+    assert ("0.00" in figures, "50.00" in figures) == (True, True)
+    await clerk.submit(f"/payments/{first}", reason="Back")
+    assert (await house.read(claim_id)).balance.outstanding_cents == 5000
+
+
+async def test_what_pays_nothing_that_is_owed_is_listed_as_unmatched(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    await pay(house, claim_id, 10240, "fits")
+    surplus = await pay(house, claim_id, 700, "too-much")
+    [withdrawn] = await house.create("INV-1002", email="other@example.org")
+    async with house.work() as work:
+        await withdraw_claim(work, withdrawn)
+    await pay(house, withdrawn, 300, "nobodys")
+
+    page = await clerk.get("/payments?show=unmatched")
+
+    assert [word in page.text for word in ("fits", "too-much", "nobodys")] == [False, True, True]
+    assert page.text.count("too much") == 1
+    assert page.text.count(">unmatched<") == 1
+    await clerk.submit(f"/payments/{surplus}", reason="Sent back")
+    assert "too-much" not in (await clerk.get("/payments?show=unmatched")).text
+
+
+async def test_a_payment_is_recorded_from_the_list_by_the_claims_reference(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    for typed in ("INV-1001", str(claim_id)):
+        found = await clerk.get(f"/payments/record?q={typed}")
+        assert found.headers["Location"] == clerk.at(f"/claims/{claim_id}/payment")
+    none = await clerk.follow(await clerk.get("/payments/record?q=NOBODYS<b>"))
+    assert "No claim begins like this." in none.text
+    assert "NOBODYS&lt;b&gt;" in none.text
+
+
+async def test_an_announced_transfer_is_ended_once_and_its_hold_falls(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    request_id = await announce(house, claim_id)
+    assert [hold.kind for hold in (await house.read(claim_id)).holds] == ["PAYMENT_PENDING"]
+    path = f"/payments/requests/{request_id}"
+    form = {**read_fields((await clerk.get(path)).text), "do": "end"}
+
+    first = await clerk.follow(await clerk.post(path, form))
+    second = await clerk.follow(await clerk.post(path, form))
+
+    assert "Nobody waits for it any more." in first.text
+    assert "Nothing was done" in second.text
+    assert (await house.read(claim_id)).holds == []
+    [row] = await list_audited(house, "paymentRequest.cancel")
+    assert (row["before"], row["after"]) == ({"state": "PENDING"}, {"state": "CANCELLED"})
+    listed = await clerk.get("/payments?show=requests&state=CANCELLED")
+    assert "Bank transfer" in listed.text
+    assert "There are none." in (await clerk.get("/payments?show=requests&state=OPEN")).text
+
+
+async def test_money_under_way_at_a_provider_is_not_called_back(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    request_id = await announce(house, claim_id)
+    await house.rows("UPDATE payment_requests SET provider = 'sandbox' WHERE merchant_id = $1")
+    path = f"/payments/requests/{request_id}"
+    page = await clerk.get(path)
+    assert "cannot be called back" in page.text
+    assert "End it" not in page.text
+
+    answer = await clerk.follow(await clerk.send(path, do="end"))
+
+    assert "Nothing was done" in answer.text
+    [row] = await house.rows("SELECT state FROM payment_requests WHERE merchant_id = $1")
+    assert row["state"] == "PENDING"
+
+
+async def test_another_merchants_payment_is_absent(
+    resources: Resources, house: House, claim_id: int
+) -> None:
+    other = await a_house(resources, house.clock, a_definition(), key="other",
+                          configuration=taking())  # fmt: skip
+    [theirs] = await other.create("INV-9", email="other@example.org")
+    payment_id, request_id = await pay(other, theirs, 240), await announce_part(other, theirs)
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    own = await pay(house, claim_id, 240)
+    fields = {**read_fields((await clerk.get(f"/payments/{own}")).text), "reason": "No"}
+
+    for path in (f"/payments/{payment_id}", f"/payments/requests/{request_id}"):
+        assert (await clerk.get(path)).status_code == 404
+        answer = await clerk.post(path, {**fields, "do": "end"})
+        assert answer.status_code == 404
+    [row] = await other.rows("SELECT reversed_at FROM payments WHERE merchant_id = $1")
+    assert row["reversed_at"] is None
+
+
+async def announce_part(house: House, claim_id: int) -> UUID:
+    async with house.work(debtor_actor("session-1")) as work:
+        choice = Choice(ChoiceKind.WHOLE, 10000)
+        return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))

@@ -1,0 +1,87 @@
+"""What use cases refuse and explain is said in the reader's language: every code of a `Said` has
+words of its own, and no English stands in a German page."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dunwell
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.answer_modality import approve_modality
+from dunwell.portal.render.environment import TEMPLATES
+from tests.support.application import an_application
+from tests.support.house import a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.portal_world import PortalWorld, a_portal_world
+
+_ROOT = Path(dunwell.__file__).parent
+_SAID = next(folder / "_said.html" for folder in TEMPLATES if (folder / "_said.html").exists())
+
+
+def _list_codes() -> Iterator[tuple[str, str]]:
+    """Of every `Said` that is written out: file and code."""
+    for path in _ROOT.rglob("*.py"):
+        source = path.read_text()
+        if "Said(" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "Said":
+                continue
+            code = node.args[0]
+            if isinstance(code, ast.Constant) and code.value:
+                yield path.name, str(code.value)
+
+
+def test_every_code_of_a_reason_has_words_in_the_portal() -> None:
+    known = _SAID.read_text()
+    codes = set(_list_codes())
+
+    assert len(codes) > 30
+    assert [each for each in codes if f'"{each[1]}"' not in known] == []
+
+
+@pytest.fixture
+async def world(resources: Resources, clock: MovableClock) -> PortalWorld:
+    return await a_portal_world(await a_house(resources, clock))
+
+
+@pytest.fixture
+async def german(resources: Resources, world: PortalWorld) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, world.house, language="de")
+
+
+async def test_no_english_stands_in_german_explanations(german: Clerk, world: PortalWorld) -> None:
+    for claim_id in world.claim_ids[:6]:
+        page = await german.get(f"/claims/{claim_id}/why")
+        assert page.status_code == 200
+        assert 'lang="en"' not in page.text.partition("<main")[2]
+
+
+async def test_a_plan_answered_by_a_colleague_is_told_in_german(
+    german: Clerk, world: PortalWorld
+) -> None:
+    path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    form = await german.get(path)
+    async with world.house.work() as work:
+        await approve_modality(work, world.plan_claim_id, world.plan_id)
+
+    fields = {**read_fields(form.text), "outcome": "reject", "reason": "Zu lang."}
+    answer = await german.post(path, fields)
+
+    assert "Die Antwort ist schon gegeben (Vereinbart) und gilt." in answer.text
+    assert "Zu lang." in answer.text
+
+
+async def test_a_number_of_a_payment_taken_twice_is_refused_in_german(
+    german: Clerk, world: PortalWorld
+) -> None:
+    path = f"/claims/{world.claim_ids[6]}/payment"
+    await german.submit(path, amount="1,00", number="Bank-77")
+
+    answer = await german.submit(path, amount="2,00", number="Bank-77")
+
+    assert answer.status_code == 409
+    assert "schon eine Zahlung mit einem anderen Betrag erfasst" in answer.text

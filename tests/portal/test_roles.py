@@ -1,0 +1,149 @@
+"""Who may open and send what of webhooks, payments and suppressions: route by role, with things
+that are there; whoever may not is told that there is no such page, and nothing happens."""
+
+from collections.abc import Mapping
+from datetime import date
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import debtor_actor
+from dunwell.merchants.rights import Role
+from dunwell.messages.suppression import suppress
+from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.people.user import Place
+from dunwell.portal.application import ROUTES
+from dunwell.portal.render.addresses import PATHS
+from tests.support.application import an_application
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.portal_hooks import a_hooked_claim
+from tests.support.transfers import taking
+
+_ALL = {Role.ADMIN, Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER}
+_OPERATORS = {Role.ADMIN, Role.OPERATOR}
+_STAFF = _OPERATORS | {Role.MERCHANT_USER}
+# Page -> method -> the roles it is for.
+_FOR = {
+    "endpoints": {"GET": _OPERATORS},
+    "endpoint": {"GET": _OPERATORS},
+    "endpoint_test": {"GET": _OPERATORS, "POST": _OPERATORS},
+    "endpoint_secret": {"GET": _OPERATORS, "POST": _OPERATORS},
+    "endpoint_on": {"GET": _OPERATORS, "POST": _OPERATORS},
+    "endpoint_replay": {"GET": _OPERATORS, "POST": _OPERATORS},
+    "delivery": {"GET": _OPERATORS, "POST": _OPERATORS},
+    "payments": {"GET": _ALL},
+    "payment_find": {"GET": _STAFF},
+    "payment_request": {"GET": _ALL, "POST": _STAFF},
+    "payment": {"GET": _ALL, "POST": _STAFF},
+    "suppressions": {"GET": _ALL, "POST": _OPERATORS},
+    "suppression": {"GET": _OPERATORS, "POST": _OPERATORS},
+}
+_STATE = """
+SELECT (SELECT json_agg(d ORDER BY d.event_id) FROM deliveries d WHERE merchant_id = $1)::text,
+       (SELECT json_agg(e) FROM webhook_endpoints e WHERE merchant_id = $1)::text,
+       (SELECT json_agg(p) FROM payments p WHERE merchant_id = $1)::text,
+       (SELECT json_agg(r) FROM payment_requests r WHERE merchant_id = $1)::text,
+       (SELECT json_agg(s) FROM suppressions s WHERE merchant_id = $1)::text,
+       (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND action <> 'claim.look')
+"""
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition(), configuration=taking())
+
+
+@pytest.fixture
+async def things(house: House, claim_id: int) -> Mapping[str, str]:
+    """What stands in addresses."""
+    hooked = await a_hooked_claim(house, claim_id)
+    paid = await house.pay(claim_id, 240)
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    async with house.work(debtor_actor("session-1")) as work:
+        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10000), date(2026, 3, 2))
+        request_id = await announce_transfer(work, claim_id, sent)
+    [row] = await house.rows("SELECT address_digest FROM suppressions WHERE merchant_id = $1")
+    return {
+        "merchant_id": str(house.merchant.merchant_id), "channel": "EMAIL",
+        "endpoint_id": str(hooked.new.endpoint_id), "event_id": str(hooked.ids[1]),
+        "payment_id": str(paid.payment.payment_id), "request_id": str(request_id),
+        "digest": row["address_digest"].hex(),
+    }  # fmt: skip
+
+
+async def sit_down(house: House, role: Role) -> Clerk:
+    at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
+    place = Place(memberships={house.merchant.merchant_id: role}) if at_one else Place(role)
+    return await sign_in(house.resources, an_application(house.resources).app, house, place)
+
+
+async def find_token(clerk: Clerk) -> str:
+    page = await clerk.get("/portal/account")
+    return read_fields(page.text.replace("sign-out", ""))["token"]
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_each_page_is_for_these_roles(
+    house: House, things: Mapping[str, str], role: Role
+) -> None:
+    clerk = await sit_down(house, role)
+    token = await find_token(clerk)
+    for name, by_method in _FOR.items():
+        assert by_method.keys() == ROUTES[PATHS[name]].keys(), name
+        for method, roles in by_method.items():
+            path = PATHS[name].format_map(things)
+            before = await house.rows(_STATE)
+            if method == "GET":
+                answer = await clerk.get(path)
+            else:
+                answer = await clerk.post(path, {"token": token})
+            if role in roles:
+                assert answer.status_code in (200, 303, 409, 422), (name, method)
+            else:
+                assert answer.status_code == 404, (name, method)
+                assert "There is no such page" in answer.text
+                assert await house.rows(_STATE) == before, (name, method)
+
+
+async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
+    house: House, things: Mapping[str, str]
+) -> None:
+    clerk = await sit_down(house, Role.ADMIN)
+    token, before = await find_token(clerk), await house.rows(_STATE)
+    foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+    for name, by_method in _FOR.items():
+        path = PATHS[name].format_map(things)
+        if "POST" in by_method:
+            fields = {"reason": "OTHER", "do": "end", "since": "2026-01-01"}
+            assert (await clerk.post(path, fields)).status_code == 403, name
+            answer = await clerk.post(path, {**fields, "token": token}, headers=foreign)
+            assert answer.status_code == 403, name
+    assert await house.rows(_STATE) == before
+
+
+async def test_another_merchants_things_are_absent_under_ones_own_merchant(
+    resources: Resources, house: House, things: Mapping[str, str]
+) -> None:
+    own = await a_house(resources, house.clock, key="own")
+    clerk = await sit_down(own, Role.ADMIN)
+    token, before = await find_token(clerk), await house.rows(_STATE)
+    there = {**things, "merchant_id": str(own.merchant.merchant_id)}
+    for name, by_method in _FOR.items():
+        if "_id}" not in PATHS[name].replace("{merchant_id}", "") and "digest" not in PATHS[name]:
+            continue
+        for method in by_method:
+            path = PATHS[name].format_map(there)
+            fields = {
+                "token": token, "since": "2026-01-01", "reason": "OTHER", "do": "end",
+                "known_seen": "2026-03-02T09:00:00+00:00", "known_secret": "x",
+            }  # fmt: skip
+            answer = await (clerk.get(path) if method == "GET" else clerk.post(path, fields))
+            # What is lifted and is not there is told by the list.
+            allowed = (404, 303) if (name, method) == ("suppression", "POST") else (404,)
+            assert answer.status_code in allowed, (name, method)
+    assert await house.rows(_STATE) == before

@@ -1,0 +1,114 @@
+"""Addresses that are not written to: added and lifted from the page, once, with a reason."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.messages.suppression import load_suppressed
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_AUDIT = """
+SELECT action, before, after, details FROM audit_log
+WHERE merchant_id = $1 AND action LIKE 'address.%' ORDER BY audit_id
+"""
+ERIKA = "erika@example.org"
+
+
+async def is_suppressed(house: House, address: str = ERIKA) -> bool:
+    async with house.work() as work:
+        keys = house.resources.keys
+        asked = [("EMAIL", address)]
+        found: Any = await load_suppressed(work.tx, keys, work.merchant_id, asked)  # type: ignore[arg-type]
+    return bool(found)
+
+
+async def add(clerk: Clerk, **typed: str) -> Any:
+    fields = {"channel": "EMAIL", "address": ERIKA, "reason": "DEBTOR", **typed}
+    return await clerk.submit("/suppressions", **fields)
+
+
+async def find_lift(clerk: Clerk) -> str:
+    page = await clerk.get("/suppressions")
+    return page.text.partition("/suppressions/EMAIL/")[2].partition('"')[0]
+
+
+async def test_an_address_is_added_once_and_masked(clerk: Clerk, house: House) -> None:
+    first, second = await add(clerk), await add(clerk, address=" Erika@Example.org ")
+
+    assert "is not written to any more" in first.text
+    assert "Nothing was changed." in second.text
+    assert await is_suppressed(house)
+    assert ERIKA not in second.text
+    [row] = await house.rows(_AUDIT)
+    assert (row["action"], row["after"]["reason"]) == ("address.suppress", "DEBTOR")
+    assert ERIKA not in str(dict(row))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("address", "no address"), ("address", ""), ("reason", "NONE"),
+                       ("channel", "PIGEON")],
+)  # fmt: skip
+async def test_what_cannot_be_is_told_beside_its_field(
+    clerk: Clerk, house: House, name: str, text: str
+) -> None:
+    page = await add(clerk, **{name: text})
+
+    assert page.status_code == 422
+    assert f'id="{name}-error"' in page.text
+    assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
+
+
+async def test_one_is_lifted_with_a_reason_and_of_two_one_is_told(
+    clerk: Clerk, house: House
+) -> None:
+    await add(clerk)
+    path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
+    shown = await clerk.get(path)
+    assert "The debtor has asked not to be written to there." in shown.text
+    form = read_fields(shown.text)
+
+    missing = await clerk.post(path, form)
+    assert (missing.status_code, await is_suppressed(house)) == (422, True)
+    first = await clerk.follow(await clerk.post(path, {**form, "reason": "BY_MISTAKE"}))
+    second = await clerk.follow(await clerk.post(path, {**form, "reason": "OTHER"}))
+
+    assert "is written to again" in first.text
+    assert "somebody has lifted it already" in second.text
+    assert not await is_suppressed(house)
+    [_, row] = await house.rows(_AUDIT)
+    assert row["before"] == {
+        "address": "e***@example.org", "reason": "DEBTOR", "since": form["known_seen"],
+    }  # fmt: skip
+    assert row["details"] == {"reason": "BY_MISTAKE"}
+
+
+async def test_one_that_was_made_anew_since_is_not_lifted(clerk: Clerk, house: House) -> None:
+    await add(clerk)
+    path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
+    form = read_fields((await clerk.get(path)).text)
+    await house.rows(
+        "UPDATE suppressions SET created_at = $2 WHERE merchant_id = $1",
+        house.clock.now() + timedelta(microseconds=1),
+    )
+
+    answer = await clerk.follow(await clerk.post(path, {**form, "reason": "OTHER"}))
+
+    assert "Nothing was done" in answer.text
+    assert await is_suppressed(house)
+
+
+async def test_who_may_not_sees_the_list_and_no_form(
+    clerk: Clerk, staff: Clerk, house: House
+) -> None:
+    await add(clerk)
+    digest = await find_lift(clerk)
+
+    page = await staff.get("/suppressions")
+    assert "e***@example.org" in page.text
+    assert "Add an address" not in page.text
+    assert digest not in page.text
+    assert (await staff.get(f"/suppressions/EMAIL/{digest}")).status_code == 404
+    for bad in (f"/suppressions/SMS/{digest}", "/suppressions/EMAIL/xyz", "/suppressions/NO/00"):
+        assert (await clerk.get(bad)).status_code == 404

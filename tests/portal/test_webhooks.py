@@ -1,0 +1,165 @@
+"""The pages of webhooks: what they tell, what is done there, and that it is done once."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+from tests.support.portal_hooks import Hooked, a_hooked_claim, an_endpoint
+from tests.support.portal_world import MARKUP
+from tests.support.receiver import a_receiver, answers
+
+_AUDIT = "SELECT action, before, after FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id"
+_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+
+
+@pytest.fixture
+async def hooked(house: House, claim_id: int) -> Hooked:
+    return await a_hooked_claim(house, claim_id, said=MARKUP)
+
+
+async def audited(house: House, action: str) -> list[Any]:
+    return [row for row in await house.rows(_AUDIT) if row["action"] == action]
+
+
+async def state_of(house: House, hooked: Hooked, place: int) -> tuple[str, bool]:
+    [row] = await house.rows(
+        "SELECT state, is_replay FROM deliveries WHERE merchant_id = $1 AND event_id = $2",
+        hooked.ids[place],
+    )
+    return row["state"], row["is_replay"]
+
+
+async def test_the_proof_names_each_gap_by_a_link(clerk: Clerk, hooked: Hooked) -> None:
+    page = await clerk.get(hooked.path)
+
+    assert "Sent 1 to 3, acknowledged all but 2." in page.text
+    assert "1 more waits for its first try." in page.text
+    for place in (1, 2):
+        address = clerk.at(f"{hooked.path}/deliveries/{hooked.ids[place]}")
+        assert f'<li><a href="{address}">' in page.text
+    assert "given up</li>" in page.text
+    from_third = await clerk.get(f"{hooked.path}?from=3")
+    assert "Sent 3 to 3, acknowledged all but 1." in from_third.text
+
+
+async def test_the_log_is_narrowed_by_its_filters(clerk: Clerk, hooked: Hooked) -> None:
+    def rows(text: str) -> int:
+        return text.partition('id="log"')[2].count("/deliveries/")
+
+    assert rows((await clerk.get(f"{hooked.path}?type=CHECKPOINT_REACHED")).text) == 4
+    assert rows((await clerk.get(f"{hooked.path}?state=GIVEN_UP")).text) == 1
+    assert rows((await clerk.get(f"{hooked.path}?type=DISPUTED")).text) == 0
+    assert rows((await clerk.get(f"{hooked.path}?claim=99999999")).text) == 0
+    assert rows((await clerk.get(f"{hooked.path}?after=none&state=no&claim=x")).text) > 0
+
+
+async def test_a_delivery_shows_its_tries_and_its_bytes_and_no_markup(
+    clerk: Clerk, hooked: Hooked
+) -> None:
+    page = await clerk.get(hooked.given_up)
+
+    assert page.text.count("1,240&nbsp;ms") == 3
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+    assert "Grüße &lt;1&gt;" in page.text
+    assert "&#34;type&#34;:&#34;CHECKPOINT_REACHED&#34;" in page.text
+
+
+async def test_a_test_event_tells_what_the_endpoint_said_as_text(
+    clerk: Clerk, house: House
+) -> None:
+    async with a_receiver(answers(418, MARKUP)) as receiver:
+        new = await an_endpoint(house, receiver.url)
+        await clerk.get(f"/webhooks/{new.endpoint_id}")
+        page = await clerk.send(f"/webhooks/{new.endpoint_id}/test")
+
+    assert len(receiver.received) == 1
+    assert page.status_code == 200
+    assert "It was not acknowledged" in page.text
+    assert "<dd>418</dd>" in page.text
+    assert "<script>alert" not in page.text
+    assert await house.rows("SELECT FROM delivery_tries WHERE merchant_id = $1") == []
+    assert len(await audited(house, "endpoint.test")) == 1
+
+
+async def test_a_new_secret_is_shown_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
+    form = read_fields((await clerk.get(f"{hooked.path}/secret")).text)
+
+    shown = await clerk.post(f"{hooked.path}/secret", form)
+    again = await clerk.post(f"{hooked.path}/secret", form)
+    later = await clerk.get(f"{hooked.path}/secret")
+
+    secret = _SECRET.findall(shown.text)[0]
+    assert secret != hooked.new.secret
+    assert "24 hours from now" in shown.text
+    assert again.status_code == 409
+    assert _SECRET.findall(again.text) == _SECRET.findall(later.text) == []
+    assert "It was rotated lately" in later.text
+    [row] = await audited(house, "endpoint.rotate_secret")
+    until = (house.clock.now() + timedelta(hours=24)).isoformat()
+    assert (row["before"]["previousUntil"], row["after"]["previousUntil"]) == (None, until)
+    assert secret not in str(dict(row))
+
+
+async def test_one_delivery_is_sent_again_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
+    form = read_fields((await clerk.get(hooked.given_up)).text)
+
+    first = await clerk.follow(await clerk.post(hooked.given_up, form))
+    second = await clerk.follow(await clerk.post(hooked.given_up, form))
+
+    assert "It is due again" in first.text
+    assert "Nothing was done" in second.text
+    assert await state_of(house, hooked, 1) == ("PENDING", True)
+    assert len(await audited(house, "delivery.replay")) == 1
+
+
+async def test_all_given_up_since_a_day_are_sent_again(
+    clerk: Clerk, house: House, hooked: Hooked
+) -> None:
+    token = read_fields((await clerk.get(hooked.path)).text)["token"]
+    tomorrow = (house.clock.now() + timedelta(days=1)).date().isoformat()
+
+    none = await clerk.follow(
+        await clerk.post(f"{hooked.path}/replay", {"token": token, "since": tomorrow})
+    )
+    bad = await clerk.post(f"{hooked.path}/replay", {"token": token, "since": "then"})
+    assert "0 deliveries are due again" in none.text
+    assert (bad.status_code, "This is no day." in bad.text) == (422, True)
+    assert await state_of(house, hooked, 1) == ("GIVEN_UP", False)
+
+    today = house.clock.now().date().isoformat()
+    page = await clerk.follow(
+        await clerk.post(f"{hooked.path}/replay", {"token": token, "since": today})
+    )
+    assert "1 delivery is due again" in page.text
+    assert await state_of(house, hooked, 1) == ("PENDING", True)
+
+
+async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(
+    clerk: Clerk, house: House, hooked: Hooked
+) -> None:
+    token = read_fields((await clerk.get(hooked.path)).text)["token"]
+    await house.rows(
+        "UPDATE webhook_endpoints SET disabled_at = $2, first_failure_at = $2, probe_at = $2,"
+        " disabled_reason = 'FAILING' WHERE merchant_id = $1", house.clock.now(),
+    )  # fmt: skip
+
+    page = await clerk.get(hooked.path)
+    assert "tries in a row without success" in page.text
+    assert "2 deliveries wait." in page.text
+    done = await clerk.follow(await clerk.post(f"{hooked.path}/on", {"token": token}))
+    twice = await clerk.follow(await clerk.post(f"{hooked.path}/on", {"token": token}))
+
+    assert "It is switched on." in done.text
+    assert "It was switched on already." in twice.text
+    assert len(await audited(house, "endpoint.switch_on")) == 1
+
+
+async def test_the_address_of_what_was_done_leads_back(clerk: Clerk, hooked: Hooked) -> None:
+    for last in ("test", "on", "replay"):
+        answer = await clerk.get(f"{hooked.path}/{last}")
+        assert answer.headers["Location"] == clerk.at(hooked.path)

@@ -1,0 +1,1 @@
+"""Real servers of channels, each started and ended by its tests."""

@@ -1,0 +1,8 @@
+"""Real servers of channels, started for the tests that ask for them."""
+
+from tests.servers.dovecot import dovecot
+from tests.servers.postfix import postfix
+from tests.servers.sms_world import an_sms_process, kannel
+from tests.servers.sshd import sshd
+
+__all__ = ["an_sms_process", "dovecot", "kannel", "postfix", "sshd"]

@@ -1,0 +1,39 @@
+"""An engine and a dispatcher with the lines of the installation file, in a process to be killed.
+Argument: the seconds its clock is ahead."""
+
+import asyncio
+import sys
+from datetime import timedelta
+
+from dunwell.adapters.lines import open_lines
+from dunwell.config import load_settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.installation.standing import open_installation
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from tests.support.worker_process import AheadClock
+
+
+async def main(ahead_seconds: float) -> None:
+    settings = load_settings()
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url, size=4)
+    clock = AheadClock(timedelta(seconds=ahead_seconds))
+    resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
+    async with (
+        open_installation(resources) as installation,
+        open_lines(resources, installation) as lines,
+    ):
+        engine = Engine(resources)
+        dispatcher = MessageDispatcher(resources, [], find_line=lines.find)
+        while True:
+            done = await engine.run_once() + await dispatcher.run_once()
+            if not done:
+                await asyncio.sleep(0.005)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(float(sys.argv[1])))

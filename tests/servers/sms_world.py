@@ -1,0 +1,148 @@
+"""A merchant whose SMS go through a real Kannel to an SMS centre of ours, and whose reports come
+back over HTTP to the whole web application."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.lines import build_line
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation, check_installation
+from dunwell.installation.lines.line import Pace
+from dunwell.installation.lines.sms import KannelLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.merchants.configuration import ChannelSetup
+from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel, a_kannel
+from tests.support.channels import TEMPLATE
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.served import Served, serve
+
+_INSTALLATION = Path(__file__).parents[2] / "examples" / "production" / "installation.yaml"
+NAME = "sms-kannel"
+NUMBER = "+4915112345678"
+SECRETS = {
+    f"lines/{NAME}/credentials/passwordFile": PASSWORD,
+    f"lines/{NAME}/incomingSecretFile": INCOMING_SECRET,
+}
+_CONTACTS = """
+SELECT channel, state, failure, delivered_at IS NOT NULL FROM communications
+WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+_OUTCOMES = "SELECT outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id"
+_SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
+_STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send": "IMMEDIATE"}
+
+
+def a_line(address: str, **changes: Any) -> KannelLine:
+    """The operator's, but for its address and what this test has of its own."""
+    installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
+    line = (installation.lines or {})[NAME]
+    assert isinstance(line, KannelLine)
+    usual: dict[str, Any] = {"server": address, "pace": Pace(), "stop_confirmation": None}
+    return msgspec.structs.replace(line, **usual | changes)
+
+
+@dataclass
+class SmsProcess:
+    """A running process of one merchant; its second way is e-mail, which is scripted."""
+
+    house: House
+    kannel: Kannel
+    served: Served
+    line: KannelChannel
+
+    async def send(self, **changes: Any) -> int:
+        [claim_id] = await self.house.create(**{"mobileNumber": NUMBER, **changes})
+        await self.house.run()
+        return claim_id
+
+    async def contacts(self) -> list[tuple[object, ...]]:
+        """Channel, state, failure, whether it was reported as delivered."""
+        return [tuple(row) for row in await self.house.rows(_CONTACTS)]
+
+    async def reports(self) -> list[str | None]:
+        return [row["outcome"] for row in await self.house.rows(_OUTCOMES)]
+
+    async def suppressed(self) -> list[tuple[str, str]]:
+        return [tuple(row) for row in await self.house.rows(_SUPPRESSED)]
+
+    async def join(self) -> None:
+        await join_reports(self.house.resources)
+        await self.house.run()
+
+    async def wait_for_reports(self, count: int) -> None:
+        await wait_until(self._has_reports(count))
+
+    def _has_reports(self, count: int) -> Callable[[], Awaitable[bool]]:
+        async def has_them() -> bool:
+            return len(await self.reports()) >= count
+
+        return has_them
+
+
+async def wait_until(holds: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 - another process tells
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def open_sms_process(
+    resources: Resources, clock: MovableClock, folder: Path, **changes: str
+) -> AsyncIterator[SmsProcess]:
+    async with serve(resources) as served, a_kannel(
+        folder, public_url=served.origin, **changes
+    ) as kannel:  # fmt: skip
+        own = served.resources
+        line = a_line(kannel.address)
+        await apply_installation(own, Installation(lines={NAME: line}), SECRETS)
+        await served.installation.read()
+        channel = build_line(NAME, line, SECRETS, own)
+        assert isinstance(channel, KannelChannel)
+        house = await a_sending_house(own, clock, channel)
+        yield SmsProcess(house, kannel, served, channel)
+        await channel.close()
+
+
+async def a_sending_house(
+    resources: Resources, clock: MovableClock, channel: Any, **given: Any
+) -> House:
+    """SMS by the line, then e-mail."""
+    setups: Any = {
+        "EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example"),
+        "SMS": ChannelSetup(line=channel.name, sender="Nordwind"),
+    }
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+    definition = a_definition(
+        steps=[_STEP, *DOCUMENT["steps"][1:]], templates={"reminder": TEMPLATE}
+    )
+    return await a_house(
+        replace(resources, clock=clock), clock, definition, configuration=configuration,
+        channels=[ScriptedChannel()], lines={channel.name: channel}, **given,
+    )  # fmt: skip
+
+
+@pytest.fixture
+async def an_sms_process(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[SmsProcess]:
+    async with open_sms_process(resources, clock, tmp_path) as process:
+        yield process
+
+
+@pytest.fixture
+async def kannel(tmp_path: Path) -> AsyncIterator[Kannel]:
+    async with a_kannel(tmp_path) as running:
+        yield running

@@ -1,0 +1,171 @@
+"""An OpenSSH server of the tests' own: on loopback, with keys and folder of its own, as whoever
+runs the tests. It takes `examples/production/sshd-letters.conf` with user and paths
+replaced."""
+
+import contextlib
+import getpass
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from dunwell.installation.lines.letters import Batch, SftpLine
+
+_EXAMPLE = Path(__file__).parents[2] / "examples/production/sshd-letters.conf"
+_HEAD = """
+ListenAddress 127.0.0.1
+Port {port}
+HostKey {folder}/host_key
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+MaxStartups 200
+LogLevel ERROR
+"""
+
+
+@dataclass
+class Sshd:
+    """Start it, stop it, start it again: the port stays."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def depot(self) -> Path:
+        return self.folder / "out"
+
+    def start(self) -> None:
+        path = shutil.which("sshd") or "/usr/sbin/sshd"
+        self.process = subprocess.Popen(
+            [path, "-D", "-e", "-f", str(self.folder / "sshd_config")],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        _await_answer(self.port)
+
+    def stop(self) -> None:
+        """With all its connections."""
+        if self.process is not None:
+            for pid in [*_list_below(self.process.pid), self.process.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def cut(self) -> None:
+        """End its connections; it goes on."""
+        assert self.process is not None
+        for pid in _list_below(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def halt(self) -> None:
+        """Whatever it does, it does no more: connections stay open and say nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        for pid in [*_list_below(self.process.pid), self.process.pid]:
+            os.kill(pid, number)
+
+    def replace_host_key(self) -> None:
+        _write_host_key(self.folder)
+
+    def line(self, **changes: object) -> SftpLine:
+        public = (self.folder / "host_key.pub").read_text().split()
+        usual: dict[str, object] = {
+            "channel": "LETTER",
+            "server": f"127.0.0.1:{self.port}",
+            "host_key": " ".join(public[:2]),
+            "user": getpass.getuser(),
+            "key_file": "letters_key",
+            "folder": str(self.depot),
+            "batch": Batch(every_minutes=60, most=1000),
+        }
+        return SftpLine(**(usual | changes))  # type: ignore[arg-type]
+
+    @property
+    def secrets(self) -> dict[str, bytes]:
+        """As of a line named post."""
+        return {"lines/post/keyFile": (self.folder / "letters_key").read_bytes()}
+
+
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[Sshd]:
+    server = make_sshd(tmp_path / "sshd")
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def make_sshd(folder: Path) -> Sshd:
+    folder.mkdir(parents=True)
+    (folder / "out").mkdir()
+    if os.getuid() == 0:
+        # Where the server shuts its unprivileged part in.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    _write_host_key(folder)
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    (folder / "letters_key").write_bytes(key.export_private_key())
+    (folder / "letters_keys").write_bytes(key.export_public_key())
+    port = _find_port()
+    example = _EXAMPLE.read_text().replace("/etc/ssh", str(folder))
+    example = example.replace("Match User letters", f"Match User {getpass.getuser()}")
+    # Only under folders that are root's from top to bottom can a server shut its users in.
+    example = re.sub(r".*ChrootDirectory.*\n", "", example)
+    head = _HEAD.format(port=port, folder=folder)
+    (folder / "sshd_config").write_text(f"{head}Subsystem sftp internal-sftp\n{example}")
+    return Sshd(folder, port)
+
+
+def _write_host_key(folder: Path) -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    private = folder / "host_key"
+    private.unlink(missing_ok=True)
+    private.touch(0o600)
+    private.write_bytes(key.export_private_key())
+    (folder / "host_key.pub").write_bytes(key.export_public_key())
+
+
+def _list_below(pid: int) -> list[int]:
+    """Children, and theirs."""
+    found: list[int] = []
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for each in children.read_text().split():
+        found += [*_list_below(int(each)), int(each)]
+    return found
+
+
+def _find_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _await_answer(port: int) -> None:
+    until = time.monotonic() + 10
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as opened:
+                assert opened.recv(4) == b"SSH-"
+                return
+        except OSError:
+            assert time.monotonic() < until, "sshd does not answer"
+            time.sleep(0.05)

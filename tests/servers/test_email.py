@@ -1,0 +1,149 @@
+"""E-mail over a real Postfix, with the files an operator copies: out into a world of sinks, and
+back to our own listener."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.mail.listener import Doorkeeper, listen
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.document import check_installation
+from dunwell.installation.lines.email import SmtpLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml
+from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
+from tests.servers.debian import PRODUCTION, replace_in, wait_until
+from tests.servers.postfix import Postfix
+from tests.support.house import House
+from tests.support.lines import a_house_with_a_line
+from tests.support.mail_texts import read_email
+from tests.support.sinks import Sink
+from tests.support.smtp_lines import a_line
+from tests.support.threaded_sink import a_threaded_sink
+
+_CONTACTS = """
+SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY planned_at, place
+"""
+_REPORTS = "SELECT state, cause, reason, outcome FROM channel_reports WHERE $1 > 0"
+_SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
+
+
+@pytest.fixture
+def world(postfix: Postfix) -> Iterator[Sink]:
+    with a_threaded_sink(postfix.world_port) as sink:
+        yield sink
+        drain(postfix)
+
+
+def drain(postfix: Postfix) -> None:
+    """Until everything it took is delivered or sent back."""
+    command = ["postqueue", "-c", str(postfix.folder / "etc"), "-j"]
+
+    def is_empty() -> bool:
+        return not subprocess.run(command, check=True, capture_output=True).stdout.strip()
+
+    postfix.flush()
+    wait_until(is_empty, 60)
+
+
+class TestSmtpOverPostfix(ChannelContract):
+    @pytest.fixture
+    async def channel(self, postfix: Postfix, world: Sink) -> AsyncIterator[ChannelUnderTest]:
+        channel = SmtpChannel("post", a_line(postfix.port), {}, KeyRing({1: b"k" * 32}))
+
+        def received() -> list[str]:
+            drain(postfix)
+            return [read_email(each.content) for each in world.taken]
+
+        yield ChannelUnderTest(channel, received, "ada@example.org, x@example.org")
+        await channel.close()
+
+
+def read_line(postfix: Postfix) -> SmtpLine:
+    """The operator's example, with the port replaced."""
+    text = (PRODUCTION / "installation.yaml").read_text()
+    document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
+    line = (check_installation(document).lines or {})["post"]
+    assert isinstance(line, SmtpLine)
+    return line
+
+
+@asynccontextmanager
+async def a_house(
+    resources: Resources, clock: MovableClock, postfix: Postfix
+) -> AsyncIterator[House]:
+    """Sends over the Postfix and hears what comes back."""
+    line = read_line(postfix)
+    channel: Any = SmtpChannel("post", line, {}, resources.keys)
+    house = await a_house_with_a_line(resources, clock, channel)
+    doorkeeper = Doorkeeper(resources, lambda: {"post": line})
+    async with listen(doorkeeper, "LMTP", "127.0.0.1", postfix.lmtp_port):
+        yield house
+    await channel.close()
+
+
+async def reports(house: House, count: int) -> list[tuple[str, ...]]:
+    async with asyncio.timeout(60):
+        while len(await house.rows(_REPORTS)) < count:  # noqa: ASYNC110 - the database tells
+            await asyncio.sleep(0.1)
+    await join_reports(house.resources)
+    await house.run()
+    return [tuple(row) for row in await house.rows(_REPORTS)]
+
+
+@pytest.mark.parametrize(
+    ("word", "told", "suppressed"),
+    [
+        ("nobody", ("ADDRESS", "5.1.1"), ["BOUNCE"]),
+        ("disabled", ("ADDRESS", "5.2.1"), ["BOUNCE"]),
+        ("full", ("OTHER", "5.2.2"), []),
+        ("policy", ("ABOUT_US", "5.7.1"), []),
+        ("late-refusal", ("OTHER", "5.6.0"), []),
+    ],
+)
+async def test_what_the_world_refuses_comes_back(  # noqa: PLR0917 - fixtures and cases
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink,
+    word: str, told: tuple[str, str], suppressed: list[str],
+) -> None:  # fmt: skip
+    async with a_house(resources, clock, postfix) as house:
+        await house.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
+        await house.run()
+        [(channel, state, _)] = await house.rows(_CONTACTS)
+        assert (channel, state) == ("EMAIL", "ACCEPTED")
+        [(reported, cause, reason, _)] = await reports(house, 1)
+        assert (reported, (cause, reason)) == ("FAILED", told)
+        contacts = [(row["channel"], row["state"]) for row in await house.rows(_CONTACTS)]
+        assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
+        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == suppressed
+    assert world.taken == []
+
+
+async def test_what_is_greylisted_arrives_a_little_later(
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+) -> None:
+    async with a_house(resources, clock, postfix) as house:
+        await house.create(email="erika+grey@customer.example")
+        await house.run()
+        drain(postfix)
+        assert [each.recipient for each in world.taken] == ["erika+grey@customer.example"]
+        assert await house.rows(_REPORTS) == []
+
+
+async def test_what_the_postfix_itself_refuses_goes_by_the_next_channel_at_once(
+    resources: Resources, clock: MovableClock, postfix: Postfix
+) -> None:
+    async with a_house(resources, clock, postfix) as house:
+        await house.create(email="erika@nowhere.example", mobileNumber="+4915112345678")
+        await house.run()
+        words = "The mail server refused it: 550 5.1.2."
+        assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+            ("EMAIL", "FAILED", words), ("SMS", "ACCEPTED", None),
+        ]  # fmt: skip
+        assert await house.rows(_REPORTS) == []

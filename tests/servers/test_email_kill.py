@@ -1,0 +1,90 @@
+"""Workers that are killed while they send over a real Postfix: nothing is sent twice, nothing is
+lost. What nobody knows is told as unknown, and is counted as told."""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.servers.postfix import Postfix
+from tests.servers.test_email import drain
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House
+from tests.support.lines import a_house_with_a_line
+from tests.support.processes import a_process
+from tests.support.sinks import Sink
+from tests.support.smtp_lines import a_line
+from tests.support.threaded_sink import a_threaded_sink
+
+_KILLS = int(os.environ.get("MAIL_KILLS", "50"))
+_CLAIMS_A_KILL = 6
+_STATES = """
+SELECT m.state, d.email FROM communications m JOIN debtors d USING (merchant_id, claim_id)
+WHERE m.merchant_id = $1
+"""
+_LEDGER = "SELECT count(*) AS entries FROM contact_ledger WHERE merchant_id = $1"
+_LEFT = "SELECT FROM communications WHERE merchant_id = $1 AND state IN ('PLANNED', 'HANDED_OVER')"
+_SENT = "SELECT FROM communications WHERE merchant_id = $1 AND state <> 'PLANNED'"
+_LEASE_SECONDS = 20
+_AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
+
+
+async def test_workers_killed_while_sending_lose_nothing_and_repeat_nothing(
+    resources: Resources, postfix: Postfix
+) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    chance = random.Random(19)
+    channel: Any = SmtpChannel("post", a_line(postfix.port), {}, resources.keys)
+    house = await a_house_with_a_line(replace(resources, clock=clock), clock, channel)
+    await house.publish(_AT_ONCE, "At once")
+    count = _KILLS * _CLAIMS_A_KILL
+    names = [f"K-{number}" for number in range(count)]
+    await house.create(*names)
+    with a_threaded_sink(postfix.world_port) as world:
+        for kill in range(_KILLS):
+            ahead = str(kill * _LEASE_SECONDS)
+            with a_process(
+                resources.settings, "tests.support.smtp_worker_process", ahead, str(postfix.port)
+            ) as process:
+                # Until it has begun to send, and a moment more.
+                target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
+                async with asyncio.timeout(60):
+                    while len(await house.rows(_SENT)) < target:  # noqa: ASYNC110
+                        await asyncio.sleep(0.002)
+                await asyncio.sleep(chance.random() * 0.08)
+                assert process.pid is not None
+                os.kill(process.pid, signal.SIGKILL)
+                await asyncio.to_thread(process.join, 10)
+        clock.move_to(datetime.now(UTC) + timedelta(seconds=_LEASE_SECONDS * (_KILLS + 1)))
+        while await house.rows(_LEFT):
+            dispatcher = MessageDispatcher(house.resources, [], find_line=lambda _name: channel)
+            await dispatcher.run_set(house.merchant.merchant_id)
+            await dispatcher.close()
+        drain(postfix)
+    await channel.close()
+    print(f"{_KILLS} kills, {count} contacts: {await compare(house, world, count)}")
+
+
+async def compare(house: House, world: Sink, count: int) -> str:
+    """What arrived with what the contacts and the ledger say."""
+    rows = await house.rows(_STATES)
+    states = Counter(row["state"] for row in rows)
+    arrived = Counter(each.recipient for each in world.taken)
+    accepted = {row["email"] for row in rows if row["state"] == "ACCEPTED"}
+    unknown = {row["email"] for row in rows if row["state"] == "UNKNOWN"}
+    assert set(states) <= {"ACCEPTED", "UNKNOWN"}
+    assert len(rows) == count
+    assert max(arrived.values()) == 1
+    assert accepted <= set(arrived)
+    assert set(arrived) <= accepted | unknown
+    [ledger] = await house.rows(_LEDGER)
+    assert ledger["entries"] >= len(accepted)
+    return f"{dict(states)}, {len(arrived)} arrived"

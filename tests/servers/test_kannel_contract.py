@@ -1,0 +1,120 @@
+"""A real Kannel keeps what every channel promises."""
+
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from dunwell.adapters.channels import gateway
+from dunwell.adapters.channels.gateway import UnclearAnswer
+from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.cli.findings.gateways import check_gateway
+from dunwell.kit.crypto import KeyRing
+from dunwell.sending.channel import Accepted, Message, Outcome, Temporary
+from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
+from tests.servers.kannel import PASSWORD, Kannel
+from tests.servers.sms_world import NAME, SECRETS, a_line, wait_until
+from tests.support.messages import a_message
+
+KEYS = KeyRing({1: bytes(range(32))})
+URL = "https://pay.example.com"
+_MESSAGE = a_message(channel="SMS", recipient="+4915112345678", sender="Nordwind")
+
+
+class Arriving(KannelChannel):
+    """Kannel answers when it has a message safe; this one waits until the SMS centre has it."""
+
+    kannel: Kannel
+    taken = 0
+
+    async def send(self, message: Message) -> Outcome:
+        outcome = await super().send(message)
+        if isinstance(outcome, Accepted):
+            self.taken += 1
+            await wait_until(self._has_arrived)
+        return outcome
+
+    async def _has_arrived(self) -> bool:
+        return len(self.kannel.centre.read_messages()) >= self.taken
+
+
+@pytest.fixture
+async def adapter(kannel: Kannel) -> AsyncIterator[Arriving]:
+    channel = Arriving(NAME, a_line(kannel.address), SECRETS, KEYS, URL)
+    channel.kannel = kannel
+    yield channel
+    await channel.close()
+
+
+class TestKannel(ChannelContract):
+    @pytest.fixture
+    def channel(self, kannel: Kannel, adapter: Arriving) -> ChannelUnderTest:
+        def received() -> list[str]:
+            return [text for _, text in kannel.centre.read_messages()]
+
+        return ChannelUnderTest(adapter, received, "0151 12345678")
+
+
+async def test_a_long_text_arrives_as_one(kannel: Kannel, adapter: Arriving) -> None:
+    text = "Österreich kostet 10 € " * 20
+    assert await adapter.send(replace(_MESSAGE, body_text=text)) == Accepted(
+        "0: Accepted for delivery"
+    )
+
+    async def is_whole() -> bool:
+        return len(kannel.centre.accepted) == 4
+
+    await wait_until(is_whole)
+    assert kannel.centre.read_messages() == [("4915112345678", text)]
+    assert [each.wants_receipt for each in kannel.centre.accepted] == [True, False, False, False]
+
+
+async def test_a_wrong_password_is_about_us_and_told(
+    kannel: Kannel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = {f"lines/{NAME}/credentials/passwordFile": b"another"}
+    channel = KannelChannel(NAME, a_line(kannel.address), secrets, KEYS, URL)
+    assert await channel.send(_MESSAGE) == Temporary(300)
+    await channel.close()
+    assert kannel.centre.submitted == []
+    assert "gateway refuses us" in capsys.readouterr().out
+
+
+async def test_a_gateway_that_is_away_takes_nothing(kannel: Kannel, adapter: Arriving) -> None:
+    await kannel.end_box("smsbox")
+    assert await adapter.send(_MESSAGE) == Temporary(60)
+
+
+async def test_a_gateway_that_hangs_may_have_taken_it(
+    kannel: Kannel, adapter: Arriving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """smsbox waits for the bearerbox's word."""
+    kannel.boxes["bearerbox"].send_signal(signal.SIGSTOP)
+    monkeypatch.setattr(gateway, "_SECONDS", 0.5)
+    try:
+        with pytest.raises(UnclearAnswer, match="timed out"):
+            await adapter.send(_MESSAGE)
+    finally:
+        kannel.boxes["bearerbox"].send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("networks", [(), ("10.0.0.0/8",)])
+async def test_only_networks_that_were_named_are_connected_to(
+    kannel: Kannel, networks: tuple[str, ...]
+) -> None:
+    line = a_line(kannel.address, networks=networks)
+    channel = KannelChannel(NAME, line, SECRETS, KEYS, URL)
+    assert await channel.send(_MESSAGE) == Temporary(60)
+    await channel.close()
+    assert kannel.centre.submitted == []
+
+
+@pytest.mark.parametrize(("password", "is_fault"), [(PASSWORD, False), (b"another", True)])
+async def test_doctor_tells_whether_the_gateway_lets_us_send(
+    kannel: Kannel, password: bytes, is_fault: bool
+) -> None:
+    secrets = {f"lines/{NAME}/credentials/passwordFile": password}
+    found = await check_gateway(NAME, a_line(kannel.address), secrets, KEYS)
+    assert found.is_fault is is_fault
+    assert kannel.centre.submitted == []

@@ -1,0 +1,90 @@
+"""Workers die by kill -9 while they send through a real Kannel, again and again: what arrived at
+the SMS centre is compared with the ledger. Nothing is sent twice and nothing is lost; what nobody
+can know is told as unknown.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.servers.kannel import a_kannel
+from tests.servers.sms_world import NAME, SECRETS, a_line, a_sending_house
+from tests.support.house import House, ScriptedLine
+from tests.support.processes import a_process
+
+_KILLS = 50
+_CLAIMS_EACH = 8
+# What one worker may leave in doubt.
+_PACE = Pace(at_once=3)
+_STATES = """
+SELECT state, count(*) FROM communications WHERE merchant_id = $1 AND channel = 'SMS' GROUP BY 1
+"""
+_ACCEPTED = """
+SELECT d.mobile_number FROM communications c JOIN debtors d USING (merchant_id, claim_id)
+WHERE c.merchant_id = $1 AND c.channel = 'SMS' AND c.state = ANY($2::text[])
+"""
+
+
+async def _create(house: House, first: int) -> None:
+    for number in range(first, first + _CLAIMS_EACH):
+        await house.create(
+            f"R-{number}", email=f"d{number}@example.org", mobileNumber=f"+49151{number:08d}"
+        )
+
+
+async def _count(house: House) -> Counter[str]:
+    return Counter({row["state"]: row["count"] for row in await house.rows(_STATES)})
+
+
+async def _numbers(house: House, *states: str) -> set[str]:
+    rows = await house.rows(_ACCEPTED, list(states))
+    return {row["mobile_number"].lstrip("+") for row in rows}
+
+
+async def test_what_arrived_is_what_the_ledger_says_over_fifty_kills(
+    resources: Resources, tmp_path: Path
+) -> None:
+    real = replace(resources, clock=MovableClock(datetime.now(UTC)))
+    chance = random.Random(19)
+    async with a_kannel(tmp_path) as kannel:
+        line = a_line(kannel.address, pace=_PACE)
+        await apply_installation(real, Installation(lines={NAME: line}), SECRETS)
+        house = await a_sending_house(real, real.clock, ScriptedLine(name=NAME))  # type: ignore[arg-type]
+        for kill in range(_KILLS):
+            await _create(house, kill * _CLAIMS_EACH)
+            await _kill_amid(house, kannel.centre.submitted, chance)
+        # What the dead held is taken over once their leases have run out.
+        with a_process(real.settings, "tests.servers.sms_worker", "60"):
+            async with asyncio.timeout(60):
+                while (await _count(house)).keys() - {"ACCEPTED", "UNKNOWN"}:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+        accepted, unknown = await _numbers(house, "ACCEPTED"), await _numbers(house, "UNKNOWN")
+        await kannel.wait_until_empty()
+        arrived = Counter(each.destination for each in kannel.centre.accepted)
+    assert [number for number, count in arrived.items() if count > 1] == []
+    assert accepted - arrived.keys() == set()
+    assert arrived.keys() - accepted - unknown == set()
+    assert len(accepted) + len(unknown) == _KILLS * _CLAIMS_EACH
+    assert len(unknown) <= _KILLS * _PACE.at_once
+    print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {sum(arrived.values())}")
+
+
+async def _kill_amid(house: House, submitted: Sequence[object], chance: random.Random) -> None:
+    """Once its messages have begun to arrive, a little later."""
+    before = len(submitted)
+    with a_process(house.resources.settings, "tests.servers.sms_worker", "0") as process:
+        async with asyncio.timeout(60):
+            while len(submitted) == before:  # noqa: ASYNC110 - the SMS centre tells
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(chance.random() * 0.03)
+        process.kill()
+        await asyncio.to_thread(process.join, 10)

@@ -1,0 +1,91 @@
+"""A mailbox that catches what comes back, read by IMAP from a real Dovecot."""
+
+import itertools
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.mail.imap import MailboxAway
+from dunwell.adapters.mail.mailboxes import look_into
+from dunwell.installation.lines.email import Mailbox
+from dunwell.kit.resources import Resources
+from tests.servers.dovecot import Dovecot
+from tests.support.bounces import a_block, a_plain_mail, a_report
+
+_users = (f"returns{number}" for number in itertools.count())
+_SAVED = "SELECT state, reason, communication_id FROM channel_reports ORDER BY received_at"
+_MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
+_REPORT = a_report(a_block("failed", "5.1.1"))
+
+
+@pytest.fixture
+def user() -> str:
+    """Of a mailbox of the test's own."""
+    return next(_users)
+
+
+def a_mailbox(dovecot: Dovecot, user: str, **changes: object) -> Mailbox:
+    document = {
+        "server": f"127.0.0.1:{dovecot.imap_port}", "encryption": "NONE",
+        "credentials": {"user": user, "passwordFile": "p"},
+    }  # fmt: skip
+    return msgspec.convert({**document, **changes}, Mailbox)
+
+
+def bounce(resources: Resources) -> str:
+    return write_address(
+        resources.keys, "bounce", "returns.example.com", merchant_id=7, communication_id=_MESSAGE
+    )
+
+
+async def saved(resources: Resources) -> list[tuple[object, ...]]:
+    async with resources.database.connection() as connection:
+        return [tuple(row) for row in await connection.fetch(_SAVED)]
+
+
+async def test_what_is_new_is_taken_once(resources: Resources, dovecot: Dovecot, user: str) -> None:
+    mailbox = a_mailbox(dovecot, user)
+    dovecot.deliver(user, _REPORT, bounce(resources))
+    assert await look_into(resources, "post", mailbox, "right") == 1
+    assert await look_into(resources, "post", mailbox, "right") == 0
+    assert await saved(resources) == [("FAILED", "5.1.1", _MESSAGE)]
+    dovecot.deliver(user, a_plain_mail("x@y.example", "Hello", "Nothing of yours."), "x@y.example")
+    assert await look_into(resources, "post", mailbox, "right") == 1
+    assert (await saved(resources))[1:] == [("DELAYED", "unreadable", None)]
+
+
+async def test_what_no_reader_gets_through_holds_up_nothing(
+    resources: Resources, dovecot: Dovecot, user: str
+) -> None:
+    mailbox = a_mailbox(dovecot, user)
+    dovecot.deliver(user, b"Content-Type: message/rfc822\r\n\r\n" * 3_000, bounce(resources))
+    dovecot.deliver(user, _REPORT, bounce(resources))
+    assert await look_into(resources, "post", mailbox, "right") == 2
+    assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
+
+
+async def test_a_mailbox_made_anew_is_read_from_its_beginning(
+    resources: Resources, dovecot: Dovecot, user: str
+) -> None:
+    mailbox = a_mailbox(dovecot, user)
+    for number in range(3):
+        content = _REPORT.replace(b"report-1", b"report-%d" % number)
+        dovecot.deliver(user, content, bounce(resources))
+    assert await look_into(resources, "post", mailbox, "right") == 3
+    dovecot.forget(user)
+    dovecot.deliver(user, _REPORT.replace(b"report-1", b"report-9"), bounce(resources))
+    assert await look_into(resources, "post", mailbox, "right") == 1
+    assert len(await saved(resources)) == 4
+
+
+async def test_a_wrong_password_takes_nothing_and_tells_no_secret(
+    resources: Resources, dovecot: Dovecot, user: str
+) -> None:
+    with pytest.raises(MailboxAway) as away:
+        await look_into(resources, "post", a_mailbox(dovecot, user), "wrong")
+    assert "wrong" not in str(away.value)
+    mailbox = a_mailbox(dovecot, user, server="127.0.0.1:1")
+    with pytest.raises(MailboxAway):
+        await look_into(resources, "post", mailbox, "right")

@@ -1,0 +1,97 @@
+"""Dunwell behind the nginx of examples/production: whom it takes a visitor for, and what gets
+through."""
+
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.resources import Resources
+from tests.servers.nginx import HOST, Nginx, run_nginx
+from tests.support.served import Served, serve
+
+_FORGED = {"X-Forwarded-For": "203.0.113.66", "Host": HOST}
+
+
+@dataclass
+class Heard:
+    """What stands behind the proxy hears."""
+
+    headers: list[dict[str, str]] = field(default_factory=list)
+    bytes_read: int = 0
+
+
+@pytest.fixture
+async def served(resources: Resources) -> AsyncIterator[Served]:
+    given = check_installation({"trustedProxies": ["127.0.0.1"]})
+    await apply_installation(resources, given)
+    async with serve(resources) as served:
+        yield served
+
+
+async def ask(nginx: Nginx, path: str, **given: object) -> tuple[int, dict[str, str], bytes]:
+    context = ssl.create_default_context(cafile=str(nginx.certificate))
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(
+            str(given.pop("method", "GET")), f"https://127.0.0.1:{nginx.port}{path}",
+            headers=_FORGED, ssl=context, server_hostname=HOST, allow_redirects=False,
+            data=given.pop("data", None),
+        ) as answer,
+    ):  # fmt: skip
+        return answer.status, dict(answer.headers), await answer.read()
+
+
+async def test_pages_and_the_api_get_through(served: Served, tmp_path: Path) -> None:
+    backend = urlsplit(served.origin).port
+    assert backend
+    with run_nginx(tmp_path, backend) as nginx:
+        assert (await ask(nginx, "/healthz"))[0] == 200
+        status, headers, body = await ask(nginx, "/q")
+        assert (status, b"<form" in body) == (200, True)
+        assert "default-src 'none'" in dict(headers)["Content-Security-Policy"]
+        assert (await ask(nginx, "/api/merchants/1/claims"))[0] == 401
+        assert (await ask(nginx, "/metrics"))[0] == 404
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(
+                f"http://127.0.0.1:{nginx.plain_port}/q?x=1", headers={"Host": HOST},
+                allow_redirects=False,
+            ) as answer,
+        ):  # fmt: skip
+            moved = answer.status, answer.headers["Location"]
+        assert moved == (308, f"https://{HOST}/q?x=1")
+
+
+async def test_nobody_says_who_they_are_and_much_is_taken(tmp_path: Path) -> None:
+    """Behind it stands what tells what it hears."""
+    heard = Heard()
+
+    async def hear(request: web.Request) -> web.Response:
+        heard.headers.append(dict(request.headers))
+        async for piece in request.content.iter_any():
+            heard.bytes_read += len(piece)
+        return web.Response(text="heard")
+
+    app = web.Application(client_max_size=100 * 2**20)
+    app.router.add_route("*", "/{path:.*}", hear)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        with run_nginx(tmp_path, runner.addresses[0][1]) as nginx:
+            size = 30 * 2**20
+            status, _, _ = await ask(nginx, "/claim", method="POST", data=BytesIO(b"x" * size))
+    finally:
+        await runner.cleanup()
+    assert (status, heard.bytes_read) == (200, size)
+    [headers] = heard.headers
+    assert (headers["Host"], headers["X-Forwarded-For"]) == (HOST, "127.0.0.1")

@@ -1,0 +1,191 @@
+"""Letters to a real OpenSSH server: the contract, and all that can go wrong on the way."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import asyncssh
+import pytest
+
+from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.installation.lines.letters import Batch
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Accepted, LineUnusable, Temporary
+from tests.adapters.print_service_contract import PrintServiceContract
+from tests.servers.sshd import Sshd
+from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status
+from tests.support.merchants import a_merchant
+from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
+
+
+@pytest.fixture
+async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
+    async with resources.database.transaction() as tx:
+        merchant = await a_merchant(tx, now=resources.clock.now())
+    adapter = SftpChannel(LINE, sshd.line(), sshd.secrets, resources)
+    yield under_test(adapter, sshd.depot, merchant.merchant_id)
+    await adapter.close()
+
+
+@pytest.fixture
+async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
+    line = sshd.line(batch=Batch(every_minutes=60, most=2))
+    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    yield await a_letter_house(resources, clock, adapter, sshd.depot)
+    await adapter.close()
+
+
+class TestSftp(PrintServiceContract):
+    @pytest.fixture
+    def channel(self, channel: PrintServiceUnderTest) -> PrintServiceUnderTest:
+        return channel
+
+
+async def test_another_host_key_is_spoken_to_never(
+    sshd: Sshd, channel: PrintServiceUnderTest
+) -> None:
+    await channel.adapter.send(channel.a_message())
+    before = list_files(sshd.depot)
+    sshd.stop()
+    line = sshd.line()
+    sshd.replace_host_key()
+    sshd.start()
+    other = channel.a_message(communication_id=_an_id())
+    assert await channel.adapter.send(other) == Temporary(600)
+    assert list_files(sshd.depot) == before
+    depot = SftpDepot(line, password=None, key=sshd.secrets["lines/post/keyFile"])
+    with pytest.raises(ConnectionError, match="another host key"):
+        await depot.list()
+
+
+async def test_a_key_the_server_does_not_know_is_refused(
+    sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
+) -> None:
+    unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
+    adapter = SftpChannel(LINE, sshd.line(), {"lines/post/keyFile": unknown}, resources)
+    assert await adapter.send(channel.a_message()) == Temporary(60)
+    assert list_files(sshd.depot) == []
+    await adapter.close()
+
+
+def test_a_key_that_is_none_makes_no_line(sshd: Sshd, resources: Resources) -> None:
+    with pytest.raises(LineUnusable):
+        SftpChannel(LINE, sshd.line(), {"lines/post/keyFile": b"x"}, resources)
+    with pytest.raises(LineUnusable):
+        SftpChannel(LINE, sshd.line(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
+
+
+async def test_a_full_disk_takes_nothing_and_takes_it_later(
+    sshd: Sshd, channel: PrintServiceUnderTest
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can make a disk that is full")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(sshd.depot)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: ASYNC221
+        pytest.skip("this machine mounts nothing")
+    try:
+        full = sshd.depot / "full"
+        full.write_bytes(b"x" * 64 * 1024)
+        assert await channel.adapter.send(channel.a_message()) == Temporary(60)
+        assert channel.received() == []
+        full.unlink()
+        assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
+        assert len(channel.received()) == 1
+    finally:
+        subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
+
+
+async def test_a_folder_that_is_not_there_is_not_made(
+    sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
+) -> None:
+    line = sshd.line(folder=str(sshd.depot / "missing"))
+    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    assert await adapter.send(channel.a_message()) == Temporary(60)
+    assert list_files(sshd.depot) == []
+    await adapter.close()
+
+
+async def test_a_server_that_is_away_takes_it_when_it_is_back(
+    sshd: Sshd, channel: PrintServiceUnderTest
+) -> None:
+    await channel.adapter.send(channel.a_message())
+    sshd.stop()
+    message = channel.a_message(communication_id=_an_id())
+    assert await channel.adapter.send(message) == Temporary(60)
+    sshd.start()
+    assert isinstance(await channel.adapter.send(message), Accepted)
+    assert len(channel.received()) == 2
+
+
+async def test_connections_cut_in_mid_upload_lose_and_double_nothing(
+    sshd: Sshd, channel: PrintServiceUnderTest
+) -> None:
+    messages = [channel.a_message(communication_id=_an_id()) for _ in range(40)]
+    waiting = [asyncio.create_task(channel.adapter.send(each)) for each in messages]
+    for _ in range(5):
+        await asyncio.sleep(0.03)
+        sshd.cut()
+    outcomes = await asyncio.gather(*waiting)
+    assert {type(each) for each in outcomes} <= {Accepted, Temporary}
+    for message, outcome in zip(messages, outcomes, strict=True):
+        if isinstance(outcome, Temporary):
+            assert isinstance(await channel.adapter.send(message), Accepted)
+    assert len(list_letters(sshd.depot)) == 40
+    assert [name for name in list_files(sshd.depot) if name.endswith(".part")] == []
+
+
+async def test_a_server_that_stalls_is_waited_for_in_bounds(
+    sshd: Sshd, channel: PrintServiceUnderTest, resources: Resources
+) -> None:
+    """It did not take the letter; a later try makes one of it."""
+    key = sshd.secrets["lines/post/keyFile"]
+    depot = SftpDepot(sshd.line(), password=None, key=key, answer_seconds=1)
+    adapter = PrintServiceChannel(LINE, sshd.line(), depot, resources)
+    await adapter.send(channel.a_message())
+    sshd.halt()
+    message = channel.a_message(communication_id=_an_id())
+    assert await adapter.send(message) == Temporary(60)
+    sshd.go_on()
+    assert isinstance(await adapter.send(message), Accepted)
+    assert len(channel.received()) == 2
+    await adapter.close()
+
+
+async def test_a_batch_goes_over_the_same_way(sshd: Sshd, post: LetterHouse) -> None:
+    await post.create("A-1", "A-2")
+    assert await post.release() == 2
+    (manifest,) = post.manifests()
+    assert sorted(each["reference"] for each in manifest["letters"]) == sorted(post.references())
+
+
+async def test_a_server_that_dies_between_letters_and_manifest_loses_nothing(
+    sshd: Sshd, post: LetterHouse
+) -> None:
+    await post.create("A-1", "A-2")
+    sshd.stop()
+    assert await post.release() == 0
+    sshd.start()
+    assert await post.release() == 2
+    (manifest,) = post.manifests()
+    assert manifest["head"]["letters"] == 2
+
+
+async def test_a_refused_letter_goes_by_e_mail(sshd: Sshd, post: LetterHouse) -> None:
+    """It comes back, and the status file says so."""
+    await post.create("A-1")
+    (reference,) = post.references()
+    post.say("1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z")))
+    assert await post.read_statuses() == 1
+    (item,) = await post.items()
+    assert item[1:3] == ("FAILED", "returned by the post")
+    assert [len(each.sent) for each in post.house.channels] == [1, 0, 0]
+    assert len(post.files("status/done")) == 1
+
+
+def _an_id() -> UUID:
+    return UUID(bytes=os.urandom(16))

@@ -1,0 +1,79 @@
+"""kill -9 of the worker in the middle, fifty times, while letters go to a real OpenSSH server: what
+stands there, what its manifests name and what the ledger says are the same."""
+
+import asyncio
+import random
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import msgspec
+
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.installation.lines.letters import Batch
+from dunwell.kit.clock import MovableClock, SystemClock
+from dunwell.kit.resources import Resources
+from tests.servers.sshd import Sshd
+from tests.support.channels import ADDRESS
+from tests.support.letter_house import LINE, LetterHouse, a_letter_house
+from tests.support.print_files import digest, list_files, list_letters, list_manifests
+from tests.support.processes import a_process
+
+_KILLS, _LETTERS = 50, 300
+# More than any lease lasts, a batch's too.
+_AHEAD_SECONDS = 200
+_STATES = "SELECT state, count(*) FROM communications WHERE merchant_id = $1 GROUP BY state"
+_ACCEPTED = """
+SELECT answer FROM communications
+WHERE merchant_id = $1 AND state = 'ACCEPTED' AND channel = 'LETTER'
+"""
+_OPEN = """
+SELECT (SELECT count(*) FROM communications
+        WHERE merchant_id = $1 AND state NOT IN ('ACCEPTED', 'UNKNOWN'))
+     + (SELECT count(*) FROM letter_batch_items WHERE merchant_id = $1 AND state <> 'BATCHED')
+     + (SELECT count(*) FROM letter_batches WHERE state <> 'RELEASED') AS count
+"""
+
+
+async def test_fifty_kills_print_every_letter_once(sshd: Sshd, resources: Resources) -> None:
+    real = replace(resources, clock=SystemClock())
+    line = sshd.line(batch=Batch(every_minutes=1, most=20))
+    adapter = SftpChannel(LINE, line, sshd.secrets, real)
+    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
+    await adapter.close()
+    await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
+    chance = random.Random(19)
+    for number in range(_KILLS):
+        ahead = str(number * _AHEAD_SECONDS)
+        with a_process(resources.settings, "tests.support.letter_process", ahead, *arguments):
+            await asyncio.sleep(0.35 + chance.random() * 0.9)
+    with a_process(
+        resources.settings, "tests.support.letter_process",
+        str(_KILLS * _AHEAD_SECONDS), *arguments,
+    ):  # fmt: skip
+        async with asyncio.timeout(300):
+            while await _count_open(post):  # noqa: ASYNC110 - the database tells
+                await asyncio.sleep(0.2)
+    await _compare(post)
+
+
+async def _count_open(post: LetterHouse) -> int:
+    (row,) = await post.house.rows(_OPEN)
+    count: int = row["count"]
+    return count
+
+
+async def _compare(post: LetterHouse) -> None:
+    states = {row["state"]: row["count"] for row in await post.house.rows(_STATES)}
+    letters, manifests = list_letters(post.depot), list_manifests(post.depot)
+    named = [each for manifest in manifests for each in manifest["letters"]]
+    accepted = {row["answer"] for row in await post.house.rows(_ACCEPTED)}
+    print(f"\nkills: {_KILLS}, letters: {len(letters)}, manifests: {len(manifests)}, {states}")
+    assert states == {"ACCEPTED": _LETTERS}
+    assert Counter(each["reference"] for each in named) == Counter(accepted)
+    assert {name.removesuffix(".pdf") for name in letters} == accepted
+    proofs = {file["name"]: file["sha256"] for each in named for file in each["files"]}
+    assert proofs == {name: digest(content) for name, content in letters.items()}
+    assert len({each["head"]["batch"] for each in manifests}) == len(manifests)
+    assert [name for name in list_files(post.depot) if name.endswith(".json.part")] == []

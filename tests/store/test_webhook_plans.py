@@ -1,0 +1,103 @@
+"""The log of an endpoint and its proof among very many deliveries ride on indexes."""
+
+from uuid import UUID
+
+import pytest
+
+from dunwell.events.proof import MOST_NUMBERED
+from dunwell.events.store_log import BUDGET, LogFilter, find_end, load_log
+from dunwell.events.store_proof import load_proof
+from dunwell.events.store_replay import count_given_up
+from dunwell.kit.resources import Resources
+from tests.support.plans import Explaining
+from tests.support.webhooks import Outbox, an_outbox
+
+COUNT, PAGE = 120_000, 50
+NEWEST = UUID(int=2**128 - 1)
+# Of each thousand one is given up and one is tried again; the last thousand wait.
+_FILL = f"""
+INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
+SELECT $1, lpad(to_hex(n), 32, '0')::uuid, claim_id, n, 'ESCALATED', $2, '{{}}'
+FROM claims, generate_series(1, {COUNT}) n WHERE merchant_id = $1
+"""
+_FILL_DELIVERIES = f"""
+INSERT INTO deliveries (merchant_id, endpoint_id, event_id, state, tries, due_at)
+SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid,
+    CASE WHEN n > {COUNT - 1000} OR n % 1000 = 2 THEN 'PENDING'
+         WHEN n % 1000 = 1 THEN 'GIVEN_UP' ELSE 'DELIVERED' END,
+    CASE WHEN n > {COUNT - 1000} THEN 0 WHEN n % 1000 = 1 THEN 10 ELSE 1 END,
+    CASE WHEN n > {COUNT - 1000} OR n % 1000 = 2 THEN now() END
+FROM generate_series(1, {COUNT}) n
+"""
+_FILL_TRIES = """
+INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms, status)
+SELECT merchant_id, endpoint_id, event_id, tries, now(), 12,
+    CASE state WHEN 'DELIVERED' THEN 204 ELSE 500 END
+FROM deliveries WHERE merchant_id = $1 AND endpoint_id = $2 AND tries > 0
+"""
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    made = await an_outbox(resources)
+    async with resources.database.connection() as connection:
+        await connection.execute("SET session_replication_role = replica")
+        await connection.execute(_FILL, made.merchant.merchant_id, made.now)
+        new = await made.add_endpoint("http://127.0.0.1:1/a")
+        merchant_id = made.merchant.merchant_id
+        await connection.execute(_FILL_DELIVERIES, merchant_id, new.endpoint_id)
+        await connection.execute(_FILL_TRIES, merchant_id, new.endpoint_id)
+        await connection.execute("RESET session_replication_role")
+        await connection.execute("ANALYZE events, deliveries, delivery_tries")
+    return made
+
+
+async def find_place(outbox: Outbox) -> tuple[int, UUID]:
+    [row] = await outbox.rows("SELECT endpoint_id FROM webhook_endpoints WHERE merchant_id = $1")
+    return outbox.merchant.merchant_id, row["endpoint_id"]
+
+
+async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
+    outbox: Outbox,
+) -> None:
+    place = await find_place(outbox)
+    most = {
+        LogFilter(): ("deliveries_pkey", 10 * PAGE),
+        LogFilter(state="GIVEN_UP"): ("deliveries_given_up", 10 * PAGE),
+        LogFilter(state="DELIVERED"): ("deliveries_pkey", 4 * BUDGET),
+        LogFilter(type="DISPUTED"): ("deliveries_pkey", 4 * BUDGET),
+    }
+    for wanted, (index, rows) in most.items():
+        async with outbox.resources.database.connection() as connection:
+            explaining = Explaining(connection)
+            await load_log(explaining, *place, before=NEWEST, wanted=wanted, limit=PAGE)
+            await find_end(explaining, *place, before=NEWEST, wanted=wanted)
+        assert index in explaining.indexes, explaining.plans
+        assert explaining.tables_read_whole <= {"webhook_endpoints", "claims"}, explaining.plans
+        assert explaining.rows_read <= rows + BUDGET + 5, (wanted, explaining.rows_read)
+
+
+async def test_the_proof_reads_the_numbered_once_by_their_key(outbox: Outbox) -> None:
+    place = await find_place(outbox)
+    async with outbox.resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        await load_proof(explaining, *place, 1)
+        counted, gaps = await load_proof(connection, *place, 1)
+
+    assert "deliveries_pkey" in explaining.indexes, explaining.plans
+    # Read once; then what was read is counted, and looked through for what is missing.
+    assert explaining.rows_read <= 3 * MOST_NUMBERED + 5_000, explaining.rows_read
+    assert explaining.tables_read_whole == set(), explaining.plans
+    assert (counted.numbered, counted.last_sent) == (MOST_NUMBERED, MOST_NUMBERED - 1000)
+    assert (counted.open, len(gaps)) == (2 * (MOST_NUMBERED - 1000) // 1000, 100)
+
+
+async def test_what_was_given_up_is_counted_by_its_index(outbox: Outbox) -> None:
+    place = await find_place(outbox)
+    async with outbox.resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        least = UUID(int=0)
+        await count_given_up(explaining, *place, least=least, since=outbox.now, most=50_001)
+
+    assert "deliveries_given_up" in explaining.indexes, explaining.plans
+    assert explaining.rows_read <= 300, explaining.plans

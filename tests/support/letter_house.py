@@ -1,0 +1,118 @@
+"""A merchant that sends letters by a line, and what its print service gets and says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.lines.letters import Batch, FolderLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.sending.batches.line import LetterLine
+from dunwell.sending.batches.read_statuses import StatusReader
+from dunwell.sending.batches.release_batches import BatchReleaser
+from tests.support.channels import ADDRESS, CHANNELS, TEMPLATE, three_channels
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.print_files import list_letters, list_manifests
+
+LINE = "post"
+_ITEMS = """
+SELECT i.state, m.state AS contact, m.failure, i.status, m.delivered_at IS NOT NULL AS is_delivered
+FROM letter_batch_items i JOIN communications m USING (merchant_id, communication_id)
+WHERE i.merchant_id = $1 ORDER BY m.claim_id, m.planned_at
+"""
+
+
+@dataclass
+class LetterHouse:
+    """depot: where the letters stand."""
+
+    house: House
+    adapter: PrintServiceChannel
+    depot: Path
+
+    @property
+    def lines(self) -> dict[str, LetterLine]:
+        return {LINE: self.adapter.letter_line}
+
+    async def create(self, *references: str, **changes: Any) -> list[int]:
+        claims = await self.house.create(*references, **{"address": ADDRESS} | changes)
+        await self.house.run()
+        return claims
+
+    async def release(self) -> int:
+        return await BatchReleaser(self.house.resources, lambda: self.lines).run_once()
+
+    async def read_statuses(self) -> int:
+        """And what they mean for their letters."""
+        read = await StatusReader(self.house.resources, lambda: self.lines).run_once()
+        await self.join()
+        return read
+
+    async def join(self) -> None:
+        await join_reports(self.house.resources)
+        await self.house.run()
+
+    async def items(self) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await self.house.rows(_ITEMS)]
+
+    def letters(self) -> list[str]:
+        return list(list_letters(self.depot))
+
+    def manifests(self) -> list[dict[str, Any]]:
+        return list_manifests(self.depot)
+
+    def references(self) -> list[str]:
+        return [name.removesuffix(".pdf") for name in self.letters()]
+
+    def say(self, name: str, content: str | bytes) -> None:
+        """What the print service puts into its status folder."""
+        folder = self.depot / "status"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def files(self, folder: str = "") -> list[str]:
+        found = self.depot / folder
+        return sorted(path.name for path in found.iterdir() if path.is_file())
+
+
+def write_status(*lines: Sequence[str]) -> str:
+    rows = [("reference", "state", "time"), *lines]
+    return "".join(",".join(row) + "\n" for row in rows)
+
+
+async def a_letter_house(
+    resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, depot: Path
+) -> LetterHouse:
+    """A letter at once, by e-mail where it fails."""
+    setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
+    setups["LETTER"] = ChannelSetup(line=LINE)
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+    step = {
+        **DOCUMENT["steps"][0], "channel": "LETTER", "fallbacks": ["EMAIL"], "send": "IMMEDIATE",
+    }  # fmt: skip
+    definition = a_definition(
+        steps=[step, *DOCUMENT["steps"][1:]], templates={"reminder": TEMPLATE}
+    )
+    lines: Any = {LINE: adapter}
+    house = await a_house(
+        resources, clock, definition,
+        configuration=configuration, channels=three_channels(), lines=lines,
+    )  # fmt: skip
+    return LetterHouse(house, adapter, depot)
+
+
+async def a_house_with_a_folder(
+    resources: Resources, clock: MovableClock, folder: Path, batch: Batch | None = None
+) -> LetterHouse:
+    folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
+    line = FolderLine(channel="LETTER", folder=str(folder), batch=batch or Batch())
+    return await a_letter_house(resources, clock, FolderChannel(LINE, line, resources), folder)

@@ -1,0 +1,53 @@
+"""A worker that prints letters, hands them over by SFTP, releases batches and reads statuses, to be
+killed while it works.
+
+Arguments: the seconds its clock is ahead, so that a dead one's leases have run out; the file of the
+line's private key; the line as JSON.
+"""
+
+import asyncio
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.config import load_settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.lines.letters import SftpLine
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.read_statuses import StatusReader
+from dunwell.sending.batches.release_batches import BatchReleaser
+from tests.support.letter_house import LINE
+from tests.support.worker_process import AheadClock
+
+
+async def main(ahead_seconds: float, key: Path, line: SftpLine) -> None:
+    settings = load_settings()
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url, size=8)
+    clock = AheadClock(timedelta(seconds=ahead_seconds))
+    resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
+    secrets = {f"lines/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
+    adapter = SftpChannel(LINE, line, secrets, resources)
+    engine = Engine(resources)
+    dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: adapter)
+    releaser = BatchReleaser(resources, lambda: {LINE: adapter.letter_line})
+    reader = StatusReader(resources, lambda: {LINE: adapter.letter_line})
+    while True:
+        done = await engine.run_once() + await dispatcher.run_once()
+        done += await releaser.run_once() + await reader.run_once()
+        done += await join_reports(resources)
+        if not done:
+            await asyncio.sleep(0.02)
+
+
+if __name__ == "__main__":
+    line = msgspec.json.decode(sys.argv[3], type=SftpLine)
+    asyncio.run(main(float(sys.argv[1]), Path(sys.argv[2]), line))

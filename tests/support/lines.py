@@ -1,0 +1,48 @@
+"""A merchant that sends by lines of an installation file."""
+
+from typing import Any
+
+import msgspec
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.sending.report import Reference, Report
+from dunwell.sending.report_store import save_report
+from tests.support.channels import TEMPLATE
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, ScriptedLine, a_house
+from tests.support.merchants import CONFIGURATION
+
+
+async def a_house_with_a_line(
+    resources: Resources, clock: MovableClock, line: ScriptedLine
+) -> House:
+    """E-mail by the line, then SMS by the outbox."""
+    setups: Any = {
+        "EMAIL": ChannelSetup(line=line.name, sender="claims@nordwind.example"),
+        "SMS": ChannelSetup(adapter="outbox", sender="Nordwind"),
+    }
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+    steps = [{**DOCUMENT["steps"][0], "fallbacks": ["SMS"]}, *DOCUMENT["steps"][1:]]
+    definition = a_definition(steps=steps, templates={"reminder": TEMPLATE})
+    channels = [ScriptedChannel(channel="SMS")]
+    return await a_house(
+        resources, clock, definition,
+        configuration=configuration, channels=channels, lines={line.name: line},
+    )  # fmt: skip
+
+
+async def report(house: House, sent_by: ScriptedLine, **changes: Any) -> bool:
+    """What came back of the first message that left by the line; whether it is new."""
+    contact_id = sent_by.sent[0].communication_id
+    usual: dict[str, Any] = {
+        "line": sent_by.name, "provider_id": "1", "state": "FAILED",
+        "happened_at": house.clock.now(),
+        "reference": Reference(house.merchant.merchant_id, contact_id), "reason": "5.1.1",
+        "cause": "OTHER", "raw": b"as it came",
+    }  # fmt: skip
+    resources = house.resources
+    async with resources.database.transaction() as tx:
+        reported = Report(**usual | changes)
+        return await save_report(tx, reported, real_now=house.clock.now(), ids=resources.ids)

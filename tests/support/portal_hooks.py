@@ -1,0 +1,71 @@
+"""A merchant's endpoint with a log in which everything stands that a page must tell apart."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.events.body import EventActionStep
+from dunwell.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.events.payloads import EventHead, checkpoint_reached
+from dunwell.events.record import save_events
+from tests.support.house import House
+
+NO_ONE = "http://127.0.0.1:1/hooks"
+
+
+@dataclass(frozen=True)
+class Hooked:
+    """ids: of the events, the oldest first: acknowledged, given up, tried again, not tried."""
+
+    new: NewSecret
+    ids: list[UUID]
+
+    @property
+    def path(self) -> str:
+        return f"/webhooks/{self.new.endpoint_id}"
+
+    @property
+    def given_up(self) -> str:
+        return f"{self.path}/deliveries/{self.ids[1]}"
+
+
+async def an_endpoint(house: House, url: str = NO_ONE) -> NewSecret:
+    async with house.work() as work:
+        return await add_endpoint(
+            work, house.resources.keys, WantedEndpoint(url, ("*",)), is_development=True
+        )
+
+
+async def a_hooked_claim(
+    house: House, claim_id: int, said: str = "said", url: str = NO_ONE
+) -> Hooked:
+    """said: the beginning of what the endpoint answers when it refuses."""
+    new = await an_endpoint(house, url)
+    now, merchant_id = house.clock.now(), house.merchant.merchant_id
+    events = [
+        checkpoint_reached(
+            EventHead(house.resources.ids.new(now), merchant_id, claim_id, 700 + number, now, "R"),
+            EventActionStep(4, "Ask the ERP"), 14, f"Grüße <{number}>",
+        )
+        for number in range(4)
+    ]  # fmt: skip
+    async with house.work() as work:
+        await save_events(work.tx, merchant_id, events, now + timedelta(days=1))
+    ids = [each.event_id for each in events]
+    for place, (state, statuses) in enumerate(
+        (("DELIVERED", (500, 204)), ("GIVEN_UP", (500,) * 3), ("PENDING", (503,)))
+    ):
+        for number, status in enumerate(statuses, 1):
+            await house.rows(
+                "INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at,"
+                " duration_ms, status, answer) VALUES ($1, $2, $3, $4, $5, 1240, $6, $7)",
+                new.endpoint_id, ids[place], number, now + timedelta(seconds=number), status,
+                said if status >= 300 else None,
+            )  # fmt: skip
+        await house.rows(
+            "UPDATE deliveries SET state = $3, tries = $4,"
+            " due_at = CASE WHEN $3 = 'PENDING' THEN due_at END"
+            " WHERE merchant_id = $1 AND event_id = $2",
+            ids[place], state, len(statuses),
+        )  # fmt: skip
+    return Hooked(new, ids)

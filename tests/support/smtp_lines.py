@@ -1,0 +1,17 @@
+"""Lines that send by SMTP, for tests."""
+
+from typing import Any
+
+import msgspec
+
+from dunwell.installation.lines.email import SmtpLine
+
+RETURN_DOMAIN = "returns.example.com"
+
+
+def a_line(port: int, **given: Any) -> SmtpLine:
+    document = {
+        "adapter": "smtp", "channel": "EMAIL", "server": f"127.0.0.1:{port}",
+        "encryption": "NONE", "returnDomain": RETURN_DOMAIN,
+    }  # fmt: skip
+    return msgspec.convert({**document, **given}, SmtpLine)

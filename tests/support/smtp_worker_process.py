@@ -1,0 +1,39 @@
+"""An engine and a dispatcher that sends by SMTP, in a process of its own, to be killed.
+
+Arguments: the seconds its clock is ahead, and the mail server's port.
+"""
+
+import asyncio
+import sys
+from datetime import timedelta
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.config import load_settings
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.ids import RandomIds
+from dunwell.kit.resources import Resources
+from tests.support.smtp_lines import a_line
+from tests.support.worker_process import AheadClock
+
+
+async def main(ahead_seconds: float, port: int) -> None:
+    settings = load_settings()
+    assert settings.database_url is not None
+    database = await Database.open(settings.database_url, size=4)
+    clock = AheadClock(timedelta(seconds=ahead_seconds))
+    keys = KeyRing(settings.secret_key)
+    resources = Resources(settings, database, clock, RandomIds(), keys)
+    channel = SmtpChannel("post", a_line(port, pace={"atOnce": 5}), {}, keys)
+    engine = Engine(resources)
+    dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: channel)
+    while True:
+        done = await engine.run_once() + await dispatcher.run_once()
+        if not done:
+            await asyncio.sleep(0.02)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(float(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,33 @@
+"""A sink in a thread of its own, for tests that wait without letting others run."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.support.sinks import Sink, a_sink
+
+
+@contextmanager
+def a_threaded_sink(port: int) -> Iterator[Sink]:
+    ready, made = threading.Event(), list[Sink]()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        async with a_sink(port=port) as sink:
+            made.append(sink)
+            ready.set()
+            await stop.wait()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield made[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()

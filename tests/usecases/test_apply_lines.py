@@ -1,0 +1,212 @@
+"""Lines of the installation file: their secrets are sealed, and merchants send by their names."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.installation.apply_installation import apply_installation, plan_installation
+from dunwell.installation.document import check_installation
+from dunwell.installation.secret_files import read_secrets
+from dunwell.installation.secrets import SealedInstallation, load_secrets
+from dunwell.installation.standing import StandingInstallation
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.resealing import BEGINNING
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.onboarding.apply import apply_file
+from tests.support.command_line import CommandLine
+from tests.support.merchants import CONFIGURATION, a_merchant
+from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
+from tests.usecases.test_apply_faults import write
+
+POST: dict[str, Any] = {
+    "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
+    "credentials": {"user": "dunwell", "passwordFile": "smtp"},
+}  # fmt: skip
+NAME = "lines/post/credentials/passwordFile"
+_STORED = "SELECT name, sealed FROM installation_secrets"
+
+
+async def apply(
+    resources: Resources, lines: Mapping[str, Any], secret: bytes | None = b"s3cret"
+) -> list[str]:
+    secrets = {} if secret is None else {NAME: secret}
+    installation = check_installation({"lines": lines})
+    return (await apply_installation(resources, installation, secrets)).changes
+
+
+async def known(resources: Resources) -> dict[str, bytes]:
+    async with resources.database.connection() as connection:
+        return await load_secrets(connection, resources.keys)
+
+
+async def test_a_secret_is_sealed_and_a_process_knows_it(resources: Resources) -> None:
+    line, secret = await apply(resources, {"post": POST})
+    assert "post" in line
+    assert secret == f"{NAME}: a secret, changed"
+    async with resources.database.connection() as connection:
+        [(name, sealed)] = await connection.fetch(_STORED)
+    assert name == NAME
+    assert b"s3cret" not in sealed
+    standing = StandingInstallation(resources)
+    await standing.read()
+    assert standing.secrets == {NAME: b"s3cret"}
+    assert standing.lines["post"].channel == "EMAIL"
+
+
+async def test_a_changed_secret_is_a_revision_and_the_same_is_none(resources: Resources) -> None:
+    await apply(resources, {"post": POST})
+    standing = StandingInstallation(resources)
+    await standing.read()
+    assert await apply(resources, {"post": POST}) == []
+    installation = check_installation({"lines": {"post": POST}})
+    planned = await plan_installation(resources, installation, {NAME: b"new"})
+    assert planned.changes == [f"{NAME}: a secret, changed"]
+    assert await apply(resources, {"post": POST}, b"new") == [f"{NAME}: a secret, changed"]
+    await standing.read()
+    assert (standing.revision, standing.secrets) == (2, {NAME: b"new"})
+
+
+async def test_a_secret_goes_with_its_line(resources: Resources) -> None:
+    await apply(resources, {"post": POST})
+    await apply(resources, {}, None)
+    assert await known(resources) == {}
+
+
+async def test_a_secret_is_sealed_anew_with_a_new_key(resources: Resources) -> None:
+    await apply(resources, {"post": POST})
+    older = resources.settings.secret_key
+    newer = KeyRing({2: b"n" * 32, **older})
+    values = SealedInstallation()
+    assert (await values.reseal(resources.database, newer, BEGINNING)).resealed == 1
+    assert (await values.reseal(resources.database, newer, BEGINNING)).resealed == 0
+    async with resources.database.transaction() as tx:
+        assert await values.count(tx) == {2: 1}
+        assert await load_secrets(tx, newer) == {NAME: b"s3cret"}
+        assert await load_secrets(tx, resources.keys) == {}
+
+
+@pytest.mark.parametrize("after", [{}, {"post": {**POST, "channel": "SMS", "adapter": "twilio"}}])
+async def test_a_line_that_a_merchant_sends_by_stays(
+    resources: Resources, after: dict[str, Any]
+) -> None:
+    await apply(resources, {"post": POST})
+    setups: Any = {"EMAIL": ChannelSetup(line="post", sender="claims@nordwind.example")}
+    async with resources.database.transaction() as tx:
+        configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
+        await a_merchant(tx, now=resources.clock.now(), configuration=configuration)
+    if after:
+        after["post"].pop("server")
+    with pytest.raises(ValidationError) as refused:
+        await apply(resources, after, None)
+    [fault] = refused.value.faults
+    assert (fault.path, fault.code) == ("/lines/post", "IN_USE")
+    assert await known(resources) == {NAME: b"s3cret"}
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ({**POST, "channel": "SMS"}, "/lines/post/channel"),
+        ({**POST, "adapter": "fax"}, "/lines/post/adapter"),
+        ({**POST, "encryption": "NONE"}, "/lines/post/encryption"),
+        ({**POST, "server": "mail example"}, "/lines/post/server"),
+        ({**POST, "pace": {"atOnce": 0}}, "/lines/post/pace/atOnce"),
+        ({**POST, "prices": {"de": 7}}, "/lines/post/prices/de"),
+        (
+            {**POST, "mailbox": {"server": "m:993", "credentials": POST["credentials"]}},
+            "/lines/post/returnDomain",
+        ),
+        ({"channel": "EMAIL", "adapter": "smtp"}, "/lines/post/server"),
+    ],
+)
+def test_a_faulty_line_is_refused_with_the_place(line: dict[str, Any], path: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        check_installation({"lines": {"post": line}})
+    assert [fault.path for fault in refused.value.faults] == [path]
+
+
+def test_secrets_are_read_from_files_beside_it(tmp_path: Path) -> None:
+    installation = check_installation({"lines": {"post": POST}})
+    file = tmp_path / "installation.yaml"
+    with pytest.raises(ValidationError) as refused:
+        read_secrets(file, installation)
+    assert [(each.path, each.code) for each in refused.value.faults] == [(f"/{NAME}", "UNREADABLE")]
+    for content, code in ((b"\n", "INVALID"), (b"x" * 64_001, "INVALID")):
+        (tmp_path / "smtp").write_bytes(content)
+        with pytest.raises(ValidationError) as refused:
+            read_secrets(file, installation)
+        assert [each.code for each in refused.value.faults] == [code]
+    (tmp_path / "smtp").write_bytes(b"s3cret\r\n")
+    assert read_secrets(file, installation) == {NAME: b"s3cret"}
+
+
+def test_the_command_line_applies_a_line_and_shows_no_secret(
+    dunwell: CommandLine, tmp_path: Path
+) -> None:
+    path = tmp_path / "installation.yaml"
+    path.write_bytes(msgspec.yaml.encode({"lines": {"post": POST}}))
+    assert "smtp cannot be read" in dunwell.run("apply", str(path)).stderr
+    (tmp_path / "smtp").write_text("s3cret\n")
+    applied = dunwell.run("apply", str(path))
+    assert applied.returncode == 0
+    assert f"{NAME}: a secret, changed" in applied.stdout
+    assert "s3cret" not in applied.stdout + applied.stderr
+
+
+@pytest.mark.parametrize(
+    ("channel", "says"),
+    [
+        ("EMAIL", "The installation file's lines for EMAIL are: post."),
+        ("SMS", "The installation file has no line for SMS; add one and apply it first."),
+    ],
+)
+async def test_a_merchant_names_a_line_that_is_there(
+    resources: Resources, tmp_path: Path, channel: str, says: str
+) -> None:
+    await apply(resources, {"post": POST})
+    sender = {"EMAIL": "claims@nordwind.example", "SMS": "Nordwind"}[channel]
+    setup = {channel: {"line": "psot", "from": sender}}
+    with pytest.raises(ValidationError) as refused:
+        await apply_merchant(resources, tmp_path, setup)
+    [fault] = refused.value.faults
+    assert (fault.path, fault.code, fault.message) == (
+        f"/channels/{channel}/line", "UNKNOWN_LINE", says,
+    )  # fmt: skip
+
+
+async def test_a_merchant_sends_by_a_line_and_it_is_told_as_its_file_says(
+    resources: Resources, tmp_path: Path
+) -> None:
+    await apply(resources, {"post": POST})
+    by_outbox = {"EMAIL": {"adapter": "outbox", "from": "claims@nordwind.example"}}
+    await apply_merchant(resources, tmp_path, by_outbox)
+    by_line = {"EMAIL": {"line": "post", "from": "claims@nordwind.example"}}
+    assert await apply_merchant(resources, tmp_path, by_line) == [
+        "channels.EMAIL.adapter removed", 'channels.EMAIL.line added: "post"',
+    ]  # fmt: skip
+    assert await apply_merchant(resources, tmp_path, by_line) == []
+
+
+async def test_a_sandbox_sends_by_no_line(resources: Resources, tmp_path: Path) -> None:
+    await apply(resources, {"post": POST})
+    setup = {"EMAIL": {"line": "post", "from": "claims@nordwind.example"}}
+    with pytest.raises(ValidationError) as refused:
+        await apply_merchant(resources, tmp_path, setup, sandbox=True)
+    assert [(each.path, each.code) for each in refused.value.faults] == [
+        ("/channels/EMAIL/line", "NOT_IN_SANDBOX")
+    ]
+
+
+async def apply_merchant(
+    resources: Resources, folder: Path, channels: Mapping[str, Any], **changes: Any
+) -> list[str]:
+    file = write(folder, {**FILE, "channels": channels, **changes})
+    report = await apply_file(
+        resources, file, available_adapters=ADAPTERS, available_providers=PROVIDERS
+    )
+    return report.changes

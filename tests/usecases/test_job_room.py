@@ -1,0 +1,72 @@
+"""How many jobs of a merchant may wait or run: held by the database, whoever begins one when."""
+
+import asyncio
+
+import pytest
+
+from dunwell.jobs.cancel_job import cancel_job
+from dunwell.jobs.job import MOST_LIVE, Export, ExportedList, Job, Pause, Resume
+from dunwell.jobs.start_job import TooManyJobs, retry_failed, start_export, start_job
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.usecases.test_jobs import STARTER, run, start
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    [claim_id] = await house.create()
+    hansen = await a_house(resources, clock, key="hansen")
+    ended = await start(house, Pause(), [claim_id])
+    await run(house)
+    jobs = [await start(house, Resume(), [claim_id]) for _ in range(MOST_LIVE)]
+
+    async with house.work(STARTER) as work:
+        with pytest.raises(TooManyJobs, match="cancel one"):
+            await start_job(work, Pause(), [claim_id])
+        with pytest.raises(TooManyJobs):
+            await start_export(work, Export(ExportedList.CLAIMS))
+        with pytest.raises(TooManyJobs):
+            await retry_failed(work, ended.job_id)
+    await start(hansen, Pause(), [claim_id])
+    async with house.work(STARTER) as work:
+        await cancel_job(work, jobs[0].job_id)
+    await start(house, Pause(), [claim_id])
+
+
+async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> None:
+    [claim_id] = await house.create()
+    for _ in range(MOST_LIVE - 1):
+        await start(house, Resume(), [claim_id])
+    outcomes = await asyncio.gather(
+        *(start(house, Resume(), [claim_id]) for _ in range(4)), return_exceptions=True
+    )
+    assert sum(isinstance(each, Job) for each in outcomes) == 1
+    assert sum(isinstance(each, TooManyJobs) for each in outcomes) == 3
+    [[live]] = await house.rows(
+        "SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL"
+    )
+    assert live == MOST_LIVE
+
+
+async def test_jobs_that_begin_at_once_take_a_place_each(house: House) -> None:
+    [claim_id] = await house.create()
+    await asyncio.gather(*(start(house, Resume(), [claim_id]) for _ in range(4)))
+    places = await house.rows("SELECT live_place FROM jobs WHERE merchant_id = $1 ORDER BY 1")
+    assert [row[0] for row in places] == [1, 2, 3, 4]
+
+
+async def test_a_job_of_an_earlier_version_takes_up_room_too(house: House) -> None:
+    [claim_id] = await house.create()
+    for _ in range(MOST_LIVE):
+        await start(house, Resume(), [claim_id])
+    await house.rows("UPDATE jobs SET live_place = NULL WHERE merchant_id = $1")
+    with pytest.raises(TooManyJobs):
+        await start(house, Resume(), [claim_id])

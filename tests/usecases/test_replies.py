@@ -1,0 +1,195 @@
+"""Answers to e-mails: kept with the claim, and the process waits until somebody has read them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.escalation.end_claim import withdraw_claim
+from dunwell.explanation.claim_life import read_claim_life
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.newest_first import Count
+from dunwell.replies.reply import find_hold_end
+from dunwell.replies.sealing import open_reply
+from dunwell.replies.take_reply import TakenReply, list_unseen, see_replies
+from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
+from tests.support.bounces import a_plain_mail
+from tests.support.house import ERP, House, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+
+_REPLIES = """
+SELECT reply_id, text, is_automatic, seen_at, seen_by, raw_sealed, file_names
+FROM debtor_replies WHERE merchant_id = $1 ORDER BY received_at, reply_id
+"""
+_HOLDS = """
+SELECT kind, until, lifted_at, reason, actor_kind FROM holds WHERE merchant_id = $1 ORDER BY since
+"""
+_MAIL = a_plain_mail("erika@customer.example", "Re: Reminder", "I paid last week.")
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house_with_a_line(resources, clock, ScriptedLine())
+    await house.create()
+    await house.run()
+    return house
+
+
+async def contact(house: House) -> tuple[int, UUID]:
+    [row] = await house.rows(
+        "SELECT claim_id, communication_id FROM communications WHERE merchant_id = $1"
+    )
+    return row["claim_id"], row["communication_id"]
+
+
+async def answer(
+    house: House, content: bytes = _MAIL, sender: str = "erika@customer.example", **changes: Any
+) -> TakenReply:
+    _, contact_id = await contact(house)
+    named: dict[str, Any] = {
+        "merchant_id": house.merchant.merchant_id,
+        "communication_id": contact_id,
+    } | changes
+    address = write_address(house.resources.keys, "reply", "returns.example.com", **named)
+    return await receive_mail(house.resources, Envelope("post", sender, address, content))
+
+
+async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house: House) -> None:
+    assert await answer(house) is TakenReply.NEW
+    [reply] = await house.rows(_REPLIES)
+    assert (reply["text"], reply["is_automatic"], reply["seen_at"]) == (
+        "I paid last week.", False, None,
+    )  # fmt: skip
+    [hold] = await house.rows(_HOLDS)
+    # A Monday's: to the end of Thursday, in Berlin.
+    until = datetime(2026, 3, 5, 23, 0, tzinfo=UTC)
+    assert tuple(hold) == ("PAUSE", until, None, "REPLY", "SYSTEM")
+    claim_id, _ = await contact(house)
+    async with house.work() as work:
+        life = await read_claim_life(work, claim_id)
+    [told] = [each for each in life if each.kind == "REPLY"]
+    assert (told.word, told.text) == ("UNSEEN", "I paid last week.")
+
+
+async def test_it_is_sealed_as_it_came(house: House) -> None:
+    await answer(house)
+    [reply] = await house.rows(_REPLIES)
+    assert b"last week" not in reply["raw_sealed"]
+    opened = open_reply(
+        house.resources.keys, house.merchant.merchant_id, reply["reply_id"], reply["raw_sealed"]
+    )
+    assert opened == _MAIL
+
+
+async def test_the_same_answer_twice_is_one(house: House) -> None:
+    assert await answer(house) is TakenReply.NEW
+    assert await answer(house) is TakenReply.KNOWN
+    assert len(await house.rows(_REPLIES)) == 1
+    assert len(await house.rows(_HOLDS)) == 1
+
+
+@pytest.mark.parametrize("mark", ["Auto-Submitted", "Precedence"])
+async def test_an_automatic_answer_holds_nothing(house: House, mark: str) -> None:
+    value = {"Auto-Submitted": "auto-replied", "Precedence": "bulk"}[mark]
+    mail = a_plain_mail("erika@customer.example", "Away", "I am away.", **{mark: value})
+    assert await answer(house, mail) is TakenReply.NEW
+    assert await house.rows(_HOLDS) == []
+    [reply] = await house.rows(_REPLIES)
+    assert reply["is_automatic"]
+    async with house.work(ERP) as work:
+        assert await list_unseen(work) == []
+
+
+async def test_a_null_sender_holds_nothing(house: House) -> None:
+    assert await answer(house, sender="") is TakenReply.NEW
+    assert await house.rows(_HOLDS) == []
+
+
+async def test_once_seen_the_process_goes_on_and_other_holds_stay(house: House) -> None:
+    await answer(house)
+    claim_id, _ = await contact(house)
+    async with house.work() as work:
+        await see_replies(work, claim_id)
+        await see_replies(work, claim_id)
+    [hold] = await house.rows(_HOLDS)
+    assert hold["lifted_at"] == house.clock.now()
+    [reply] = await house.rows(_REPLIES)
+    assert (reply["seen_at"], reply["seen_by"]) == (house.clock.now(), "erp")
+    audit = await house.rows(
+        "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'reply.%' ORDER BY 1"
+    )
+    assert [row["action"] for row in audit] == ["reply.see", "reply.take"]
+
+
+async def test_seeing_lifts_no_merchants_pause(house: House) -> None:
+    claim_id, _ = await contact(house)
+    async with house.work() as work:
+        await pause_claim(work, claim_id, reason="call")
+    await answer(house)
+    async with house.work() as work:
+        await see_replies(work, claim_id)
+    holds = {row["reason"]: row["lifted_at"] for row in await house.rows(_HOLDS)}
+    assert holds == {"call": None, "REPLY": house.clock.now()}
+
+
+async def test_the_pause_ends_by_itself(house: House) -> None:
+    await answer(house)
+    await house.run_until(house.clock.now() + timedelta(days=4))
+    [hold] = await house.rows(_HOLDS)
+    assert hold["lifted_at"] is not None
+
+
+async def test_of_an_ended_claim_it_is_kept_alone(house: House) -> None:
+    claim_id, _ = await contact(house)
+    async with house.work() as work:
+        await withdraw_claim(work, claim_id)
+    assert await answer(house) is TakenReply.NEW
+    assert await house.rows(_HOLDS) == []
+
+
+async def test_what_names_nothing_that_is_there_is_not_taken(house: House) -> None:
+    assert await answer(house, communication_id=UUID(int=7)) is TakenReply.GONE
+    assert await answer(house, merchant_id=2_000_000) is TakenReply.GONE
+    assert await house.rows(_REPLIES) == []
+
+
+async def test_a_machine_that_answers_and_answers_is_stopped(house: House) -> None:
+    mails = [_MAIL.replace(b"plain-1", b"plain-%d" % n) for n in range(21)]
+    taken = [await answer(house, mail) for mail in mails]
+    assert taken == [TakenReply.NEW] * 20 + [TakenReply.TOO_MANY]
+
+
+def test_three_business_days_pass_over_the_weekend() -> None:
+    friday = datetime(2026, 3, 6, 12, tzinfo=UTC)
+    assert find_hold_end(friday, "Europe/Berlin").astimezone(UTC) == datetime(
+        2026, 3, 11, 23, tzinfo=UTC
+    )
+
+
+async def test_what_nobody_has_looked_at_waits_until_somebody_has(
+    house: House, clock: MovableClock
+) -> None:
+    await answer(house)
+    came_at = clock.now()
+    clock.advance(timedelta(hours=1))
+    number = {"Message-ID": "<another@customer.example>"}
+    again = a_plain_mail("erika@customer.example", "Re: Reminder", "x" * 500, **number)
+    await answer(house, again)
+    async with house.work(ERP) as work:
+        [first, second] = await list_unseen(work)
+        waiting = (await read_waiting(work))[Kind.UNSEEN_REPLIES]
+    assert (first.received_at, first.subject, first.beginning) == (
+        came_at, "Re: Reminder", "I paid last week.",
+    )  # fmt: skip
+    assert len(second.beginning) == 200
+    assert waiting == Waiting(Count(2, is_more=False), came_at)
+    async with house.work(ERP) as work:
+        await see_replies(work, first.claim_id)
+        assert await list_unseen(work) == []
+        assert (await read_waiting(work))[Kind.UNSEEN_REPLIES].count.number == 0

@@ -1,0 +1,130 @@
+"""A list of claims in the orders that an index knows, page by page, whatever it is narrowed to."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.claims import sorting
+from dunwell.claims.find_claims import find_claims
+from dunwell.claims.pause_claim import pause_claim
+from dunwell.claims.sorting import ClaimOrder, SortKey
+from dunwell.claims.states import Status
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.errors import ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants import newest_first
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+HOUR = timedelta(hours=1)
+_NO_FILTER = ClaimFilter()
+_WAYS = [(key, goes_down) for key in SortKey for goes_down in (False, True)]
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock, a_definition())
+
+
+async def find(
+    house: House, order: ClaimOrder, wanted: ClaimFilter = _NO_FILTER, limit: int = 50
+) -> list[str]:
+    """All pages, of so many claims each."""
+    found: list[str] = []
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        async with house.work() as work:
+            page = await find_claims(work, limit=limit, cursor=cursor, wanted=wanted, order=order)
+        found += [each.reference_number for each in page.claims]
+        cursor, pages = page.next_cursor, pages + 1
+    return found
+
+
+async def _create(house: House, clock: MovableClock) -> list[int]:
+    """An hour apart: B, C and A, of which C changed last; then two at once."""
+    claim_ids = list[int]()
+    for reference in ("B-1", "C-1", "A-1"):
+        claim_ids += await house.create(reference)
+        clock.advance(HOUR)
+    await house.create("D-2", "D-1")
+    await house.pay(claim_ids[1], 100)
+    return claim_ids
+
+
+_IN_ORDER = {
+    SortKey.CREATED: ["B-1", "C-1", "A-1", "D-1", "D-2"],
+    SortKey.REFERENCE: ["A-1", "B-1", "C-1", "D-1", "D-2"],
+    SortKey.CHANGED: ["B-1", "A-1", "C-1", "D-1", "D-2"],
+    SortKey.NEXT_STEP: ["B-1", "C-1", "A-1", "D-1", "D-2"],
+}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50])
+@pytest.mark.parametrize(("key", "goes_down"), _WAYS)
+async def test_each_order_is_read_to_its_end_whatever_the_page(
+    house: House, clock: MovableClock, key: SortKey, limit: int, *,
+    goes_down: bool,
+) -> None:  # fmt: skip
+    await _create(house, clock)
+
+    found = await find(house, ClaimOrder(key, goes_down), limit=limit)
+
+    assert found == (_IN_ORDER[key][::-1] if goes_down else _IN_ORDER[key])
+
+
+@pytest.mark.parametrize(("key", "goes_down"), _WAYS)
+async def test_a_budget_that_is_used_up_goes_on_behind_what_was_looked_at(
+    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, key: SortKey, *,
+    goes_down: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sorting, "BUDGET", 2)
+    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    claim_ids = await _create(house, clock)
+    await house.pay(claim_ids[2], 10240)
+
+    found = await find(house, ClaimOrder(key, goes_down), ClaimFilter(status=Status.COLLECTED), 3)
+
+    assert found == ([] if key is SortKey.NEXT_STEP else ["A-1"])
+
+
+async def test_the_order_by_next_step_leaves_out_what_has_none_and_what_is_held(
+    house: House, clock: MovableClock
+) -> None:
+    [held, paid, _] = await house.create("A-1", "A-2", "A-3")
+    await house.pay(paid, 10240)
+    async with house.work() as work:
+        await pause_claim(work, held)
+
+    assert await find(house, ClaimOrder(SortKey.NEXT_STEP, is_descending=False)) == ["A-3"]
+
+
+@pytest.mark.parametrize("key", SortKey)
+async def test_few_that_are_found_apart_are_sorted_as_well(
+    house: House, clock: MovableClock, key: SortKey
+) -> None:
+    await _create(house, clock)
+    wanted = ClaimFilter(updated_since=clock.now() - 3 * HOUR)
+
+    found = await find(house, ClaimOrder(key, is_descending=False), wanted, 2)
+
+    assert found == _IN_ORDER[key]
+
+
+async def test_a_cursor_is_of_its_order_and_its_merchant(
+    resources: Resources, house: House, clock: MovableClock
+) -> None:
+    await _create(house, clock)
+    other = await a_house(resources, clock, key="other")
+    by_reference = ClaimOrder(SortKey.REFERENCE, is_descending=False)
+    async with house.work() as work:
+        page = await find_claims(work, limit=1, order=by_reference)
+
+    async with other.work() as work:
+        with pytest.raises(ValidationError):
+            await find_claims(work, limit=1, order=by_reference, cursor=page.next_cursor)
+    async with house.work() as work:
+        with pytest.raises(ValidationError):
+            await find_claims(
+                work, limit=1, order=ClaimOrder(SortKey.CHANGED), cursor=page.next_cursor
+            )
