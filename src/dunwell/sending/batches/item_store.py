@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -12,27 +12,43 @@ from dunwell.sending.batches.manifest import Letter
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "TAKING_BACK", "TAKEN_BACK"]
 
-# What is already outside for a batch, or named by one, stays as it is.
+# What is already outside for a batch, or named by one, stays as it is. Locked in the order of keys.
 _BEGIN = """
-INSERT INTO letter_batch_items
+INSERT INTO letter_batch_items AS item
     (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT merchant_id, communication_id, $2, reference, country, pages, files, $3
+FROM json_to_recordset($1::json) AS begun (
+    merchant_id integer, communication_id uuid, reference text, country text, pages integer,
+    files jsonb
+)
+ORDER BY merchant_id, communication_id
 ON CONFLICT (merchant_id, communication_id) DO UPDATE
-SET line = CASE letter_batch_items.state WHEN 'UPLOADING' THEN $3 ELSE letter_batch_items.line END,
-    reference = CASE letter_batch_items.state
-        WHEN 'UPLOADING' THEN $4 ELSE letter_batch_items.reference END,
-    pages = CASE letter_batch_items.state
-        WHEN 'UPLOADING' THEN $6 ELSE letter_batch_items.pages END,
-    files = CASE letter_batch_items.state
-        WHEN 'UPLOADING' THEN $7 ELSE letter_batch_items.files END
-RETURNING state
+SET line = CASE item.state WHEN 'UPLOADING' THEN excluded.line ELSE item.line END,
+    reference = CASE item.state WHEN 'UPLOADING' THEN excluded.reference ELSE item.reference END,
+    pages = CASE item.state WHEN 'UPLOADING' THEN excluded.pages ELSE item.pages END,
+    files = CASE item.state WHEN 'UPLOADING' THEN excluded.files ELSE item.files END
+RETURNING merchant_id, communication_id, state
 """
 _LOOK = """
 SELECT state FROM letter_batch_items WHERE merchant_id = $1 AND communication_id = $2
 """
+# What is finished already is found as such.
 _FINISH = """
-UPDATE letter_batch_items SET state = 'WAITING', handed_at = $3
-WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
+WITH given AS (
+    SELECT merchant_id, communication_id
+    FROM letter_batch_items
+    WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
+        AND state IN ('UPLOADING', 'WAITING', 'BATCHED')
+    ORDER BY merchant_id, communication_id
+    FOR UPDATE
+), finished AS (
+    UPDATE letter_batch_items AS item
+    SET state = 'WAITING', handed_at = $3
+    FROM given
+    WHERE (item.merchant_id, item.communication_id) = (given.merchant_id, given.communication_id)
+        AND item.state = 'UPLOADING'
+)
+SELECT merchant_id, communication_id FROM given
 """
 _GIVE_UP = """
 DELETE FROM letter_batch_items
@@ -69,6 +85,10 @@ WHERE merchant_id = $1 AND communication_id = $2 AND coalesce(status_at <= $4, t
 """
 
 
+# Merchant and message.
+ItemKey: TypeAlias = tuple[int, UUID]
+
+
 class Item(msgspec.Struct, frozen=True):
     merchant_id: int
     communication_id: UUID
@@ -76,28 +96,39 @@ class Item(msgspec.Struct, frozen=True):
     files: Sequence[str]
 
 
-async def begin_item(
-    tx: Connection, key: tuple[int, UUID], line: str, letter: Letter, real_now: datetime
-) -> ItemState:
-    """Before anything of it leaves. UPLOADING: it is to be uploaded, (again) by these files."""
-    files = msgspec.to_builtins(letter.files)
-    state: ItemState = await tx.fetchval(
-        _BEGIN, *key, line, letter.reference, letter.country, letter.pages, files, real_now
-    )
-    return state
+async def begin_items(
+    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], real_now: datetime
+) -> Mapping[ItemKey, ItemState]:
+    """Before anything of them leaves; each key once. UPLOADING: it is to be uploaded, (again) by
+    these files."""
+    begun = [
+        {
+            "merchant_id": merchant_id, "communication_id": str(communication_id),
+            "reference": letter.reference, "country": letter.country, "pages": letter.pages,
+            "files": msgspec.to_builtins(letter.files),
+        }
+        for (merchant_id, communication_id), letter in letters
+    ]  # fmt: skip
+    rows = await tx.fetch(_BEGIN, begun, line, real_now)
+    return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
 
 
-async def load_item_state(tx: Connection, key: tuple[int, UUID]) -> ItemState | None:
+async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
     state: ItemState | None = await tx.fetchval(_LOOK, *key)
     return state
 
 
-async def finish_item(tx: Connection, key: tuple[int, UUID], real_now: datetime) -> bool:
-    """Its files have their names. False: it was given up meanwhile, and will not be printed."""
-    return bool((await tx.execute(_FINISH, *key, real_now)).endswith("1"))
+async def finish_items(
+    tx: Connection, keys: Collection[ItemKey], real_now: datetime
+) -> Collection[ItemKey]:
+    """Their files have their names. Left out: what was given up meanwhile, and will not be
+    printed."""
+    merchant_ids, communication_ids = [key[0] for key in keys], [key[1] for key in keys]
+    rows = await tx.fetch(_FINISH, merchant_ids, communication_ids, real_now)
+    return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
-async def give_up_item(tx: Connection, key: tuple[int, UUID]) -> bool:
+async def give_up_item(tx: Connection, key: ItemKey) -> bool:
     """It is not outside, and is not to be found there later."""
     return bool((await tx.execute(_GIVE_UP, *key)).endswith("1"))
 
@@ -118,11 +149,11 @@ async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> 
     return [_read(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
 
 
-async def save_taken_back(tx: Connection, key: tuple[int, UUID]) -> None:
+async def save_taken_back(tx: Connection, key: ItemKey) -> None:
     await tx.execute(_SAVE_TAKEN_BACK, *key)
 
 
-async def save_status(tx: Connection, key: tuple[int, UUID], status: str, at: datetime) -> None:
+async def save_status(tx: Connection, key: ItemKey, status: str, at: datetime) -> None:
     """The latest by its time."""
     await tx.execute(_SAVE_STATUS, *key, status, at)
 

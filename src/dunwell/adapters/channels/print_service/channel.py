@@ -19,16 +19,20 @@ from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.lines.line import Pace
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.gathering import Gathering
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.sending.batches.depot import Depot, HostKeyRefused
 from dunwell.sending.batches.item_store import (
     Item,
-    begin_item,
+    ItemKey,
+    ItemState,
+    begin_items,
     find_items,
-    finish_item,
+    finish_items,
     give_up_item,
 )
 from dunwell.sending.batches.line import LetterLine
+from dunwell.sending.batches.manifest import Letter
 from dunwell.sending.batches.status_format import load_status_format
 from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.sending.references import write_reference
@@ -36,6 +40,8 @@ from dunwell.sending.references import write_reference
 _RETRY_AFTER_SECONDS = 60
 # A person has to look first.
 _AFTER_REFUSED_KEY_SECONDS = 600
+# Letters that are registered by one statement.
+_REGISTERED_AT_ONCE = 500
 # Less than the sender's patience with a call.
 _UPLOAD_SECONDS, _LOOK_SECONDS = 40, 12
 
@@ -56,6 +62,9 @@ class PrintServiceChannel:
         self._depot = depot
         self._resources = resources
         self._printer = LetterPrinter(1)
+        # Letters that are under way together are registered together.
+        self._beginning = Gathering(self._begin, room=_REGISTERED_AT_ONCE)
+        self._finishing = Gathering(self._finish, room=_REGISTERED_AT_ONCE)
 
     @property
     def pace(self) -> Pace:
@@ -80,16 +89,14 @@ class PrintServiceChannel:
             )
         except LetterUnfit as error:
             return Permanent(str(error))
-        async with self._resources.database.connection() as connection:
-            now = self._resources.clock.now()
-            state = await begin_item(connection, key, self.name, files.letter, now)
+        names = frozenset({reference})
+        state = await self._beginning.ask(None, (key, files.letter), names=names)
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)
         if refusal is not None:
             return refusal
-        async with self._resources.database.connection() as connection:
-            is_there = await finish_item(connection, key, self._resources.clock.now())
+        is_there = await self._finishing.ask(None, key)
         return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS)
 
     async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
@@ -104,11 +111,22 @@ class PrintServiceChannel:
             became[item.communication_id] = await self._settle(item, listed)
         return became
 
+    async def _begin(self, letters: Sequence[tuple[ItemKey, Letter]]) -> Sequence[ItemState]:
+        async with self._resources.database.connection() as connection:
+            now = self._resources.clock.now()
+            states = await begin_items(connection, self.name, letters, now)
+        return [states[key] for key, _ in letters]
+
+    async def _finish(self, keys: Sequence[ItemKey]) -> Sequence[bool]:
+        async with self._resources.database.connection() as connection:
+            finished = await finish_items(connection, keys, self._resources.clock.now())
+        return [key in finished for key in keys]
+
     async def _settle(self, item: Item, listed: Mapping[str, int]) -> bool:
         key = (item.merchant_id, item.communication_id)
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):
-                return await finish_item(connection, key, self._resources.clock.now())
+                return bool(await finish_items(connection, [key], self._resources.clock.now()))
             return not await give_up_item(connection, key)
 
     async def _upload(self, files: LetterFiles) -> Outcome | None:
