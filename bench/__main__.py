@@ -35,6 +35,7 @@ from bench import (
     portal,
     preview,
     start_up,
+    texts,
     workers,
 )
 from bench.ground import Ground, open_ground
@@ -56,6 +57,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "dispatcher": contacts.measure,
     "deliveries": deliveries.measure,
     "emails": emails.measure,
+    "texts": texts.measure,
     "idle": idle.measure,
     "start-up": start_up.measure,
     "pages": pages.measure,

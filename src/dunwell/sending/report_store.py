@@ -1,6 +1,7 @@
 """The SQL of the inbox of reports: each is kept once, as it came."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -10,18 +11,26 @@ from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
 from dunwell.sending.report import Cause, Reference, Report, ReportState
 
-# Real time. What came before is not kept twice.
+# Real time. What came before is not kept twice, in whichever order sets name it.
 _SAVE = """
 INSERT INTO channel_reports
     (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
      destination, raw, received_at, due_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+SELECT report.*, $12::timestamptz, $12::timestamptz
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[],
+    $7::uuid[], $8::text[], $9::text[], $10::text[], $11::bytea[]
+) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
+    reason, cause, destination, raw)
+ORDER BY line, provider_id, state, happened_at
 ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
 RETURNING report_id
 """
 # By channel_reports_of_message.
 _COUNT = """
-SELECT count(*) FROM channel_reports WHERE merchant_id = $1 AND communication_id = $2
+SELECT merchant_id, communication_id, count(*) AS reports
+FROM channel_reports
+WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
+GROUP BY merchant_id, communication_id
 """
 # By channel_reports_unmatched, and channel_reports_due for those nobody has looked at yet.
 _COUNT_STRANGE = """
@@ -68,20 +77,40 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
     """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
-    named = report.reference
-    saved = await tx.fetchval(
-        _SAVE, ids.new(real_now), report.line, report.provider_id, report.state,
-        report.happened_at, named.merchant_id if named else None,
-        named.communication_id if named else None, report.reason, report.cause,
-        report.destination, report.raw, real_now,
-    )  # fmt: skip
-    return saved is not None
+    return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
 
 
-async def count_reports(tx: Connection, reference: Reference) -> int:
-    """Of one message."""
-    count: int = await tx.fetchval(_COUNT, reference.merchant_id, reference.communication_id)
-    return count
+async def save_reports(
+    tx: Connection, reports: Sequence[Report], *, real_now: datetime, ids: Ids
+) -> int:
+    """The same of many; how many are new."""
+    named = [each.reference for each in reports]
+    saved = await tx.fetch(
+        _SAVE,
+        [ids.new(real_now) for _ in reports],
+        [each.line for each in reports],
+        [each.provider_id for each in reports],
+        [each.state for each in reports],
+        [each.happened_at for each in reports],
+        [each and each.merchant_id for each in named],
+        [each and each.communication_id for each in named],
+        [each.reason for each in reports],
+        [each.cause for each in reports],
+        [each.destination for each in reports],
+        [each.raw for each in reports],
+        real_now,
+    )
+    return len(saved)
+
+
+async def count_reports(tx: Connection, references: Collection[Reference]) -> Counter[Reference]:
+    """Of each of these messages."""
+    merchant_ids = [each.merchant_id for each in references]
+    communication_ids = [each.communication_id for each in references]
+    rows = await tx.fetch(_COUNT, merchant_ids, communication_ids)
+    return Counter(
+        {Reference(row["merchant_id"], row["communication_id"]): row["reports"] for row in rows}
+    )
 
 
 async def count_strange(tx: Connection, since: datetime, most: int) -> int:

@@ -5,7 +5,7 @@ A reference in the address, a signature or a secret proves who calls; whoever ca
 refused and told of, and nothing happens. A good answer is given once what came is kept.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Protocol
 
@@ -22,14 +22,17 @@ from dunwell.kit.addresses import find_network
 from dunwell.kit.requests import read_body, request_id_of
 from dunwell.kit.resources import Resources
 from dunwell.kit.security_events import tell_security_event
+from dunwell.merchants.gathering import Gathering
 from dunwell.sending.references import read_reference
 from dunwell.sending.report import Report
-from dunwell.sending.report_store import count_reports, save_report
+from dunwell.sending.report_store import count_reports, save_reports
 from dunwell.sending.take_incoming_sms import take_incoming_sms
 
 _MAX_BYTES = 16 * 1024
 # Of one message: parts, states and repetitions of them.
 _MOST_REPORTS = 40
+# By one statement.
+_KEPT_AT_ONCE = 200
 _FORGED_A_MINUTE = 30
 _MINUTE = 60.0
 _MOST_VISITORS = 10_000
@@ -64,7 +67,7 @@ class _Forgeries:
 
 def channel_callback_routes(resources: Resources, installation: KnownLines) -> list[Route]:
     """The routes to mount; what they refuse the application answers in its envelope."""
-    forgeries = _Forgeries()
+    forgeries, inbox = _Forgeries(), _Inbox(resources)
 
     def guard(
         take: Callable[[Resources, Call, Request], Awaitable[Response]],
@@ -86,7 +89,7 @@ def channel_callback_routes(resources: Resources, installation: KnownLines) -> l
     root, methods = "/callbacks/channels/{line}", ["GET", "POST"]
     return [
         Route(f"{root}/incoming", guard(_take_incoming), methods=methods),
-        Route(f"{root}/{{reference}}", guard(_take_report), methods=methods),
+        Route(f"{root}/{{reference}}", guard(inbox.take), methods=methods),
     ]
 
 
@@ -106,16 +109,6 @@ async def _read_call(request: Request, resources: Resources, installation: Known
     return make_call(name, line, installation.secrets, received)
 
 
-async def _take_report(resources: Resources, call: Call, request: Request) -> Response:
-    written = request.path_params["reference"]
-    reference = read_reference(resources.keys, written) if written.isascii() else None
-    report = call.read_report(reference, written.lower())
-    if report is not None:
-        await _keep(resources, report)
-    # Kannel tells again what is answered with anything but 200 or 202.
-    return Response(b"", 200, media_type="text/plain")
-
-
 async def _take_incoming(resources: Resources, call: Call, _request: Request) -> Response:
     incoming = call.read_incoming()
     is_suppressed = await take_incoming_sms(resources, incoming)
@@ -123,9 +116,33 @@ async def _take_incoming(resources: Resources, call: Call, _request: Request) ->
     return Response(content, 200, media_type=media_type)
 
 
-async def _keep(resources: Resources, report: Report) -> None:
-    """More of one message than any gateway tells are let go."""
-    reference, now = report.reference, resources.clock.now()
-    async with resources.database.transaction() as tx:
-        if reference is None or await count_reports(tx, reference) < _MOST_REPORTS:
-            await save_report(tx, report, real_now=now, ids=resources.ids)
+class _Inbox:
+    """Reports that arrive together are kept together."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._arriving = Gathering(self._keep, room=_KEPT_AT_ONCE)
+
+    async def take(self, resources: Resources, call: Call, request: Request) -> Response:
+        written = request.path_params["reference"]
+        reference = read_reference(resources.keys, written) if written.isascii() else None
+        report = call.read_report(reference, written.lower())
+        if report is not None:
+            await self._arriving.ask(None, report)
+        # Kannel tells again what is answered with anything but 200 or 202.
+        return Response(b"", 200, media_type="text/plain")
+
+    async def _keep(self, reports: Sequence[Report]) -> Sequence[None]:
+        """More of one message than any gateway tells are let go."""
+        resources = self._resources
+        named = {each.reference for each in reports if each.reference is not None}
+        async with resources.database.transaction() as tx:
+            known = await count_reports(tx, named)
+            kept = []
+            for each in reports:
+                if each.reference is not None:
+                    known[each.reference] += 1
+                if each.reference is None or known[each.reference] <= _MOST_REPORTS:
+                    kept.append(each)
+            await save_reports(tx, kept, real_now=resources.clock.now(), ids=resources.ids)
+        return [None] * len(reports)

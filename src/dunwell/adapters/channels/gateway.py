@@ -19,6 +19,8 @@ from dunwell.sending.channel import Temporary
 USER_AGENT = "Dunwell-Channels/1"
 # Less than the caller allows.
 _SECONDS = 45.0
+# How long a message waits for a connection: with the call less than the caller allows.
+_TURN_SECONDS = 10.0
 # The gateway does not listen, for the moment.
 AWAY = Temporary(60)
 # It is there and does not want us: an operator has to look.
@@ -40,10 +42,12 @@ class UnclearAnswer(Exception):  # noqa: N818 - reads as what happened
 
 
 class Gateway:
-    """One line's. networks: the only ones it may lie in; none: anywhere public."""
+    """One line's. networks: the only ones it may lie in; none: anywhere public. connections: that
+    it is given at a time."""
 
-    def __init__(self, line: str, networks: Sequence[str]) -> None:
+    def __init__(self, line: str, networks: Sequence[str], *, connections: int) -> None:
         self._line = line
+        self._slots = asyncio.Semaphore(connections)
         self._networks = [ip_network(network) for network in networks]
         self._opening = asyncio.Lock()
         self._open = AsyncExitStack()
@@ -52,7 +56,14 @@ class Gateway:
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer | Temporary:
         """Temporary: it was not reached. Raises UnclearAnswer."""
         client = await self._find_client()
-        answer = await client.post_once(url, body, headers)
+        try:
+            await asyncio.wait_for(self._slots.acquire(), _TURN_SECONDS)
+        except TimeoutError:
+            return AWAY
+        try:
+            answer = await client.post_once(url, body, headers)
+        finally:
+            self._slots.release()
         if isinstance(answer, Answer):
             return answer
         return self._judge(answer)

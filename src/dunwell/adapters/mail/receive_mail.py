@@ -57,7 +57,8 @@ async def receive_mail(resources: Resources, envelope: Envelope) -> TakenReply:
 async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
     """Anybody may bring them: of one message, and of none, only so many are kept."""
     if report.reference is not None:
-        return await count_reports(tx, report.reference) >= _MOST_OF_MESSAGE
+        known = await count_reports(tx, [report.reference])
+        return known[report.reference] >= _MOST_OF_MESSAGE
     return await count_strange(tx, now - _DAY, _MOST_STRANGE) >= _MOST_STRANGE
 
 

@@ -63,7 +63,7 @@ class TwilioChannel:
         self._authorization = f"Basic {b64encode(user.encode() + b':' + token).decode()}"
         account = f"/2010-04-01/Accounts/{quote(user, safe='')}/Messages.json"
         self._url = line.server.rstrip("/") + account
-        self._gateway = Gateway(name, line.networks)
+        self._gateway = Gateway(name, line.networks, connections=line.pace.at_once)
 
     @property
     def pace(self) -> Pace:
