@@ -26,6 +26,7 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 
+_REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
 # What is done to a list as it was seen.
 _TO_LIST = (MoveRule, RemoveRule, CopyRule)
 
@@ -45,14 +46,16 @@ class CheckedRule:
 
     rule: Rule | None
     faults: tuple[Fault, ...] = ()
-    # With the other rules of the draft, as if it stood there.
+    # All rules of the draft, as if it stood there, and what it shares with the others.
+    beside: RuleSet | None = None
     overlaps: tuple[Overlap, ...] = ()
 
 
 async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
     """known: the mark of the list that was seen, where the change is one of its order.
 
-    Raises DraftOvertaken; RuleOvertaken; ValidationError: there are as many rules as there may be.
+    Raises DraftOvertaken; RuleOvertaken; ValidationError: there are as many rules as
+    there may be, or two of one name.
     """
     work.need(Right.CONFIGURE)
     standing = await lock_standing(work)
@@ -63,7 +66,9 @@ async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
         raise await _tell_standing(work, standing.rules, edit)
     if len(rules.rules) > MAX_RULES:
         message = f"A merchant has at most {MAX_RULES} rules; remove one first."
-        raise ValidationError([Fault("/rules", message, "TOO_MANY")])
+        raise ValidationError([Fault("/name", message, "TOO_MANY")])
+    if len({rule.name for rule in rules.rules}) < len(rules.rules):
+        raise ValidationError([_REPEATED])
     await keep_draft(work, standing, rules)
 
 
@@ -87,7 +92,7 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
         placed = (*placed, rule)
     rulebook = await make_rulebook(work.tx, work.merchant, RuleSet(rules.default, placed), None)
     overlaps = find_overlaps_of(rule, rulebook.rules, rulebook.targets)
-    return CheckedRule(rule, overlaps=overlaps)
+    return CheckedRule(rule, beside=rulebook.rules, overlaps=overlaps)
 
 
 def _find_faults(
@@ -102,7 +107,7 @@ def _find_faults(
     for fault in faults:
         yield Fault(fault.path.removeprefix("/rules/0"), fault.message, fault.code)
     if value.get("name") in others:
-        yield Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
+        yield _REPEATED
 
 
 async def _tell_standing(work: Work, rules: RuleSet, edit: Edit) -> RuleOvertaken:
