@@ -20,6 +20,7 @@ _PART = "a part of a use case that writes the row"
 _CALLS = "a use case within it writes the row"
 _TYPED = "what a debtor types and has not sent is nobody's deed; sending it writes the row"
 _NO_ROW = {
+    "assignment.edit_rules": "keeping the draft writes the row",
     "assignment.start_runs": _PART,
     "claims.pause_claim": _CALLS,
     "claims.reopen_hold": "that a message did not arrive writes the row, and a new hold its own",
@@ -124,7 +125,10 @@ def test_what_changes_something_says_what_was_before_and_after() -> None:
 
 
 # Functions that write what a person began, which a module with another row would hide.
-_WRITES_ITSELF = ("portal.disputes.drafts.save_draft", "workflows.save_draft.save_draft")
+_WRITES_ITSELF = (
+    "assignment.rules_draft.keep_draft", "portal.disputes.drafts.save_draft",
+    "workflows.save_draft.save_draft",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _WRITES_ITSELF)

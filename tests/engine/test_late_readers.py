@@ -13,7 +13,7 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.assignment.store import load_rules_draft
+from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import load_rulebook
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.intake.create_claims import create_claims

@@ -36,6 +36,7 @@ allocations              claim_id payment_id item_id
 answer_drafts            dispute_id
 answer_templates         template_id; name
 asked_links              ! asked_link_id
+assignment_rule_changes  revision
 assignment_rule_drafts   -
 assignment_rules         version
 attachments              claim_id attachment_id

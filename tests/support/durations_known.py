@@ -37,6 +37,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
+    "assignment/preview_rules.py LOOKS_BACK": (
+        (
+            "tests/portal/test_rules_tried.py"
+            "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
+        ),
+    ),
     "escalation/ask_channels.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),

@@ -182,7 +182,7 @@ QUIET = _name({
         "events.store_log._FIND_OF_CLAIM", "events.store_replay._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        "assignment.store._SAVE_DRAFT", "claims.searching.store._BEGIN",
+        "claims.searching.store._BEGIN",
         "escalation.gate_store._HAND_OVER", "jobs.store._SET_TOTAL", "jobs.store_rows._COUNT",
         "jobs.store_rows._LIST", "jobs.store_rows._SAVE_FAILED",
         "escalation.settlement_store._MARK_FAILED",

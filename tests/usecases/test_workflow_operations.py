@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.assignment.store import save_draft as save_rules_draft
+from dunwell.assignment.store_drafts import save_draft as save_rules_draft
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -251,7 +251,10 @@ async def test_what_uses_a_workflow_is_listed_and_keeps_it(
     async with house.work() as work:
         [view] = await list_workflows(work)
         split = Rule("Large", (Share(view.id, 50), Share(view.id, 50)))
-        await save_rules_draft(work.tx, work.merchant_id, RuleSet(None, (split,)), work.now)
+        await save_rules_draft(
+            work.tx, work.merchant_id, RuleSet(None, (split,)), author=("OPERATOR", None),
+            now=work.now, changes=(),
+        )  # fmt: skip
         await work.tx.execute(
             "INSERT INTO scenarios (merchant_id, scenario_id, workflow_id, copy_version_id,"
             " created_at) VALUES ($1, 7, $2, $3, $4)",

@@ -136,12 +136,12 @@ def prepare_rules(rules: RuleSet) -> tuple[PreparedRule, ...]:
     return tuple(PreparedRule(rule, list_tests(rule.when)) for rule in rules.rules if rule.active)
 
 
-def choose_workflow(
+def find_winner(
     prepared: Sequence[PreparedRule], facts: Facts, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
-) -> UUID | None:  # fmt: skip
-    """The workflow of the rule that wins; none: no rule does. Gives no reasons: what `match_rules`
-    says, for claims by the thousand."""
+) -> tuple[Rule, UUID] | None:  # fmt: skip
+    """The rule that wins, with its workflow; none: no rule does. Gives no reasons: what
+    `match_rules` says, for claims by the thousand."""
     for each in prepared:
         for tested, test in each.tests:
             if not tested.holds(test, facts):
@@ -151,8 +151,17 @@ def choose_workflow(
             if not isinstance(target, UUID):
                 target = find_target(each.rule, find_place(claim_id))
             if _find_obstacle(targets.get(target), currency) is None:
-                return target
+                return each.rule, target
     return None
+
+
+def choose_workflow(
+    prepared: Sequence[PreparedRule], facts: Facts, currency: str,
+    targets: Mapping[UUID, RuleTarget], claim_id: int,
+) -> UUID | None:  # fmt: skip
+    """The workflow of the rule that wins; none: no rule does."""
+    won = find_winner(prepared, facts, currency, targets, claim_id)
+    return None if won is None else won[1]
 
 
 def find_place(claim_id: int) -> int:

@@ -7,12 +7,12 @@ they were active, since that passes. Pure.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations
+from itertools import accumulate, combinations
 from uuid import UUID
 
 from dunwell.assignment.implication import implies
 from dunwell.assignment.matching import PLACES, RuleTarget, find_target
-from dunwell.assignment.rules import Rule, RuleSet
+from dunwell.assignment.rules import Rule, RuleSet, list_shares
 from dunwell.assignment.witness import find_witness
 
 
@@ -40,6 +40,19 @@ def find_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[O
     return tuple(overlap for overlap in found if overlap is not None)
 
 
+def find_overlaps_of(
+    rule: Rule, rules: RuleSet, targets: Mapping[UUID, RuleTarget]
+) -> tuple[Overlap, ...]:
+    """Those of `rule`, which is one of the rules, with the others."""
+    place = rules.rules.index(rule)
+    if not rule.active:
+        return ()
+    pairs = [(each, rule) for each in rules.rules[:place] if each.active]
+    pairs += [(rule, each) for each in rules.rules[place + 1 :] if each.active]
+    found = (_compare(earlier, later, targets) for earlier, later in pairs)
+    return tuple(overlap for overlap in found if overlap is not None)
+
+
 def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> Overlap | None:
     """A rule takes a claim only if the workflow that its place in splits gives fits its currency:
     the two meet where, for a place, both have the same."""
@@ -60,8 +73,12 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
 
 
 def _list_pairs(earlier: Rule, later: Rule) -> Iterator[tuple[UUID, UUID]]:
-    """The workflows both would give, for each place a claim can have in splits."""
-    for place in range(PLACES):
+    """The workflows both would give, for the places a claim can have in splits: one for each
+    stretch of places that get the same."""
+    begins = {0}
+    for rule in (earlier, later):
+        begins.update(accumulate(share.percent for share in list_shares(rule)))
+    for place in sorted(begins - {PLACES}):
         yield find_target(earlier, place), find_target(later, place)
 
 

@@ -17,7 +17,7 @@ from dunwell.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.workflows.store import hold_workflows
 
 
-async def publish_rules(work: Work, rules: RuleSet) -> int:
+async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = None) -> int:
     """Store the rules as the next version; answers its number.
 
     Raises ValidationError, with every workflow that is absent, deleted or was never published.
@@ -31,7 +31,10 @@ async def publish_rules(work: Work, rules: RuleSet) -> int:
     if faults:
         raise ValidationError(faults)
     ruling = await load_published_rules(work.tx, work.merchant_id)
-    version = await save_rules(work.tx, work.merchant_id, rules, work.now)
+    author = (work.actor.kind, work.actor.actor_id)
+    version = await save_rules(
+        work.tx, work.merchant_id, rules, author=author, now=work.now, comment=comment
+    )
     await raise_revision(work.tx, work.merchant_id)
     before = None if ruling is None else list_values(ruling.rules)
     await save_audit(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -13,7 +14,7 @@ from dunwell.kit.db import Connection, Row
 from dunwell.workflows.versions import Version
 
 _LOAD_RULES = """
-SELECT version, document, published_at
+SELECT version, document, published_at, actor_kind, actor_id, comment
 FROM assignment_rules
 WHERE merchant_id = $1
 ORDER BY version DESC
@@ -22,37 +23,19 @@ LIMIT 1
 
 # By primary key.
 _LOAD_RULES_VERSION = """
-SELECT document
+SELECT version, document, published_at, actor_kind, actor_id, comment
 FROM assignment_rules
 WHERE merchant_id = $1 AND version = $2
 """
 
 # The caller holds the merchant's row, so versions have no gaps and no races.
 _SAVE_RULES = """
-INSERT INTO assignment_rules (merchant_id, version, document, published_at)
-SELECT $1, COALESCE(MAX(version), 0) + 1, $2, $3
+INSERT INTO assignment_rules
+    (merchant_id, version, document, published_at, actor_kind, actor_id, comment)
+SELECT $1, COALESCE(MAX(version), 0) + 1, $2, $3, $4, $5, $6
 FROM assignment_rules
 WHERE merchant_id = $1
 RETURNING version
-"""
-
-_LOAD_DRAFT = """
-SELECT document, saved_at
-FROM assignment_rule_drafts
-WHERE merchant_id = $1
-"""
-
-_SAVE_DRAFT = """
-INSERT INTO assignment_rule_drafts (merchant_id, document, saved_at)
-VALUES ($1, $2, $3)
-ON CONFLICT (merchant_id) DO UPDATE
-SET document = EXCLUDED.document, saved_at = EXCLUDED.saved_at
-"""
-
-_DELETE_DRAFT = """
-DELETE FROM assignment_rule_drafts
-WHERE merchant_id = $1
-RETURNING merchant_id
 """
 
 # Each workflow with the newest major that can be started. Rides on the primary key of workflows and
@@ -108,6 +91,9 @@ WHERE claims.merchant_id = $1 AND claims.claim_id = started.claim_id
 """
 
 
+# The kind and the id of an actor.
+Author: TypeAlias = tuple[str, str | None]
+
 # Ids are bigint; what does not fit is nobody's.
 _FIRST_IMPOSSIBLE_ID = 2**63
 
@@ -119,12 +105,10 @@ class PublishedRules:
     version: int
     rules: RuleSet
     published_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class RulesDraft:
-    rules: RuleSet
-    saved_at: datetime
+    # Not known of early ones.
+    actor_kind: str | None
+    actor_id: str | None
+    comment: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +125,18 @@ class TargetRow:
 async def load_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
     """None: none were ever published."""
     row = await tx.fetchrow(_LOAD_RULES, merchant_id)
-    if row is None:
-        return None
-    return PublishedRules(row["version"], _read(row), row["published_at"])
+    return None if row is None else _read_published(row)
+
+
+def _read_published(row: Row) -> PublishedRules:
+    return PublishedRules(
+        version=row["version"],
+        rules=_read(row),
+        published_at=row["published_at"],
+        actor_kind=row["actor_kind"],
+        actor_id=row["actor_id"],
+        comment=row["comment"],
+    )
 
 
 async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
@@ -152,32 +145,23 @@ async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
     return RuleSet() if published is None else published.rules
 
 
-async def load_rules_version(tx: Connection, merchant_id: int, version: int) -> RuleSet:
+async def load_rules_version(
+    tx: Connection, merchant_id: int, version: int
+) -> PublishedRules | None:
     """Published rules never change and are never deleted."""
     row = await tx.fetchrow(_LOAD_RULES_VERSION, merchant_id, version)
-    assert row is not None
-    return _read(row)
+    return None if row is None else _read_published(row)
 
 
-async def load_rules_draft(tx: Connection, merchant_id: int) -> RulesDraft | None:
-    row = await tx.fetchrow(_LOAD_DRAFT, merchant_id)
-    return None if row is None else RulesDraft(_read(row), row["saved_at"])
-
-
-async def save_rules(tx: Connection, merchant_id: int, rules: RuleSet, now: datetime) -> int:
+async def save_rules(
+    tx: Connection, merchant_id: int, rules: RuleSet, *, author: Author, now: datetime,
+    comment: str | None,
+) -> int:  # fmt: skip
     """Store the rules as the newest version; answers its number."""
-    version: int = await tx.fetchval(_SAVE_RULES, merchant_id, msgspec.to_builtins(rules), now)
+    version: int = await tx.fetchval(
+        _SAVE_RULES, merchant_id, msgspec.to_builtins(rules), now, *author, comment
+    )  # fmt: skip
     return version
-
-
-async def save_draft(tx: Connection, merchant_id: int, rules: RuleSet, now: datetime) -> None:
-    """Store the merchant's one draft of rules in place of any before."""
-    await tx.execute(_SAVE_DRAFT, merchant_id, msgspec.to_builtins(rules), now)
-
-
-async def delete_draft(tx: Connection, merchant_id: int) -> bool:
-    """False: there was none."""
-    return await tx.fetchval(_DELETE_DRAFT, merchant_id) is not None
 
 
 async def load_targets(

@@ -15,9 +15,9 @@ from dunwell.assignment.rules import RuleSet, is_split, list_targets
 from dunwell.assignment.store import (
     TargetRow,
     load_published_rules,
-    load_rules_draft,
     load_targets,
 )
+from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant

@@ -31,7 +31,11 @@ async def try_claim(
     `claim`: the id of one that is there, as it stands now, or a description. Raises NotFound.
     """
     work.need(Right.READ_CLAIMS)
-    facts = await _load_facts(work, claim)
+    return list_possibilities(rulebook, await find_claim_facts(work, claim))
+
+
+def list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibility, ...]:
+    """As `try_claim` says, of facts that are known."""
     if facts.claim_id is not None:
         match = match_rules(
             rulebook.rules,
@@ -41,20 +45,6 @@ async def try_claim(
             claim_id=facts.claim_id,
         )
         return (Possibility(PLACES, match),)
-    return _list_possibilities(rulebook, facts)
-
-
-async def _load_facts(work: Work, claim: int | HypotheticalClaim) -> ClaimFacts:
-    today = find_today(work)
-    if isinstance(claim, HypotheticalClaim):
-        return find_facts(claim, work.merchant.configuration.currency, today)
-    found = await load_claim_facts(work.tx, work.merchant_id, claim, today)
-    if found is None:
-        raise NotFound(f"There is no claim {claim}.")
-    return found
-
-
-def _list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibility, ...]:
     counted = Counter(
         match_place(
             rulebook.rules,
@@ -66,3 +56,15 @@ def _list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibil
         for place in range(PLACES)
     )
     return tuple(Possibility(percent, match) for match, percent in counted.most_common())
+
+
+async def find_claim_facts(work: Work, claim: int | HypotheticalClaim) -> ClaimFacts:
+    """What rules ask of it. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    today = find_today(work)
+    if isinstance(claim, HypotheticalClaim):
+        return find_facts(claim, work.merchant.configuration.currency, today)
+    found = await load_claim_facts(work.tx, work.merchant_id, claim, today)
+    if found is None:
+        raise NotFound(f"There is no claim {claim}.")
+    return found

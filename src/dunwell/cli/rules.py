@@ -16,7 +16,7 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.assignment.store import load_rules_draft
+from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.assignment.try_claim import Possibility, try_claim
 from dunwell.cli.options import data_dir_option

@@ -18,13 +18,14 @@ from dunwell.explanation.explain_rules import show_match
 
 
 def render_view(view: RulesView) -> str:
-    if view.published is None or view.published_at is None:
+    if view.published is None or view.ruling is None:
         parts = ["no rules were published yet; claims stay unassigned"]
     else:
-        head = f"version {view.version}, published {view.published_at:%Y-%m-%d %H:%M} UTC"
+        at = f"{view.ruling.published_at:%Y-%m-%d %H:%M} UTC"
+        head = f"version {view.version}, published {at}"
         parts = [head, _render_rules(view.published)]
-    if view.draft is not None and view.saved_at is not None:
-        head = f"draft, saved {view.saved_at:%Y-%m-%d %H:%M} UTC"
+    if view.draft is not None and view.drafted is not None:
+        head = f"draft, saved {view.drafted.saved_at:%Y-%m-%d %H:%M} UTC"
         parts += ["", head, _render_rules(view.draft)]
     return "\n".join(parts)
 
@@ -32,9 +33,9 @@ def render_view(view: RulesView) -> str:
 def show_view(view: RulesView) -> dict[str, Any]:
     return {
         "version": view.version,
-        "publishedAt": view.published_at,
+        "publishedAt": None if view.ruling is None else view.ruling.published_at,
         "published": None if view.published is None else render_document(view.published),
-        "savedAt": view.saved_at,
+        "savedAt": None if view.drafted is None else view.drafted.saved_at,
         "draft": None if view.draft is None else render_document(view.draft),
     }
 

@@ -40,5 +40,6 @@ def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
 async def _load_rulebook(work: Work, standing: Standing) -> Rulebook:
     if standing.rules_version is None:
         return await load_rulebook(work.tx, work.merchant)
-    rules = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
-    return await make_rulebook(work.tx, work.merchant, rules, standing.rules_version)
+    chosen_by = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    assert chosen_by is not None, "published rules are never deleted"
+    return await make_rulebook(work.tx, work.merchant, chosen_by.rules, chosen_by.version)

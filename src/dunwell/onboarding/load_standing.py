@@ -1,7 +1,8 @@
 """Loads a merchant as it stands, as far as merchant files speak of it, in a few statements."""
 
 from dunwell.assignment.document import write_rules
-from dunwell.assignment.store import load_published_rules, load_rules_draft, load_targets
+from dunwell.assignment.store import load_published_rules, load_targets
+from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing

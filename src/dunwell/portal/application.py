@@ -33,6 +33,8 @@ from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
+from dunwell.portal.rules import routes as rules
+from dunwell.portal.rules import routes_file, routes_publish, routes_rule, routes_try
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
 from dunwell.portal.web import assets, choosing
@@ -47,7 +49,8 @@ from dunwell.portal.webhooks import routes_acts as webhook_acts
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions,
+    webhooks, webhook_acts, payments, suppressions, rules, routes_rule, routes_try,
+    routes_publish, routes_file,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

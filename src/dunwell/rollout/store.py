@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.store import load_published_rules, load_rules_draft
+from dunwell.assignment.store import load_published_rules
+from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.kit.db import Connection
 
 # Reads the merchant's claims once: seldom, and by an operator.

@@ -1,0 +1,123 @@
+"""The rules as a file: written out, and taken in as the draft. What is written out reads back as
+the same rules."""
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.assignment.checking import check_rules, find_unknown_names
+from dunwell.assignment.differences import compare_rules
+from dunwell.assignment.document import RulesDocument, render_document, write_rules
+from dunwell.assignment.read_rules import RulesView, read_rules
+from dunwell.assignment.rules_draft import DraftOvertaken, save_rules_draft
+from dunwell.errors import ValidationError
+from dunwell.kit.yaml_document import DocumentFaulty, find_line, parse_yaml, render_yaml
+from dunwell.portal.rules.looking import check_may
+from dunwell.portal.rules.views import FilePage
+from dunwell.portal.web.answer import answer_file
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+
+
+@at_merchant
+async def show_file(site: Site, visit: Visit, desk: Desk) -> Response:
+    return await _answer(site, visit, desk)
+
+
+@at_merchant
+async def send_file(site: Site, _visit: Visit, desk: Desk) -> Response:
+    check_may(desk)
+    async with site.work(desk) as work:
+        view = await read_rules(work)
+    name = f"{desk.merchant.key}-assignment-rules.yaml"
+    return answer_file(_render(view).encode(), "application/yaml; charset=utf-8", name)
+
+
+@takes_form_at_merchant
+async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+    """Looked at first, when that is asked for; else it becomes the draft."""
+    check_may(desk)
+    text = fields["text"].replace("\r\n", "\n")
+    try:
+        document = check_rules(parse_yaml(text))
+        async with site.work(desk) as work:
+            if fields["do"] != "check":
+                await save_rules_draft(work, document, known=fields["known_mark"])
+                return site.redirect(visit, desk, "rules", done="file")
+            view = await read_rules(work)
+        _check_names(view, document)
+    except DocumentFaulty as error:
+        return await _answer_faults(site, visit, desk, fields, [("", str(error))])
+    except ValidationError as refusal:
+        found = [(_find_place(text, each.path), each.message) for each in refusal.faults]
+        return await _answer_faults(site, visit, desk, fields, found)
+    except DraftOvertaken:
+        return await _answer(site, visit, desk, text, is_overtaken=True, status=409)
+    page = _make_page(desk, view, text, seen=fields["known_mark"], document=document)
+    return site.answer_at(visit, desk, page)
+
+
+def _check_names(view: RulesView, document: RulesDocument) -> None:
+    """Raises ValidationError."""
+    known = {row.name for row in view.workflows.values() if not row.is_deleted}
+    faults = list(find_unknown_names(document, known))
+    if faults:
+        raise ValidationError(faults)
+
+
+async def _answer(
+    site: Site, visit: Visit, desk: Desk, text: str | None = None, *, is_overtaken: bool = False,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    check_may(desk)
+    async with site.work(desk) as work:
+        view = await read_rules(work)
+    page = _make_page(desk, view, text)
+    if is_overtaken:
+        page = msgspec.structs.replace(page, others=_render(view))
+    return site.answer_at(visit, desk, page, status)
+
+
+async def _answer_faults(
+    site: Site, visit: Visit, desk: Desk, fields: Fields, faults: Sequence[tuple[str, str]]
+) -> Response:
+    """faults: where in the text, by the line, and what is wrong there."""
+    async with site.work(desk) as work:
+        view = await read_rules(work)
+    page = _make_page(desk, view, fields["text"], seen=fields["known_mark"], faults=faults)
+    return site.answer_at(visit, desk, page, 422)
+
+
+def _make_page(
+    desk: Desk, view: RulesView, text: str | None, *, seen: str = "",
+    faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
+) -> FilePage:  # fmt: skip
+    """seen: the mark that the text was written against; none: it is read now."""
+    return FilePage(
+        mark=seen or view.mark,
+        is_draft=view.drafted is not None,
+        text=_render(view) if text is None else text,
+        faults=faults,
+        differences=[*compare_rules(view.published, document)] if document else (),
+        is_checked=document is not None,
+        others="",
+        currency=desk.merchant.configuration.currency,
+    )
+
+
+def _render(view: RulesView) -> str:
+    return render_yaml(render_document(write_rules(view.edited, view.names)))
+
+
+def _find_place(text: str, path: str) -> str:
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    return str(find_line(text, parts))
+
+
+PAGES: RoutedPages = {
+    "rules_file": {"GET": show_file, "POST": take_file},
+    "rules_download": {"GET": send_file},
+}

@@ -1,0 +1,28 @@
+// Checks a form ([data-check]) while it is written: what its "check" button would answer is fetched,
+// and the part that says what is wrong ([data-checked], with an id) is put in place. The fields stay
+// as they are.
+const policy = globalThis.trustedTypes?.createPolicy("dunwell", { createHTML: (text) => text });
+const parse = (text) =>
+  new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+
+for (const form of document.querySelectorAll("form[data-check]")) {
+  const part = document.querySelector("[data-checked]");
+  let latest = 0;
+  let timer = 0;
+  const check = async () => {
+    const mine = ++latest;
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", "check");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, redirect: "error" });
+      const fresh = parse(await answer.text()).getElementById(part.id);
+      if (answer.ok && fresh && mine === latest) part.replaceChildren(...fresh.childNodes);
+    } catch {
+      // The next change tries again, and saving tells what is wrong in any case.
+    }
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(check, 200);
+  });
+}

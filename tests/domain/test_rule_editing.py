@@ -1,0 +1,93 @@
+"""One change in a list of rules: it does what it says to what was seen, and nothing to what was
+not."""
+
+import pytest
+
+from dunwell.assignment.editing import (
+    CopyRule,
+    Edit,
+    MoveRule,
+    PutRule,
+    RemoveRule,
+    SetDefault,
+    apply_edit,
+    make_fingerprint,
+)
+from dunwell.assignment.rules import RuleSet, Share
+from tests.support.rules import A, B, C, a_rule
+
+ONE, TWO, THREE = a_rule("one"), a_rule("two", B, country="DE"), a_rule("three", C)
+RULES = RuleSet(A, (ONE, TWO, THREE))
+
+
+def names_after(edit: Edit) -> list[str]:
+    changed = apply_edit(RULES, edit)
+    assert changed is not None
+    assert changed.default == RULES.default
+    return [rule.name for rule in changed.rules]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "expected"),
+    [
+        ("one", 0, ["one", "two", "three"]),
+        ("one", 1, ["two", "one", "three"]),
+        ("one", 2, ["two", "three", "one"]),
+        ("three", 0, ["three", "one", "two"]),
+        ("three", -4, ["three", "one", "two"]),
+        ("one", 99, ["two", "three", "one"]),
+    ],
+)
+def test_a_rule_moves_to_a_place_of_the_list(name: str, place: int, expected: list[str]) -> None:
+    assert names_after(MoveRule(name, place)) == expected
+
+
+def test_a_rule_is_replaced_where_it_stands_and_a_new_one_comes_last() -> None:
+    other = a_rule("other", A)
+    assert names_after(PutRule(other, "two", make_fingerprint(TWO))) == ["one", "other", "three"]
+    assert names_after(PutRule(other)) == ["one", "two", "three", "other"]
+    assert names_after(RemoveRule("two")) == ["one", "three"]
+
+
+def test_a_copy_stands_behind_its_rule_under_a_name_that_is_free() -> None:
+    assert names_after(CopyRule("one")) == ["one", "one (2)", "two", "three"]
+    long = a_rule("x" * 255)
+    once = apply_edit(RuleSet(None, (long,)), CopyRule(long.name))
+    assert once is not None
+    twice = apply_edit(once, CopyRule(long.name))
+    assert twice is not None
+    assert [rule.name for rule in twice.rules] == [
+        "x" * 255, "x" * 251 + " (3)", "x" * 251 + " (2)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        PutRule(ONE, "gone", make_fingerprint(ONE)),
+        PutRule(ONE, "two", make_fingerprint(ONE)),
+        PutRule(ONE, "two"),
+        MoveRule("gone", 1),
+        RemoveRule("gone"),
+        CopyRule("gone"),
+        SetDefault(B, seen=None),
+        SetDefault(B, seen=C),
+    ],
+)
+def test_what_is_gone_or_not_as_it_was_seen_is_left_alone(edit: Edit) -> None:
+    assert apply_edit(RULES, edit) is None
+
+
+def test_the_default_is_changed_alone() -> None:
+    assert apply_edit(RULES, SetDefault(None, seen=A)) == RuleSet(None, RULES.rules)
+
+
+def test_a_fingerprint_differs_with_each_property() -> None:
+    shares = (Share(A, 40), Share(B, 60))
+    variants = [
+        a_rule("one"), a_rule("One"), a_rule("one", B), a_rule("one", shares),
+        a_rule("one", tuple(reversed(shares))), a_rule("one", country="DE"),
+        a_rule("one", country=["DE"]), a_rule("one", active=False),
+    ]  # fmt: skip
+    assert len({make_fingerprint(each) for each in variants}) == len(variants)
+    assert make_fingerprint(a_rule("one")) == make_fingerprint(ONE)

@@ -1,0 +1,285 @@
+"""The list of assignment rules and the form of one: what they show, and that what was seen is what
+is changed."""
+
+import re
+from html import unescape
+
+import pytest
+
+from dunwell.assignment.document import render_rule
+from dunwell.assignment.read_rules import RulesView, read_rules
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+from tests.support.rules_world import (
+    ABROAD,
+    COLLEAGUE,
+    EVERYTHING,
+    HIDDEN,
+    LARGE,
+    RULES,
+    TRIAL,
+    a_rules_house,
+    draft,
+)
+
+_TAGS = re.compile(r"<[^>]+>")
+
+
+def plain(page: str) -> str:
+    """The words of a page, as they are read."""
+    return " ".join(unescape(_TAGS.sub(" ", page)).replace("\xa0", " ").split())
+
+
+async def read(house: House) -> RulesView:
+    async with house.work() as work:
+        return await read_rules(work)
+
+
+async def names(house: House) -> list[str]:
+    return [rule.name for rule in (await read(house)).edited.rules]
+
+
+def row_of(page: str, name: str) -> str:
+    """The row of a rule."""
+    listed = page.partition('<ol class="rules"')[2]
+    return next(row for row in listed.split('<li class="panel') if f">{name}</bdi>" in row)
+
+
+def form_of(page: str, name: str) -> dict[str, str]:
+    return read_fields(f"{row_of(page, name).partition('</form>')[0]}</form>")
+
+
+@pytest.fixture(autouse=True)
+async def _rules(house: House) -> None:
+    await a_rules_house(house)
+
+
+async def test_the_list_says_in_words_what_decides(clerk: Clerk) -> None:
+    page = await clerk.get("/rules")
+    words = plain(page.text)
+    assert "Version 5 decides about new claims since" in words
+    assert "Open amount: at least €500.00 → Letters first" in words
+    assert "Country: AT or CH Known of the debtor: e-mail address → Friendly" in words
+    assert "Postal code: begins with “20” → 30 % Letters first , 70 % Friendly" in words
+    assert "“Large” comes first for some of these claims" in plain(
+        row_of(page.text, "Trial of letters")
+    )
+
+
+async def test_what_stands_in_a_rules_way_is_marked_with_which_rule(
+    clerk: Clerk, house: House
+) -> None:
+    await draft(house, *RULES, HIDDEN)
+    await house.rows(
+        "UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1 AND name = $2",
+        "Letters first",
+    )
+    page = (await clerk.get("/rules")).text
+    hidden = plain(row_of(page, "Very large"))
+    assert "Never matches: “Large” stands before it and takes every such claim." in hidden
+    assert "Skipped for now: the workflow “Letters first” is deactivated." in plain(
+        row_of(page, "Large")
+    )
+    assert "The draft differs in 1 place; it decides nothing yet." in plain(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "wish", "expected"),
+    [
+        ("Trial of letters", "up", ["Large", TRIAL["name"], ABROAD["name"]]),
+        ("Large", "down", [ABROAD["name"], "Large", TRIAL["name"]]),
+        ("Large", "copy", ["Large", "Large (2)", ABROAD["name"], TRIAL["name"]]),
+        ("Large", "remove", [ABROAD["name"], TRIAL["name"]]),
+    ],
+)
+async def test_a_rule_is_moved_copied_and_removed_once(
+    clerk: Clerk, house: House, name: str, wish: str, expected: list[str]
+) -> None:
+    page = (await clerk.get("/rules")).text
+    form = {**form_of(page, name), "do": wish}
+    first = await clerk.follow(await clerk.post("/rules", form))
+    assert "the draft." in plain(first.text.partition('role="status"')[2][:200])
+    assert await names(house) == expected
+    again = await clerk.follow(await clerk.post("/rules", form))
+    assert "Nothing was changed: somebody else has changed the draft" in plain(again.text)
+    assert await names(house) == expected
+
+
+async def test_a_dropped_rule_stands_where_it_was_dropped(clerk: Clerk, house: House) -> None:
+    form = form_of((await clerk.get("/rules")).text, "Large")
+    await clerk.follow(await clerk.post("/rules", {**form, "do": "to", "place": "2"}))
+    assert await names(house) == [ABROAD["name"], TRIAL["name"], "Large"]
+
+
+async def test_every_property_reads_back_as_it_was(clerk: Clerk, house: House) -> None:
+    await draft(house, *RULES, EVERYTHING)
+    before = await read(house)
+    path = f"/rules/rule?name={EVERYTHING['name'].replace('&', '%26').replace(' ', '%20')}"
+    shown = await clerk.get(path)
+    assert shown.status_code == 200
+    assert "<script>alert" not in shown.text
+    fields = read_all(shown.text)
+    answer = await clerk.post("/rules/rule", {**fields, "do": "save"})
+    assert answer.status_code == 303, plain(answer.text)
+    after = await read(house)
+    assert before.draft is not None
+    assert after.draft is not None
+    assert [render_rule(each) for each in after.draft.rules] == [
+        render_rule(each) for each in before.draft.rules
+    ]
+    assert after.mark == before.mark
+
+
+def read_all(page: str) -> dict[str, list[str]]:
+    """The fields of the rule's form, those of one name together."""
+    form = next(f for f in re.findall(r"<form.*?</form>", page, re.DOTALL) if "data-check" in f)
+    fields: dict[str, list[str]] = {}
+    for tag in re.findall(r"<input[^>]*>|<select.*?</select>", form, re.DOTALL):
+        name = re.search(r'name="([^"]*)"', tag)
+        value = re.search(r'value="([^"]*)"', tag)
+        if tag.startswith("<select"):
+            value = re.search(r'<option value="([^"]*)" selected', tag)
+        elif 'type="checkbox"' in tag and " checked" not in tag:
+            continue
+        assert name is not None
+        fields.setdefault(name[1], []).append(unescape(value[1]) if value else "")
+    return fields
+
+
+async def fill(clerk: Clerk, name: str = "", **typed: str | list[str]) -> dict[str, object]:
+    """The form of a rule, or a new one, with these fields filled."""
+    page = await clerk.get(f"/rules/rule?name={name}")
+    return {**read_all(page.text), "active": "yes", **typed}
+
+
+async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
+    clerk: Clerk, house: House
+) -> None:
+    form = await fill(
+        clerk, name="", outstanding_min="1,000.50", country="de at", has=["email"],
+        share=["Friendly", "Letters first"], percent=["40", "60"],
+        field_name=["shop", ""], field_value=["b", ""],
+    )  # fmt: skip
+    answer = await clerk.follow(
+        await clerk.post("/rules/rule", {**form, "name": "New", "do": "save"})
+    )
+    assert "The rule is saved in the draft." in plain(answer.text)
+    view = await read(house)
+    assert view.draft is not None
+    assert render_rule(view.draft.rules[-1]) == {
+        "name": "New",
+        "active": True,
+        "when": {
+            "outstanding": {"min": "100050"}, "country": ["DE", "AT"], "has": ["email"],
+            "customFields": {"shop": "b"},
+        },
+        "target": [
+            {"workflow": "Friendly", "percent": 40}, {"workflow": "Letters first", "percent": 60},
+        ],
+    }  # fmt: skip
+    assert [rule.name for rule in view.published.rules] == [r["name"] for r in RULES]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "words"),
+    [
+        ({"name": ""}, "name", "fill this in"),
+        ({"name": "Large"}, "name", "another rule has this name"),
+        ({"outstanding_min": "much"}, "outstanding_min", "the form it needs"),
+        ({"outstanding_min": "5", "outstanding_max": "4"}, "outstanding_max", "No claim can meet"),
+        ({"age_min": "eighteen"}, "age_min", "the form it needs"),
+        ({"country": "XX"}, "country", "no country"),
+        ({"language": "deutsch"}, "language", "no language"),
+        ({"city_equals": "Ulm", "city_startsWith": "Ham"}, "city_equals", "No claim can meet"),
+        ({"field_name": ["", "x"], "field_value": ["b", "c"]}, "field_name_0", "fill this in"),
+        ({"field_name": ["x", "x"], "field_value": ["b", "c"]}, "field_name_1", "here twice"),
+        ({"share": ["", ""], "percent": ["", ""]}, "share_0", "Choose a workflow"),
+        ({"share": ["Gone", ""], "percent": ["", ""]}, "share_0", "no such workflow"),
+        ({"share": ["Friendly", "Letters first"], "percent": ["40", "50"]}, "share_0", "100 %"),
+        ({"share": ["Friendly", "Friendly"], "percent": ["40", "60"]}, "share_1", "twice"),
+        ({"share": ["Friendly", "Letters first"], "percent": ["x", "60"]}, "percent_0", "whole"),
+    ],
+)  # fmt: skip
+async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
+    clerk: Clerk, house: House, typed: dict[str, str | list[str]], field: str, words: str
+) -> None:
+    form = {**await fill(clerk), "name": "New", "share": ["Friendly", ""], "percent": ["", ""]}
+    answer = await clerk.post("/rules/rule", {**form, **typed, "do": "save"})
+    assert answer.status_code == 422
+    assert f'id="{field}-error"' in answer.text
+    assert words in plain(answer.text)
+    for value in typed.values():
+        for text in [value] if isinstance(value, str) else value:
+            assert text in unescape(answer.text)
+    assert (await read(house)).draft is None
+
+
+async def test_checking_saves_nothing_and_tells_what_stands_before_it(
+    clerk: Clerk, house: House
+) -> None:
+    form = await fill(clerk, outstanding_min="900", share=["Friendly"], percent=[""])
+    answer = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "check"})
+    assert answer.status_code == 200
+    assert "Never matches: “Large” stands before it" in plain(answer.text)
+    more = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "more_shares"})
+    assert more.text.count('name="share"') == 3
+    assert 'value="Very large"' in more.text
+    assert (await read(house)).draft is None
+
+
+async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing(
+    clerk: Clerk, house: House
+) -> None:
+    mine = await fill(clerk, "Large", outstanding_min="700")
+    await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+    second = await clerk.post("/rules/rule", {**mine, "do": "save"})
+    assert second.status_code == 409
+    words = plain(second.text)
+    assert "Somebody else was quicker" in words
+    assert "Open amount: at least €500.00 → Letters first Switched off" in words
+    assert 'value="700"' in second.text
+    assert [rule.active for rule in (await read(house)).edited.rules] == [False, True, True]
+    meant = await clerk.post("/rules/rule", {**read_all(second.text), "do": "save"})
+    assert meant.status_code == 303
+    view = await read(house)
+    assert view.draft is not None
+    assert view.draft.rules[0].when is not None
+    assert view.draft.rules[0].when.outstanding is not None
+    assert view.draft.rules[0].when.outstanding.min == "70000"
+
+
+async def test_a_rule_that_was_removed_meanwhile_is_made_anew_when_that_is_meant(
+    clerk: Clerk, house: House
+) -> None:
+    mine = await fill(clerk, "Large", outstanding_min="700")
+    await draft(house, ABROAD, by=COLLEAGUE)
+    second = await clerk.post("/rules/rule", {**mine, "do": "save"})
+    assert (second.status_code, await names(house)) == (409, [ABROAD["name"]])
+    assert "removed or renamed since you opened it" in plain(second.text)
+    await clerk.post("/rules/rule", {**read_all(second.text), "do": "save"})
+    assert await names(house) == [ABROAD["name"], "Large"]
+
+
+async def test_two_who_change_other_rules_both_have_their_way(clerk: Clerk, house: House) -> None:
+    mine = await fill(clerk, "Large", outstanding_min="700")
+    await draft(house, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
+    answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
+    assert "Open amount: at least €700.00" in plain(answer.text)
+    assert [rule.active for rule in (await read(house)).edited.rules] == [True, False, True]
+
+
+async def test_the_default_is_changed_as_it_was_seen(clerk: Clerk, house: House) -> None:
+    page = (await clerk.get("/rules")).text
+    form = read_fields(page[page.index("rules/default") - 60 :])
+    assert form["default"] == "Friendly"
+    await draft(house, *RULES, default=None, by=COLLEAGUE)
+    late = await clerk.post("/rules/default", {**form, "default": "Letters first"})
+    assert late.status_code == 409
+    assert "It was changed to “stays unassigned” since you looked." in plain(late.text)
+    assert '<option value="Letters first" selected>' in late.text
+    assert (await read(house)).edited.default is None
+    again = read_fields(late.text[late.text.index("rules/default") - 60 :])
+    await clerk.post("/rules/default", again)
+    view = await read(house)
+    assert view.draft is not None
+    assert view.draft.default == "Letters first"

@@ -1,0 +1,191 @@
+"""Publishing rules from the portal: what goes out is what was seen, a colleague's changes with a
+tick; versions are kept and come back as drafts; the file reads back as it was written."""
+
+from html import unescape
+
+import pytest
+
+from dunwell.assignment.document import render_document
+from dunwell.assignment.read_rules import RulesView, read_rules
+from dunwell.kit.yaml_document import parse_yaml
+from tests.portal.test_rules import plain
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+from tests.support.rules_world import (
+    ABROAD,
+    COLLEAGUE,
+    EVERYTHING,
+    HIDDEN,
+    LARGE,
+    RULES,
+    TRIAL,
+    a_rules_house,
+    draft,
+)
+
+
+@pytest.fixture(autouse=True)
+async def _rules(house: House) -> None:
+    await a_rules_house(house)
+
+
+async def read(house: House) -> RulesView:
+    async with house.work() as work:
+        return await read_rules(work)
+
+
+async def copy_rule(clerk: Clerk, name: str) -> None:
+    """A change of whoever has signed in."""
+    page = (await clerk.get("/rules")).text
+    form = read_fields(page)
+    await clerk.follow(await clerk.post("/rules", {**form, "name": name, "do": "copy"}))
+
+
+async def test_ones_own_changes_go_out_with_a_comment(clerk: Clerk, house: House) -> None:
+    await copy_rule(clerk, "Large")
+    page = await clerk.get("/rules/publish")
+    assert "“Large (2)” added" in plain(page.text)
+    assert 'name="agreed"' not in page.text
+    answer = await clerk.follow(
+        await clerk.post("/rules/publish", {**read_fields(page.text), "comment": "For spring"})
+    )
+    assert "The rules are published." in plain(answer.text)
+    view = await read(house)
+    assert view.ruling is not None
+    assert (view.version, view.ruling.comment, view.drafted) == (6, "For spring", None)
+    listed = plain((await clerk.get("/rules/versions")).text)
+    assert "Version 6 Decides now" in listed
+    assert "For spring" in listed
+
+
+async def test_a_colleagues_changes_need_a_tick(clerk: Clerk, house: House) -> None:
+    await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+    await copy_rule(clerk, "Large")
+    page = await clerk.get("/rules/publish")
+    words = plain(page.text)
+    assert "“Large” changed" in words
+    assert "“Large (2)” added" in words
+    form = {**read_fields(page.text), "comment": "Together"}
+    refused = await clerk.post("/rules/publish", form)
+    assert refused.status_code == 422
+    assert "Changes of your colleagues would go out with yours." in plain(refused.text)
+    assert "Together</textarea>" in refused.text
+    assert (await read(house)).version == 5
+    tick = refused.text.partition('name="agreed" value="')[2].partition('"')[0]
+    assert tick == f"USER:{COLLEAGUE.actor_id}"
+    done = await clerk.post("/rules/publish", {**form, "agreed": tick})
+    assert (done.status_code, (await read(house)).version) == (303, 6)
+
+
+@pytest.mark.parametrize("path", ["/rules/publish", "/rules/discard"])
+async def test_what_was_changed_since_it_was_looked_at_does_not_go_out(
+    clerk: Clerk, house: House, path: str
+) -> None:
+    await copy_rule(clerk, "Large")
+    form = read_fields((await clerk.get("/rules/publish")).text)
+    await draft(house, LARGE, by=COLLEAGUE)
+    late = await clerk.post(path, {**form, "comment": "Mine"})
+    assert late.status_code == 409
+    assert "This is how it stands now; look at it once more." in plain(late.text)
+    view = await read(house)
+    assert (view.version, [rule.name for rule in view.edited.rules]) == (5, ["Large"])
+
+
+async def test_a_draft_is_discarded_once(clerk: Clerk, house: House) -> None:
+    await copy_rule(clerk, "Large")
+    form = read_fields((await clerk.get("/rules/publish")).text)
+    first = await clerk.follow(await clerk.post("/rules/discard", form))
+    assert "The draft is discarded." in plain(first.text)
+    assert (await read(house)).drafted is None
+    assert (await clerk.post("/rules/discard", form)).status_code == 303
+    gone = await clerk.follow(await clerk.get("/rules/publish"))
+    assert "There is no draft, or it changes nothing." in plain(gone.text)
+
+
+async def test_a_workflow_that_cannot_be_given_keeps_the_draft_from_going_out(
+    clerk: Clerk, house: House
+) -> None:
+    await copy_rule(clerk, "Large")
+    await house.rows(
+        "UPDATE workflows SET deleted_at = now() WHERE merchant_id = $1 AND name = 'Friendly'"
+    )
+    form = read_fields((await clerk.get("/rules/publish")).text)
+    refused = await clerk.post("/rules/publish", form)
+    assert refused.status_code == 422
+    assert 'The workflow "Friendly" is deleted; name another.' in plain(refused.text)
+    assert (await read(house)).version == 5
+
+
+async def test_an_old_version_comes_back_as_a_draft_that_decides_nothing(
+    clerk: Clerk, house: House
+) -> None:
+    await draft(house, HIDDEN)
+    await clerk.post("/rules/publish", {
+        **read_fields((await clerk.get("/rules/publish")).text),
+        "agreed": "CREDENTIAL:erp",
+    })  # fmt: skip
+    assert (await read(house)).version == 6
+    page = await clerk.get("/rules/versions/5")
+    assert "Large" in plain(page.text)
+    answer = await clerk.follow(await clerk.post("/rules/versions/5", read_fields(page.text)))
+    assert "The old version is the draft." in plain(answer.text)
+    view = await read(house)
+    assert (view.version, [rule.name for rule in view.edited.rules]) == (
+        6, [str(rule["name"]) for rule in RULES],
+    )  # fmt: skip
+    late = await clerk.post("/rules/versions/5", read_fields(page.text))
+    assert late.status_code == 409
+    for bad in ("99", "0", "x", "1" * 30):
+        assert (await clerk.get(f"/rules/versions/{bad}")).status_code == 404
+
+
+async def test_the_file_reads_back_without_a_difference(clerk: Clerk, house: House) -> None:
+    await draft(house, *RULES, EVERYTHING, default=None)
+    before = await read(house)
+    assert before.draft is not None
+    sent = await clerk.get("/rules/file/rules.yaml")
+    assert "attachment" in sent.headers["Content-Disposition"]
+    assert parse_yaml(sent.text) == render_document(before.draft)
+    page = await clerk.get("/rules/file")
+    form = read_fields(page.text)
+    assert unescape(form["text"]).strip() == sent.text.strip()
+    answer = await clerk.post("/rules/file", {**form, "do": "save"})
+    assert answer.status_code == 303
+    after = await read(house)
+    assert (after.draft, after.mark) == (before.draft, before.mark)
+
+
+async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House) -> None:
+    form = read_fields((await clerk.get("/rules/file")).text)
+    text = "rules:\n- {name: New, target: Friendly}\ndefault: null\n"
+    seen = await clerk.post("/rules/file", {**form, "text": text, "do": "check"})
+    assert (seen.status_code, (await read(house)).draft) == (200, None)
+    words = plain(seen.text)
+    assert "Removed Large" in words
+    assert "What no rule takes stays unassigned." in words
+    await draft(house, LARGE, by=COLLEAGUE)
+    late = await clerk.post("/rules/file", {**read_fields(seen.text), "do": "save"})
+    assert late.status_code == 409
+    assert "name: New" in late.text
+    assert "min: '50000'" in unescape(late.text).replace('"', "'")
+    assert [rule.name for rule in (await read(house)).edited.rules] == ["Large"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rules: [", "Nothing was saved"),
+        ("rules:\n- name: New\n  target: Gone\ndefault: null\n", "Line 3: There is no workflow"),
+        ("rules:\n- name: New\n  target: Friendly\n  when: {}\ndefault: null", "Line 4: Name at"),
+    ],
+)
+async def test_what_is_wrong_with_a_file_is_told_by_its_line(
+    clerk: Clerk, house: House, text: str, words: str
+) -> None:
+    form = read_fields((await clerk.get("/rules/file")).text)
+    for wish in ("save", "check"):
+        answer = await clerk.post("/rules/file", {**form, "text": text, "do": wish})
+        assert answer.status_code == 422
+        assert words in plain(answer.text).replace(" : ", ": ")
+        assert text.strip() in unescape(answer.text)
+    assert (await read(house)).draft is None

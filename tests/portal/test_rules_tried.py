@@ -1,0 +1,152 @@
+"""Rules tried on a claim and on the claims of the last 30 days: which rule takes it, which nearly
+did, what was missing, and where claims would have gone."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.portal.test_rules import plain
+from tests.support.application import an_application
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.rules_world import ABROAD, LARGE, RULES, TRIAL, a_rules_house, draft
+
+
+def items(value: str) -> list[dict[str, str]]:
+    return [{"reference": "x", "type": "PRIMARY", "value": value}]
+
+
+@pytest.fixture(autouse=True)
+async def _rules(house: House) -> None:
+    await a_rules_house(house)
+
+
+async def test_a_claim_is_tried_by_its_reference_and_near_misses_are_named(
+    clerk: Clerk, house: House
+) -> None:
+    [claim_id] = await house.create("RE-1", items=items("43000"), address={
+        "street": "Weg 1", "postalCode": "1010", "city": "Wien", "country": "AT",
+    })  # fmt: skip
+    words = plain((await clerk.get("/rules/try?reference=RE-1")).text)
+    assert "It gets “Friendly”" in words
+    assert "“Austria and Switzerland” takes it." in words
+    assert (
+        "Large : only this was missing: Open amount: at least €500.00 (the claim: €430.00 )"
+        in words
+    )
+    by_number = await clerk.get(f"/rules/try?reference={claim_id}")
+    assert "“Austria and Switzerland” takes it." in plain(by_number.text)
+    none = await clerk.get("/rules/try?reference=nothing")
+    assert "There is no claim with this reference or number." in plain(none.text)
+
+
+async def test_the_draft_is_asked_unless_the_published_rules_are_wanted(
+    clerk: Clerk, house: House
+) -> None:
+    await house.create("RE-1", items=items("60000"))
+    await draft(house, {**LARGE, "target": "Friendly"}, ABROAD)
+    drafted = plain((await clerk.get("/rules/try?reference=RE-1")).text)
+    published = plain((await clerk.get("/rules/try?reference=RE-1&rules=published")).text)
+    assert ("The draft is asked." in drafted, "It gets “Friendly”" in drafted) == (True, True)
+    assert ("Version 5 is asked" in published, "It gets “Letters first”" in published) == (
+        True, True,
+    )  # fmt: skip
+
+
+async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk: Clerk) -> None:
+    form = read_fields((await clerk.get("/rules/try")).text.replace('method="get"', ""))
+    typed = {
+        "outstanding": "12.50", "postalCode": "20459", "country": "AT", "currency": "EUR",
+        "field_name": "shop", "field_value": "b",
+    }  # fmt: skip
+    page = await clerk.post("/rules/try", {**form, **typed})
+    words = plain(page.text)
+    assert "70 % of such claims: It gets “Friendly”" in words
+    assert "30 % of such claims: It gets “Letters first”" in words
+    assert (
+        "only this was missing: Known of the debtor: e-mail address (the claim: none of these )"
+        in words
+    )
+    assert 'value="20459"' in page.text
+    assert "20459" not in str(page.url)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("outstanding", "much", "the form it needs"),
+        ("outstanding", "", "fill this in"),
+        ("age", "old", "whole number"),
+        ("age", "999", "too much or too little"),
+        ("country", "XX", "no country"),
+        ("language", "deutsch", "no language"),
+        ("currency", "XXY", "no currency"),
+        ("total", "1", "at least the open one"),
+    ],
+)
+async def test_a_fault_of_a_made_up_claim_stands_beside_its_field(
+    clerk: Clerk, name: str, text: str, words: str
+) -> None:
+    form = read_fields((await clerk.get("/rules/try")).text)
+    page = await clerk.post("/rules/try", {**form, "outstanding": "5", name: text})
+    assert page.status_code == 422
+    assert f'id="{name}-error"' in page.text
+    assert words in plain(page.text)
+
+
+async def test_the_effect_counts_where_the_claims_of_30_days_would_have_gone(house: House) -> None:
+    await house.create("OLD", items=items("60000"))
+    house.clock.advance(timedelta(microseconds=1))
+    await house.create("EDGE", items=items("60000"))
+    house.clock.advance(timedelta(days=30))
+    await house.create("BIG", "BIGGER", items=items("70000"))
+    await house.create("SMALL", items=items("500"))
+    # What has become of a claim since does not count.
+    await house.rows("UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
+                     " WHERE merchant_id = $1")  # fmt: skip
+    await draft(house, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
+    # Sessions end sooner than that.
+    clerk = await sign_in(house.resources, an_application(house.resources).app, house)
+    words = plain((await clerk.get("/rules/effect")).text)
+    assert "3 of 4 claims would have gone to another workflow." in words
+    assert "Letters first 3 0" in words
+    assert "Friendly 1 4" in words
+    assert "Large 3 3 no rule 1 1" in words
+    assert "3 Letters first Large Friendly Large BIGGER , BIG , EDGE" in words
+    assert "OLD" not in words
+    assert "only the newest" not in words
+
+
+async def test_without_a_draft_there_is_no_effect(clerk: Clerk) -> None:
+    page = await clerk.follow(await clerk.get("/rules/effect"))
+    assert "There is no draft, or it changes nothing." in plain(page.text)
+
+
+async def test_of_many_claims_only_the_newest_are_counted_at_once(
+    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dunwell.assignment.preview_rules.PAGE", 2)
+    monkeypatch.setattr("dunwell.portal.rules.routes_try.MOST_COUNTED", 2)
+    await house.create("A", "B", "C", items=items("60000"))
+    await draft(house, *RULES[1:])
+    words = plain((await clerk.get("/rules/effect")).text)
+    assert "2 of 2 claims would have gone" in words
+    assert "only the newest ones are counted here" in words
+    assert "A ," not in words
+
+
+@pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])
+async def test_for_who_may_not_configure_no_such_page_is_there(house: House, role: Role) -> None:
+    place = Place(memberships={house.merchant.merchant_id: role})
+    person = await sign_in(house.resources, an_application(house.resources).app, house, place)
+    paths = ("", "/rule", "/try", "/effect", "/publish", "/versions", "/versions/5", "/file",
+             "/file/rules.yaml")  # fmt: skip
+    token = read_fields((await person.get("/portal/account")).text.replace("sign-out", ""))["token"]
+    for path in paths:
+        assert (await person.get(f"/rules{path}")).status_code == 404, path
+    for path in ("", "/default", "/rule", "/try", "/publish", "/discard", "/versions/5", "/file"):
+        answer = await person.post(f"/rules{path}", {"token": token, "text": "rules: []"})
+        assert answer.status_code == 404, path
+    assert ">Rules</a>" not in (await person.get("")).text

@@ -1,0 +1,75 @@
+"""A merchant whose rules show all that a page of rules must tell apart, in names that must not be
+taken for markup."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from dunwell.assignment.checking import check_rules
+from dunwell.assignment.rules_draft import publish_rules_draft, save_rules_draft
+from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.rights import ALL_RIGHTS
+from tests.support.definitions import a_definition
+from tests.support.house import ERP, House
+
+MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
+# Somebody who has a draft, and is not signed in.
+COLLEAGUE = user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Face.PORTAL))
+LARGE: Mapping[str, Any] = {
+    "name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters first",
+}  # fmt: skip
+ABROAD: Mapping[str, Any] = {
+    "name": "Austria and Switzerland",
+    "when": {"country": ["AT", "CH"], "has": ["email"]},
+    "target": "Friendly",
+}
+TRIAL: Mapping[str, Any] = {
+    "name": "Trial of letters",
+    "when": {"postalCode": {"startsWith": "20"}},
+    "target": [
+        {"workflow": "Letters first", "percent": 30}, {"workflow": "Friendly", "percent": 70},
+    ],
+}  # fmt: skip
+HIDDEN: Mapping[str, Any] = {
+    "name": "Very large", "when": {"outstanding": {"min": "90000"}}, "target": "Friendly",
+}  # fmt: skip
+RULES = (LARGE, ABROAD, TRIAL)
+# A test of every property.
+EVERYTHING: Mapping[str, Any] = {
+    "name": f"Everything {MARKUP}",
+    "active": False,
+    "when": {
+        "outstanding": {"min": "1050", "max": "2000000"},
+        "total": {"max": "3000000"},
+        "age": {"min": 18, "max": 99},
+        "primaryAgeDays": {"min": 14},
+        "country": ["DE"],
+        "language": ["de", "en"],
+        "itemType": ["PRIMARY", "DUNNING_FEE"],
+        "has": ["address", "email"],
+        "email": {"endsWith": "@example.org "},
+        "mobileNumber": {"startsWith": "+49"},
+        "city": {"startsWith": "Ham", "endsWith": "burg"},
+        "postalCode": {"equals": "20459"},
+        "customFields": {"shop": f"b {MARKUP}", "tier": "1"},
+    },
+    "target": "Friendly",
+}
+
+
+async def a_rules_house(house: House, *rules: Mapping[str, Any], default: str = "Friendly") -> None:
+    """Two workflows and these rules, published; no draft."""
+    for name in ("Letters first", "Friendly", f"Texts {MARKUP}"):
+        await house.publish(a_definition(), name)
+    await draft(house, *(rules or RULES), default=default)
+    async with house.work() as work:
+        await publish_rules_draft(work)
+
+
+async def draft(
+    house: House, *rules: Mapping[str, Any], default: str | None = "Friendly", by: Actor = ERP
+) -> None:
+    """In place of any that is there."""
+    async with house.work(by) as work:
+        document = check_rules({"rules": [dict(rule) for rule in rules], "default": default})
+        await save_rules_draft(work, document)

@@ -1,0 +1,224 @@
+"""Several people at one draft of the rules: each change has its author, nobody overwrites another,
+and nobody's changes go out with another's unseen."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from dunwell.assignment.checking import check_rules
+from dunwell.assignment.differences import ChangeKind
+from dunwell.assignment.document import MAX_RULES
+from dunwell.assignment.edit_rules import CheckedRule, RuleOvertaken, check_rule, edit_rules_draft
+from dunwell.assignment.editing import (
+    CopyRule,
+    Edit,
+    MoveRule,
+    PutRule,
+    RemoveRule,
+    SetDefault,
+    find_rule,
+    make_fingerprint,
+)
+from dunwell.assignment.read_rules import RulesView, list_versions, read_rules, read_version
+from dunwell.assignment.rules_draft import (
+    DraftOvertaken,
+    Wish,
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
+from dunwell.errors import NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.rights import ALL_RIGHTS
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+ANNA, KIM = (
+    user_actor(str(UUID(int=number)), ALL_RIGHTS, Origin(Face.PORTAL)) for number in (1, 2)
+)
+RULES = [
+    {"name": "Large", "when": {"outstanding": {"min": "10000"}}, "target": "Letters"},
+    {"name": "Austria", "when": {"country": "AT"}, "target": "Standard"},
+]
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """With two rules published, and no draft."""
+    house = await a_house(resources, clock, a_definition())
+    await house.publish(a_definition(), "Letters")
+    await draft(house, RULES)
+    async with house.work() as work:
+        await publish_rules_draft(work)
+    return house
+
+
+async def draft(house: House, rules: list[dict[str, Any]], known: str | None = None) -> None:
+    async with house.work(ANNA) as work:
+        await save_rules_draft(
+            work, check_rules({"rules": rules, "default": "Standard"}), known=known
+        )
+
+
+async def read(house: House) -> RulesView:
+    async with house.work() as work:
+        return await read_rules(work)
+
+
+async def edit(house: House, who: Actor, change: Edit, known: str = "") -> None:
+    async with house.work(who) as work:
+        await edit_rules_draft(work, change, known=known)
+
+
+async def see(house: House, name: str, /, **changes: Any) -> PutRule:
+    """A change of a rule by somebody who sees it as it stands."""
+    rule = find_rule((await read(house)).edited, name)
+    assert rule is not None
+    return PutRule(msgspec.structs.replace(rule, **changes), name, make_fingerprint(rule))
+
+
+def names(view: RulesView) -> list[str]:
+    return [rule.name for rule in view.edited.rules]
+
+
+async def test_a_draft_begins_with_what_is_published_and_keeps_who_did_what(house: House) -> None:
+    await edit(house, ANNA, CopyRule("Large"), (await read(house)).mark)
+    await edit(house, KIM, await see(house, "Austria", active=False))
+
+    view = await read(house)
+    assert names(view) == ["Large", "Large (2)", "Austria"]
+    assert [(each.author, each.changes) for each in view.changes] == [
+        (f"USER:{UUID(int=1)}", ((ChangeKind.ADDED, "Large (2)"),)),
+        (f"USER:{UUID(int=2)}", ((ChangeKind.CHANGED, "Austria"),)),
+    ]
+    assert [rule.name for rule in view.published.rules] == ["Large", "Austria"]  # type: ignore[union-attr]
+
+
+async def test_two_who_change_different_rules_both_have_their_way(house: House) -> None:
+    annas, kims = await see(house, "Large", active=False), await see(house, "Austria", active=False)
+    await edit(house, ANNA, annas)
+    await edit(house, KIM, kims)
+    assert [rule.active for rule in (await read(house)).edited.rules] == [False, False]
+
+
+async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
+    house: House,
+) -> None:
+    annas, kims = await see(house, "Large", active=False), await see(house, "Large", name="Big")
+    await edit(house, ANNA, annas)
+    with pytest.raises(RuleOvertaken) as refusal:
+        await edit(house, KIM, kims)
+    assert refusal.value.standing is not None
+    assert (refusal.value.standing.name, refusal.value.standing.active) == ("Large", False)
+    with pytest.raises(RuleOvertaken) as refusal:
+        await edit(house, KIM, SetDefault(None, seen=None))
+    assert refusal.value.default == "Standard"
+    view = await read(house)
+    assert ([each.author for each in view.changes], names(view)) == (
+        [f"USER:{UUID(int=1)}"], ["Large", "Austria"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [MoveRule("Austria", 0), RemoveRule("Large"), CopyRule("Large")])
+async def test_the_order_is_changed_by_who_has_seen_the_list_as_it_is(
+    house: House, change: Edit
+) -> None:
+    seen = (await read(house)).mark
+    await edit(house, ANNA, await see(house, "Large", active=False))
+    with pytest.raises(DraftOvertaken):
+        await edit(house, KIM, change, seen)
+    assert names(await read(house)) == ["Large", "Austria"]
+    await edit(house, KIM, change, (await read(house)).mark)
+    assert names(await read(house)) != ["Large", "Austria"]
+
+
+async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_old_one(
+    house: House,
+) -> None:
+    await edit(house, ANNA, CopyRule("Large"), (await read(house)).mark)
+    old = (await read(house)).mark
+    async with house.work(ANNA) as work:
+        await discard_rules_draft(work, known=old)
+    await edit(house, ANNA, CopyRule("Austria"), (await read(house)).mark)
+    for act in (discard_rules_draft, _publish):
+        with pytest.raises(DraftOvertaken):
+            async with house.work(KIM) as work:
+                await act(work, known=old)
+    with pytest.raises(DraftOvertaken):
+        await draft(house, [], known=old)
+    view = await read(house)
+    assert names(view) == ["Large", "Austria", "Austria (2)"]
+    assert len(view.changes) == 1
+
+
+async def _publish(work: Any, known: str) -> None:
+    await publish_rules_draft(work, Wish(known))
+
+
+async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House) -> None:
+    await edit(house, ANNA, await see(house, "Large", active=False))
+    await edit(house, KIM, await see(house, "Austria", active=False))
+    wish = Wish((await read(house)).mark, comment="Spring cleaning")
+    async with house.work(KIM) as work:
+        with pytest.raises(ValidationError) as refusal:
+            await publish_rules_draft(work, replace(wish, comment="x" * 501))
+    annas = f"USER:{UUID(int=1)}"
+    assert [(each.path, each.code) for each in refusal.value.faults] == [
+        ("/comment", "TOO_LONG"), (f"/agreed/{annas}", "NOT_AGREED"),
+    ]  # fmt: skip
+    assert (await read(house)).version == 3
+    async with house.work(KIM) as work:
+        made = await publish_rules_draft(work, replace(wish, agreed=[annas]))
+    async with house.work(KIM) as work:
+        versions = await list_versions(work, limit=2)
+        older = await list_versions(work, up_to=versions[-1].version - 1, limit=9)
+        first = await read_version(work, versions[-1].version)
+        with pytest.raises(NotFound):
+            await read_version(work, 99)
+    assert [(each.version, each.actor_id, each.comment, each.rules) for each in versions][:1] == [
+        (made.version, str(UUID(int=2)), "Spring cleaning", 2),
+    ]
+    assert [(each.version, each.actor_kind, each.comment) for each in versions][1:] == [
+        (3, "CREDENTIAL", None),
+    ]
+    assert [each.version for each in older] == [2, 1]
+    assert (first.is_ruling, [rule.active for rule in first.document.rules]) == (False, [True] * 2)
+
+
+async def test_no_more_rules_than_there_may_be(house: House) -> None:
+    many = [{"name": f"R{number}", "target": "Standard"} for number in range(MAX_RULES)]
+    await draft(house, many)
+    mark = (await read(house)).mark
+    with pytest.raises(ValidationError) as refusal:
+        await edit(house, ANNA, CopyRule("R0"), mark)
+    assert [fault.code for fault in refusal.value.faults] == ["TOO_MANY"]
+    assert (await read(house)).mark == mark
+
+
+async def check(house: House, rule: dict[str, Any], name: str | None = None) -> CheckedRule:
+    async with house.work() as work:
+        return await check_rule(work, rule, name)
+
+
+async def test_a_rule_is_checked_beside_the_others_before_it_is_saved(house: House) -> None:
+    faulty = await check(house, {"name": "Large", "target": "Leters", "when": {"age": {}}})
+    assert [(fault.path, fault.code) for fault in faulty.faults] == [
+        ("/when/age", "EMPTY_CONDITION"), ("/name", "REPEATED"),
+    ]  # fmt: skip
+    unknown = await check(house, {"name": "New", "target": "Leters"})
+    assert [(fault.path, fault.code) for fault in unknown.faults] == [
+        ("/target", "UNKNOWN_WORKFLOW")
+    ]
+    hidden = {"name": "New", "target": "Standard", "when": {"outstanding": {"min": "20000"}}}
+    found = await check(house, hidden)
+    assert (found.faults, [(each.earlier, str(each.extent)) for each in found.overlaps]) == (
+        (), [("Large", "ALL")],
+    )  # fmt: skip
+    own = await check(house, {**hidden, "name": "Large", "target": "Letters"}, "Large")
+    assert (own.faults, [each.later for each in own.overlaps]) == ((), ["Austria"])
+    assert (await read(house)).drafted is None
