@@ -179,6 +179,7 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(PIP) install uv
 	$(LOCK) requirements.in -o requirements.lock
 	$(LOCK) requirements-build.in -o requirements-build.lock
+	$(LOCK) requirements-oidc.in -o requirements-oidc.lock
 	$(LOCK) requirements-dev.in -o requirements-dev.lock
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 	$(LOCK) requirements-clients.in -o requirements-clients.lock
