@@ -49,7 +49,7 @@ def keyed_by_the_secret(claims: Claims, _key: ECKey) -> str:
 
 def keyed_by_the_public_key(claims: Claims, key: ECKey) -> str:
     """Whoever takes the algorithm from the token takes the public key for a secret."""
-    public = OctKey.import_key(key.as_dict(private=False)["x"])
+    public = OctKey.import_key(str(key.as_dict(private=False)["x"]))
     return jwt.encode({"alg": "HS256", "kid": "first"}, claims, public, algorithms=["HS256"])
 
 
@@ -130,16 +130,17 @@ async def test_clocks_may_differ_by_a_minute(
     house: House, claim: str, seconds: int, expected: type
 ) -> None:
     now = int(house.clock.now().timestamp())
-    assert isinstance(await house.arrive(**{claim: now + seconds}), expected)
+    claims: Claims = {claim: now + seconds}
+    assert isinstance(await house.arrive(**claims), expected)
 
 
 async def test_a_logout_token_is_no_id_token(house: House) -> None:
-    claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
+    claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
     await expect_nobody(house, await house.arrive(**claims))
 
 
 async def test_a_token_for_several_that_names_us_as_its_party_is_taken(house: House) -> None:
-    several = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
+    several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
     assert isinstance(await house.arrive(**several), CameIn)
 
 

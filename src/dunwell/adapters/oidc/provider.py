@@ -22,8 +22,8 @@ from dunwell.adapters.oidc.tokens import (
     read_told,
 )
 from dunwell.installation.sign_in import Provider
-from dunwell.people.single_sign_on.attempt import AttemptSecrets
 from dunwell.people.single_sign_on.provider import (
+    AttemptSecrets,
     Away,
     Code,
     Doubt,

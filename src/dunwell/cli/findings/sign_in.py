@@ -51,6 +51,11 @@ async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> Fi
         trouble, skew = await made.check(datetime.now(UTC))
     finally:
         await made.close()
+    return judge_provider(subject, trouble, skew)
+
+
+def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Finding:
+    """skew: seconds that its clock is ahead of this host's; none: it does not say."""
     if trouble is not None:
         return Finding(subject, f"no sign-in by it: {trouble}", _REMEDY)
     if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:

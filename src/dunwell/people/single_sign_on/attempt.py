@@ -1,30 +1,16 @@
 """What an attempt to sign in at a provider goes by: all of it derived from the secret of the
-browser's cookie and the secret key, so that neither the database nor the browser holds it. Pure.
+browser's cookie and the secret key, so that neither the database nor the browser holds it.
 """
 
 import base64
-import hmac
-from dataclasses import dataclass
 from datetime import timedelta
 
 from dunwell.kit.crypto import KeyRing
+from dunwell.people.single_sign_on.provider import AttemptSecrets
 
 # From leaving to coming back.
 ATTEMPT_LASTS = timedelta(minutes=10)
 _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptSecrets:
-    """`state` comes back with the browser, `nonce` in the token; `verifier` (PKCE) goes to the
-    provider alone, with the code."""
-
-    state: str
-    nonce: str
-    verifier: str
-
-    def is_state(self, given: str) -> bool:
-        return hmac.compare_digest(self.state.encode(), given.encode())
 
 
 def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:

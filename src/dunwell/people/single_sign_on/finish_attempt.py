@@ -12,9 +12,16 @@ from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret
-from dunwell.people.single_sign_on.attempt import AttemptSecrets, derive_secrets
+from dunwell.people.single_sign_on.attempt import derive_secrets
 from dunwell.people.single_sign_on.let_in import Unwelcome, let_in
-from dunwell.people.single_sign_on.provider import Away, Code, Doubt, IdentityProvider, NotTaken
+from dunwell.people.single_sign_on.provider import (
+    AttemptSecrets,
+    Away,
+    Code,
+    Doubt,
+    IdentityProvider,
+    NotTaken,
+)
 from dunwell.people.single_sign_on.start_attempt import build_return_address
 from dunwell.people.single_sign_on.store_identities import take_attempt
 from dunwell.people.tries import give_back_try, list_started_subjects

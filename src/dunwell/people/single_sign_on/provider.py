@@ -4,6 +4,7 @@ A provider's word is checked by its adapter: whoever made it, for whom, when, an
 What it makes of somebody here is decided by `groups`. Pure.
 """
 
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +12,19 @@ from enum import StrEnum
 from typing import Protocol
 
 from dunwell.installation.sign_in import Provider
-from dunwell.people.single_sign_on.attempt import AttemptSecrets
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSecrets:
+    """`state` comes back with the browser, `nonce` in the token; `verifier` (PKCE) goes to the
+    provider alone, with the code."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+    def is_state(self, given: str) -> bool:
+        return hmac.compare_digest(self.state.encode(), given.encode())
 
 
 @dataclass(frozen=True, slots=True)
