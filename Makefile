@@ -12,6 +12,8 @@ VENV := .venv
 VNU := var/vnu/node_modules/vnu-jar/build/dist/vnu.jar
 STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/index.js
 OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
+# The servers that single sign-on is tried against.
+IDENTITY := var/identity/node_modules/.package-lock.json
 # What merchants generate from the API's document, and what it is generated and linted by.
 CLIENTS := var/clients
 CLIENT_TOOLS := $(CLIENTS)/node_modules/.package-lock.json
@@ -92,12 +94,12 @@ pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBoun
 
 # Chromium, Java and npm come from the system (.ci/run). SCREENSHOTS=1: pictures of every page go to
 # var/screenshots.
-e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT)  ## the debtor's pages in Chromium
+e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT) $(IDENTITY)  ## the debtor's pages in Chromium
 	$(PYTEST) tests/browser $(ARGS)
 
 # Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
-# tests/servers/packages.txt is installed by .ci/run.
-servers: $(VENV)/installed-dev  ## channels against real servers: Postfix, Dovecot, Kannel, OpenSSH
+# tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on come from npm.
+servers: $(VENV)/installed-dev $(IDENTITY)  ## channels and single sign-on against real servers
 	$(PYTEST) -rs tests/servers $(ARGS)
 
 # Both linters with all they recommend, then a program over each generated client: by its types, and
@@ -172,6 +174,12 @@ $(CLIENT_TOOLS): tools/clients/package.json tools/clients/package-lock.json
 	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix $(CLIENTS)
 	@test -f $@ && touch $@
 
+$(IDENTITY): tools/identity/package.json tools/identity/package-lock.json
+	mkdir -p var/identity
+	cp tools/identity/package.json tools/identity/package-lock.json var/identity
+	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/identity
+	@test -f $@ && touch $@
+
 # Every version anew, within what the .in files ask for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
@@ -179,11 +187,13 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(PIP) install uv
 	$(LOCK) requirements.in -o requirements.lock
 	$(LOCK) requirements-build.in -o requirements-build.lock
+	$(LOCK) requirements-oidc.in -o requirements-oidc.lock
 	$(LOCK) requirements-dev.in -o requirements-dev.lock
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 	$(LOCK) requirements-clients.in -o requirements-clients.lock
 	$(LOCK) requirements-mutants.in -o requirements-mutants.lock
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/clients
+	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/identity
 
 clean:  ## remove what was installed and built
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

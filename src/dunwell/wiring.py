@@ -19,6 +19,7 @@ from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
+from dunwell.adapters.providers import open_providers
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
@@ -102,6 +103,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(press.close)
         closing.push_async_callback(painter.close)
         installation = await closing.enter_async_context(open_installation(resources))
+        identities = await closing.enter_async_context(open_providers(installation))
         debtors = build_site(
             resources, providers,
             inspector=inspector, printer=press, find_operator=installation.find_operator,
@@ -111,7 +113,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, painter=painter),
+            *build_portal_routes(resources, debtors, painter=painter, providers=identities),
             *list_routes(debtors),
         ]
         figures = Figures()

@@ -10,6 +10,7 @@ from dunwell import people
 from dunwell.people.people_work import PeopleWork
 
 _ASKING = {
+    "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",
     "change_user.change_place", "change_user.end_user", "change_user.reset_other",
     "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
 }  # fmt: skip
@@ -22,17 +23,18 @@ _OF_ONESELF = {
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
     "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
     "invite_user.check_merchants", "invite_user.require_user", "open_session.open_session",
+    "local_sign_in.tell_break_glass", "single_sign_on.let_in.let_in",
 }  # fmt: skip
 
 
 def list_functions() -> Iterator[tuple[str, FunctionType]]:
     """Those that are given a PeopleWork."""
-    for module in pkgutil.iter_modules(people.__path__):
-        loaded = importlib.import_module(f"dunwell.people.{module.name}")
+    for module in pkgutil.walk_packages(people.__path__, "dunwell.people."):
+        loaded = importlib.import_module(module.name)
         for name, found in vars(loaded).items():
             is_own = inspect.isfunction(found) and found.__module__ == loaded.__name__
             if is_own and not name.startswith("_") and takes_work(found):
-                yield f"{module.name}.{name}", found
+                yield f"{module.name.removeprefix('dunwell.people.')}.{name}", found
 
 
 def takes_work(function: FunctionType) -> bool:

@@ -104,15 +104,18 @@ payment_requests         request_id; claim_id provider; ! provider provider_refe
 payments                 payment_id; claim_id transaction_id; request_id
 portal_entries           ! entry_hash
 portal_sessions          ! session_hash; ! session_id
+provider_logouts         ! issuer token_hash
 recovery_codes           ! user_id code_hash
 request_quotas           credential_id minute
 restores                 ! restored_at
 sandbox_checkouts        checkout_id; request_id
 scenarios                scenario_id; workflow_id
 seen_forwarders          ! address
+single_sign_on_attempts  ! attempt_hash
 step_history             claim_id run step_id
 suppressions             channel address_digest
 uploads                  ticket_id
+user_identities          ! issuer subject; ! user_id
 users                    ! user_id; ! email_key
 views                    view_id; user_id list name
 webhook_endpoints        endpoint_id; url

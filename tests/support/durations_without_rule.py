@@ -14,6 +14,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/channels/outbox/adapter.py _RETRY_AFTER_SECONDS": _PAUSE,
     "adapters/lines.py _LONGEST_CALL_SECONDS": _PATIENCE,
     "adapters/mail/receive_mail.py _DAY": _BOUND,
+    "adapters/oidc/asking.py _SECONDS": _PATIENCE,
     "adapters/payments/sandbox/notices.py NOTICE_SECONDS": _PAUSE,
     "api/answer.py _DRAIN_SECONDS": _PATIENCE,
     "api/readiness.py PATIENCE_SECONDS": _PATIENCE,

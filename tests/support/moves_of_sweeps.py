@@ -301,6 +301,8 @@ NOT_TWO = {
     "merchants.store._LOAD_MERCHANT": _READS,
     "merchants.store._LOAD_MERCHANTS_PAGE": _READS,
     "merchants.store_changes._INSERT_MERCHANT": "a merchant of its own",
+    "people.single_sign_on.store_identities._REMOVE_ATTEMPTS": _NO_MERCHANT,
+    "people.single_sign_on.store_identities._REMOVE_LOGOUTS": _NO_MERCHANT,
     "people.store_entries._REMOVE_ENTRIES": _NO_MERCHANT,
     "people.store_factors._REMOVE_CHALLENGES": _NO_MERCHANT,
     "people.store_sessions._REMOVE": _NO_MERCHANT,

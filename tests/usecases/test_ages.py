@@ -56,6 +56,8 @@ AGES = {
     ),
     "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
     "portal_entries": Age("expires_at", timedelta(0)),
+    "single_sign_on_attempts": Age("expires_at", timedelta(0)),
+    "provider_logouts": Age("expires_at", timedelta(0), {"session_hash": b"x"}),
     "passkey_challenges": Age("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
     "letter_status_files": Age("read_at", timedelta(days=90), {"outcome": "READ"}),
     "channel_reports": Age(

@@ -15,6 +15,7 @@ from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.gateways import check_gateways
 from dunwell.cli.findings.identity import check_identities
 from dunwell.cli.findings.letters import check_fonts, check_letter_lines
+from dunwell.cli.findings.sign_in import check_sign_in
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.checks import find_ssl_mode
@@ -69,6 +70,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             gateways = asyncio.run(check_gateways(url, settings))
             lines = asyncio.run(check_letter_lines(url, settings))
             email_lines = asyncio.run(check_email_lines(url, settings))
+            sign_in = asyncio.run(check_sign_in(url, settings))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -87,6 +89,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *gateways,
         *lines,
         *email_lines,
+        *sign_in,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

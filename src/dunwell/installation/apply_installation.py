@@ -8,8 +8,12 @@ import msgspec
 
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.installation.document import Installation, list_changes, merge
-from dunwell.installation.lines.lines import list_secret_files
+from dunwell.installation.document import (
+    Installation,
+    list_changes,
+    list_secret_files,
+    merge,
+)
 from dunwell.installation.secrets import keep_secrets_of, load_secrets, save_secrets
 from dunwell.installation.store import (
     Revision,
@@ -73,7 +77,7 @@ async def apply_installation(
                 state="CHANGED",
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
-        await keep_secrets_of(tx, list(list_secret_files(after.lines or {})))
+        await keep_secrets_of(tx, list(list_secret_files(after)))
         act = _describe(present.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)

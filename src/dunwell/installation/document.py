@@ -12,12 +12,13 @@ import msgspec
 from dunwell.errors import Fault, ValidationError
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.line import LineName
-from dunwell.installation.lines.lines import Line, find_line_faults
+from dunwell.installation.lines.lines import Line, find_line_faults, list_line_secrets
+from dunwell.installation.sign_in import SignIn, find_sign_in_faults
 from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies", "lines")
+_KEYS = ("operator", "trustedProxies", "lines", "signIn")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -29,6 +30,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     trusted_proxies: list[str] | None = None
     # What messages leave by, by name.
     lines: dict[LineName, Line] | None = None
+    # How people sign in; none: by passwords and passkeys of Dunwell's own.
+    sign_in: SignIn | None = None
 
 
 def is_installation(document: Any) -> bool:
@@ -48,7 +51,10 @@ def check_installation(document: Any) -> Installation:
     if faults:
         raise ValidationError(faults)
     installation = msgspec.convert(document, Installation)
-    if faults := list(find_line_faults(installation.lines or {})):
+    faults = list(find_line_faults(installation.lines or {}))
+    if installation.sign_in is not None:
+        faults += find_sign_in_faults(installation.sign_in)
+    if faults:
         raise ValidationError(faults)
     return installation
 
@@ -83,6 +89,13 @@ def merge(present: Installation, given: Installation) -> Installation:
     """What stands after `given` was applied: what it leaves out stays as it is."""
     named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
     return msgspec.structs.replace(present, **named)
+
+
+def list_secret_files(installation: Installation) -> dict[str, str]:
+    """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
+    providers = installation.sign_in.oidc if installation.sign_in is not None else ()
+    of_providers = {each.secret_name: each.client_secret_file for each in providers}
+    return {**list_line_secrets(installation.lines or {}), **of_providers}
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:

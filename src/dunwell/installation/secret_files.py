@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from dunwell.errors import Fault, ValidationError
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.lines import list_secret_files
+from dunwell.installation.document import Installation, list_secret_files
 
 _MOST_BYTES = 64_000
 
@@ -12,7 +11,7 @@ _MOST_BYTES = 64_000
 def read_secrets(installation_file: Path, installation: Installation) -> dict[str, bytes]:
     """What they hold, by the names of `list_secret_files`, without a line's end behind it. Raises
     ValidationError with all that cannot be read."""
-    named = list_secret_files(installation.lines or {})
+    named = list_secret_files(installation)
     found, faults = {}, []
     for name, path in named.items():
         try:

@@ -11,6 +11,7 @@ from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.secrets import load_secrets
+from dunwell.installation.sign_in import SignIn
 from dunwell.installation.store import load_installation, note_forwarders
 from dunwell.kit.addresses import is_forbidden
 from dunwell.kit.proxies import Proxies
@@ -36,6 +37,7 @@ class StandingInstallation:
         # What messages leave by, and the secrets of the file, opened, by their names.
         self.lines: Mapping[str, Line] = {}
         self.secrets: Mapping[str, bytes] = {}
+        self.sign_in = SignIn()
 
     @property
     def revision(self) -> int:
@@ -79,6 +81,7 @@ class StandingInstallation:
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
             self.operator = revision.installation.operator
             self.lines = revision.installation.lines or {}
+            self.sign_in = revision.installation.sign_in or SignIn()
             # Whoever goes on forwarding untrusted is told of once more.
             self._noted.clear()
 

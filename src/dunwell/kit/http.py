@@ -55,7 +55,7 @@ class NoAnswer:
 
 
 class HttpClient:
-    """Posts to other people's servers. Stateless but for its connections."""
+    """Asks other people's servers. Stateless but for its connections."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -79,20 +79,35 @@ class HttpClient:
             return NoAnswer(describe_failure(error))
 
     async def post_once(
-        self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS
-    ) -> Answer | NoAnswer:
+        self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *,
+        most_bytes: int = _KEPT_BYTES,
+    ) -> Answer | NoAnswer:  # fmt: skip
         """Post once and never again, over a connection of its own: for what must not be taken
-        twice. Whether it may have been taken is told."""
+        twice. Whether it may have been taken is told. most_bytes: of the answer."""
         try:
-            return await self._post(url, body, {**headers, "Connection": "close"})
+            own = {**headers, "Connection": "close"}
+            return await self._post(url, body, own, most_bytes)
         except _FAILURES as error:
             return NoAnswer(describe_failure(error), may_have_left=not isinstance(error, _UNSENT))
 
-    async def _post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def get(
+        self, url: str, headers: Mapping[str, str] = _NO_HEADERS, *, most_bytes: int = _KEPT_BYTES
+    ) -> Answer | NoAnswer:
+        """Ask once. most_bytes: of the answer."""
+        try:
+            async with self._session.get(url, headers=headers, allow_redirects=False) as response:
+                start = await _read_start(response, most_bytes)
+                return Answer(response.status, response.headers, start)
+        except _FAILURES as error:
+            return NoAnswer(describe_failure(error))
+
+    async def _post(
+        self, url: str, body: bytes, headers: Mapping[str, str], most_bytes: int = _KEPT_BYTES
+    ) -> Answer:
         async with self._session.post(
             url, data=body, headers=headers, allow_redirects=False
         ) as response:
-            start = await _read_start(response)
+            start = await _read_start(response, most_bytes)
             return Answer(response.status, response.headers, start)
 
 
@@ -183,11 +198,11 @@ def _open_checked_socket(
     return socket.socket(family, kind, protocol)
 
 
-async def _read_start(response: aiohttp.ClientResponse) -> bytes:
+async def _read_start(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
     """The first bytes of the body; of a longer one the rest is never read."""
     start = b""
-    while not response.content.at_eof() and len(start) < _KEPT_BYTES:
-        start += await response.content.read(_KEPT_BYTES - len(start))
+    while not response.content.at_eof() and len(start) < most_bytes:
+        start += await response.content.read(most_bytes - len(start))
     if not response.content.at_eof():
         response.close()
     return start

@@ -22,10 +22,15 @@ SecurityEvent: TypeAlias = Literal[
     "CLAIM_LOCKED",
     # A link was opened too often.
     "LINK_LOCKED",
-    # A wrong password, code or passkey of somebody who signs in to the portal.
+    # A wrong password, code or passkey of somebody who signs in to the portal, or a provider's word
+    # for somebody who may not.
     "PORTAL_SIGN_IN_FAILED",
     # Ten of them, by one name or from one place: none is looked at for a while.
     "PORTAL_LOCKED",
+    # A break-glass admin signed in: nobody does while single sign-on works.
+    "BREAK_GLASS_USED",
+    # A provider's notice that somebody went there, which the provider did not sign, or sent before.
+    "LOGOUT_FORGED",
     # A payment provider's notice that the provider did not sign.
     "CALLBACK_FORGED",
     # A webhook's or a provider's address lies in a range that is not connected to.

@@ -11,6 +11,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.people.audit import save_people_audit, visiting
+from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.make_codes import make_codes
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
@@ -170,8 +171,13 @@ async def _begin(work: PeopleWork, user_id: UUID, joining: Joining, factor: str)
 
 
 async def _find_invited(work: PeopleWork, link: str) -> UUID | None:
+    """None too for whoever is to come by single sign-on."""
     link_hash = hash_secret(link)
-    return None if link_hash is None else await find_invited(work.tx, link_hash, work.now)
+    user_id = None if link_hash is None else await find_invited(work.tx, link_hash, work.now)
+    user = None if user_id is None else await load_user(work.tx, user_id)
+    if user is None or not await may_sign_in_here(work.tx, user):
+        return None
+    return user.user_id
 
 
 async def _lock_invited(work: PeopleWork, link: str) -> UUID | None:

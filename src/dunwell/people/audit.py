@@ -29,12 +29,16 @@ async def save_people_audit(
     await save_installation_audit(work.tx, act, work.now, work.ids)
 
 
-async def save_refused_sign_in(work: PeopleWork, user_id: UUID | None, host: str) -> None:
-    """Somebody brought a wrong password, code or passkey. None: for nobody we know."""
+async def save_refused_sign_in(
+    work: PeopleWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
+) -> None:
+    """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
+    None: for nobody we know. after: why, where there is more than one reason."""
     act = Act(
         actor_kind=_VISITOR,
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",
+        after=after,
         origin=Origin(Face.PORTAL, network=name_network(host)).as_json(),
     )
     await save_installation_audit(work.tx, act, work.now, work.ids)

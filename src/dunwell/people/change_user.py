@@ -33,6 +33,23 @@ async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: 
     if place.everywhere is not Role.ADMIN:
         await _check_others(work, user_id)
     user = await require_user(work, user_id)
+    if user.provider is not None:
+        raise InvalidState(
+            Said(
+                "PLACE_OF_GROUPS",
+                "What this user may do comes from their groups at each sign-in. Change the groups.",
+            ),
+            state="LINKED",
+        )
+    if user.is_break_glass and place.everywhere is not Role.ADMIN:
+        raise InvalidState(
+            Said(
+                "PLACE_OF_BREAK_GLASS",
+                "This is a break-glass admin. Take that back first, at the server: "
+                "dunwell user break-glass EMAIL --off",
+            ),
+            state="BREAK_GLASS",
+        )
     await check_merchants(work, place)
     if not await save_place(work.tx, user_id, place, revision):
         raise InvalidState(

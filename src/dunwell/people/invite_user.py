@@ -11,6 +11,7 @@ from uuid import UUID
 from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
+from dunwell.people.local_sign_in import is_single_sign_on_required, may_sign_in_here
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.session_rules import SECRET_BYTES, hash_secret, render_secret
 from dunwell.people.sessions import end_all_sessions
@@ -53,6 +54,7 @@ async def invite_user(work: PeopleWork, new: NewUser, randomness: bytes) -> Invi
     if not await save_new_user(work.tx, user_id, new, work.now):
         message = "Somebody with this e-mail address is a user already."
         raise ValidationError([Fault("/email", message, "EMAIL_TAKEN")])
+    await _require_local(work, user_id)
     await save_people_audit(work, "user.invite", user_id, after=describe_place(new.place))
     return await _make_link(work, user_id, randomness)
 
@@ -61,7 +63,7 @@ async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     """Password, second factors, recovery codes and sessions end at once; the link leads to new
     ones. Raises InsufficientScope, NotFound, InvalidState."""
     work.need(Right.PEOPLE)
-    await require_user(work, user_id)
+    await _require_local(work, user_id)
     await remove_password(work.tx, user_id)
     await remove_all_factors(work.tx, user_id)
     await remove_entries_of(work.tx, user_id)
@@ -71,9 +73,10 @@ async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
 
 
 async def invite_first_admin(work: PeopleWork, randomness: bytes) -> Invitation | None:
-    """None: somebody has joined already. Before that the link is made anew each time."""
+    """None: somebody has joined already, or is to by single sign-on. Before that the link is made
+    anew each time."""
     work.need(Right.PEOPLE)
-    if await has_anybody_joined(work.tx):
+    if await has_anybody_joined(work.tx) or await is_single_sign_on_required(work.tx):
         return None
     known = await find_user(work.tx, FIRST_ADMIN.email)
     if known is None:
@@ -91,6 +94,28 @@ async def require_user(work: PeopleWork, user_id: UUID) -> User:
             Said("USER_ENDED", "This user was ended. Invite the person anew."), state="ENDED"
         )
     return user
+
+
+async def _require_local(work: PeopleWork, user_id: UUID) -> None:
+    """As `require_user`: somebody whom a link would let in. Raises InvalidState too for others."""
+    user = await require_user(work, user_id)
+    if user.provider is not None:
+        raise InvalidState(
+            Said(
+                "USER_OF_PROVIDER",
+                "This user comes by single sign-on. Let them in there, by their groups.",
+            ),
+            state="LINKED",
+        )
+    if not await may_sign_in_here(work.tx, user):
+        raise InvalidState(
+            Said(
+                "PROVIDER_REQUIRED",
+                "Single sign-on is required here: people come by their groups. Only a break-glass "
+                "admin is made by a link, at the server.",
+            ),
+            state="REQUIRED",
+        )
 
 
 async def check_merchants(work: PeopleWork, place: Place) -> None:

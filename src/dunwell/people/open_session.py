@@ -6,6 +6,7 @@ from uuid import UUID
 
 from dunwell.kit.addresses import name_network
 from dunwell.people.audit import save_people_audit, visiting
+from dunwell.people.local_sign_in import tell_break_glass
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.session_rules import LASTS, derive_device, hash_secret, render_secret
 from dunwell.people.store import lock_user
@@ -15,13 +16,14 @@ from dunwell.people.visitor import Visitor, describe_browser, digest_place
 
 class OpenedBy(StrEnum):
     """TOTP and RECOVERY: behind a password. INVITATION: with what was set up just now. PASSWORD: it
-    goes on from one in which the password was changed."""
+    goes on from one in which the password was changed. PROVIDER: single sign-on."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"
     PASSKEY = "PASSKEY"
     INVITATION = "INVITATION"
     PASSWORD = "PASSWORD"  # noqa: S105 - the word
+    PROVIDER = "PROVIDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,15 @@ class OpenedSession:
 
 
 async def open_session(
-    work: PeopleWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes
-) -> OpenedSession:
-    """randomness: SECRET_BYTES."""
+    work: PeopleWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes, *,
+    provider_session: bytes | None = None,
+) -> OpenedSession:  # fmt: skip
+    """randomness: SECRET_BYTES. provider_session: a hash of the provider's own."""
     secret, device = render_secret(randomness), derive_device(randomness)
     session_hash, device_hash = hash_secret(secret), hash_secret(device)
     assert session_hash is not None
     assert device_hash is not None
-    await lock_user(work.tx, user_id)
+    user = await lock_user(work.tx, user_id)
     session = NewSession(
         session_hash=session_hash,
         session_id=work.ids.new(work.now),
@@ -58,10 +61,13 @@ async def open_session(
         place=name_network(visitor.host),
         browser=describe_browser(visitor.user_agent),
         device_hash=device_hash,
+        provider_session=provider_session,
     )
     is_new_place = await save_session(work.tx, session)
     opened = OpenedSession(user_id, session.session_id, secret, is_new_place, by, device)
     their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_place}
     await save_people_audit(their, "session.begin", user_id, after=after)
+    if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
+        await tell_break_glass(their, user, by)
     return opened

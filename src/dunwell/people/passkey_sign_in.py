@@ -10,6 +10,7 @@ from uuid import UUID
 from dunwell.errors import NotFound
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_refused_sign_in, visiting
+from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.people.passkeys import (
     Answer,
@@ -23,6 +24,7 @@ from dunwell.people.passkeys import (
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
 from dunwell.people.sign_in import TooOften, Wrong
+from dunwell.people.store import load_user
 from dunwell.people.store_factors import (
     find_passkey,
     save_challenge,
@@ -93,6 +95,9 @@ async def _check(work: PeopleWork, party: RelyingParty, answer: Answer) -> UUID 
     passkey = await find_passkey(work.tx, answer.credential_id)
     is_asked = challenge is not None and challenge.is_live and challenge.purpose == SIGN_IN
     if passkey is None or not is_asked:
+        return None
+    user = await load_user(work.tx, passkey.user_id)
+    if user is None or not await may_sign_in_here(work.tx, user):
         return None
     try:
         count = check_request(

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in, visiting
+from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
@@ -127,7 +128,7 @@ async def _give(
     async with reception.work(visiting(None, given.visitor.host)) as work:
         user_id = await find_entry(work.tx, entry_hash, work.now)
         user = None if user_id is None else await load_user(work.tx, user_id)
-        if user is None:
+        if user is None or not await may_sign_in_here(work.tx, user):
             return Gone()
         work = replace(work, actor=visiting(user.user_id, given.visitor.host))  # noqa: PLW2901
         subjects = await choose_subjects(work.tx, work.keys, given.visitor, user.email, work.now)
@@ -148,7 +149,11 @@ async def _give(
 async def _open_entry(
     work: PeopleWork, user_id: UUID, compared: str, randomness: bytes
 ) -> Entry | None:
-    """compared: the hash that was compared. None: it is no more the user's."""
+    """compared: the hash that was compared. None: it is no more the user's, or they are to come by
+    single sign-on."""
+    user = await load_user(work.tx, user_id)
+    if user is None or not await may_sign_in_here(work.tx, user):
+        return None
     secret = render_secret(randomness)
     entry_hash = hash_secret(secret)
     assert entry_hash is not None

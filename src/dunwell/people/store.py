@@ -16,7 +16,9 @@ _READ = """
 SELECT u.user_id, u.email, u.name, u.language, u.everywhere,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships,
-    u.password_hash IS NOT NULL AS has_password, u.created_at, u.joined_at, u.ended_at, u.revision
+    u.password_hash IS NOT NULL AS has_password, u.created_at, u.joined_at, u.ended_at, u.revision,
+    u.is_break_glass,
+    (SELECT i.provider FROM user_identities i WHERE i.user_id = u.user_id) AS provider
 FROM users u
 """
 # By primary key, and memberships_user.
@@ -32,8 +34,9 @@ SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE emai
 """
 _LOAD_HASH = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
 _INSERT = """
-INSERT INTO users (user_id, email, email_key, name, language, everywhere, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO users
+    (user_id, email, email_key, name, language, everywhere, created_at, is_break_glass)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (email_key) DO NOTHING
 RETURNING user_id
 """
@@ -69,6 +72,11 @@ SELECT user_id, joined_at IS NOT NULL AS has_joined FROM users
 WHERE everywhere = 'ADMIN' AND ended_at IS NULL
 ORDER BY user_id
 FOR UPDATE
+"""
+_SAVE_BREAK_GLASS = "UPDATE users SET is_break_glass = $2 WHERE user_id = $1"
+_COUNT_BREAK_GLASS = """
+SELECT count(*) FROM users
+WHERE is_break_glass AND joined_at IS NOT NULL AND ended_at IS NULL AND everywhere = 'ADMIN'
 """
 _HAS_JOINED = "SELECT EXISTS (SELECT FROM users WHERE joined_at IS NOT NULL)"
 _LIST_MERCHANTS = (
@@ -129,7 +137,7 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
     """False: somebody has this e-mail address."""
     saved = await tx.fetchval(
         _INSERT, user_id, new.email.strip(), fold_email(new.email), new.name, new.language,
-        new.place.everywhere, now,
+        new.place.everywhere, now, new.is_break_glass,
     )  # fmt: skip
     if saved is not None:
         await _save_memberships(tx, user_id, new.place.memberships)
@@ -168,6 +176,16 @@ async def save_joined(tx: Connection, user_id: UUID, now: datetime) -> None:
 
 async def save_user_end(tx: Connection, user_id: UUID, now: datetime) -> bool:
     return await tx.fetchval(_END, user_id, now) is not None
+
+
+async def save_break_glass(tx: Connection, user_id: UUID, *, is_on: bool) -> None:
+    await tx.execute(_SAVE_BREAK_GLASS, user_id, is_on)
+
+
+async def count_break_glass(tx: Connection) -> int:
+    """Admins who have joined and may sign in without single sign-on."""
+    count: int = await tx.fetchval(_COUNT_BREAK_GLASS)
+    return count
 
 
 async def lock_admins(tx: Connection) -> Sequence[Admin]:

@@ -35,8 +35,8 @@ WHERE u.ended_at IS NULL
 _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
-     place_digest, place, browser, device_hash, is_new_place)
-VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10,
+     place_digest, place, browser, device_hash, provider_session, is_new_place)
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
         AND NOT EXISTS (
@@ -117,6 +117,8 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     place: str | None
     browser: str
     device_hash: bytes
+    # A hash of the session at the provider of single sign-on, where there is one.
+    provider_session: bytes | None
 
 
 class Opening(msgspec.Struct, frozen=True, gc=False):
@@ -152,7 +154,7 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
     is_new: bool = await tx.fetchval(
         _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
         session.expires_at, session.opened_by, session.place_digests, session.place,
-        session.browser, session.device_hash,
+        session.browser, session.device_hash, session.provider_session,
     )  # fmt: skip
     return is_new
 

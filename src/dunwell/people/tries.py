@@ -30,6 +30,10 @@ _DEVICE, _SIGNED_IN = "portal-tries-device", "portal-tries-signed-in"
 # How often a passkey is asked something for somebody who is not known yet, in a window.
 MOST_ASKED = 30
 _ASKED = "portal-asked-visitor"
+# How many from one network may be on their way to a provider, or lost on it, in a window: a whole
+# house that comes to work at once.
+MOST_STARTED = 300
+_STARTED = "portal-started-visitor"
 
 
 async def choose_subjects(
@@ -60,6 +64,11 @@ def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequenc
 def list_asked_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """What asking a passkey is counted by, at most MOST_ASKED times."""
     return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
+
+
+def list_started_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What being sent to a provider is counted by, at most MOST_STARTED times."""
+    return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
 
 
 async def take_try(

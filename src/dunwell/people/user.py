@@ -31,6 +31,7 @@ class NewUser:
     name: str
     language: Language
     place: Place
+    is_break_glass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class User:
     joined_at: datetime | None
     ended_at: datetime | None
     revision: int
+    # An admin who may sign in here when single sign-on is required.
+    is_break_glass: bool = False
+    # Of single sign-on, by which they sign in; none: here.
+    provider: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ def find_user_faults(given: NewUser) -> Iterator[Fault]:
     if given.language not in LANGUAGES:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
     yield from find_place_faults(given.place)
+    if given.is_break_glass and given.place.everywhere is not Role.ADMIN:
+        yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
 
 
 def find_place_faults(place: Place) -> Iterator[Fault]:

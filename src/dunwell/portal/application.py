@@ -18,6 +18,7 @@ from dunwell.files.pictures import PagePainter
 from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.people.passwords import Passwords
+from dunwell.people.single_sign_on.provider import NoProviders, Providers
 from dunwell.portal.audit import routes as audit
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
@@ -66,10 +67,11 @@ _RAISED = (HTTPException, Exception)
 
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
-    painter: PagePainter | None = None,
+    painter: PagePainter | None = None, providers: Providers | None = None,
 ) -> Sequence[BaseRoute]:  # fmt: skip
     """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
-    painter: draws pages of files; whoever gives one closes it."""
+    painter: draws pages of files; whoever gives one closes it. providers: of single sign-on; none:
+    there is none."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -82,6 +84,7 @@ def build_portal_routes(
         debtors=debtors,
         passwords=passwords or Passwords(),
         painter=painter or PagePainter(),
+        providers=providers or NoProviders(),
     )
     return [_Below(_build_application(site))]
 

@@ -16,6 +16,7 @@ from dunwell.kit.resources import open_resources
 from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.rights import Role
+from dunwell.people.break_glass import set_break_glass
 from dunwell.people.change_user import end_user
 from dunwell.people.invite_user import (
     RANDOM_BYTES,
@@ -26,6 +27,7 @@ from dunwell.people.invite_user import (
 )
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.signed_in import LANGUAGES
+from dunwell.people.single_sign_on.link_identity import link_identity
 from dunwell.people.store import find_user, list_named_merchants, list_users
 from dunwell.people.user import NewUser, Place, User
 
@@ -47,15 +49,18 @@ def command() -> None:
 @click.option("--role", type=click.Choice([*_ROLES]), required=True)
 @click.option("--merchant", "merchants", multiple=True, help="Its key; without: all merchants.")
 @click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True)
-def create(
+@click.option("--break-glass", is_flag=True, help="An admin for when single sign-on is away.")
+def create(  # noqa: PLR0913, PLR0917 - the words of a command line
     data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
-    language: str,
+    language: str, break_glass: bool,
 ) -> None:  # fmt: skip
     """Create a user with this EMAIL and print the one-time address by which they join."""
 
     async def do(work: PeopleWork) -> Invitation:
         place = await _find_place(work, _ROLES[role], merchants)
-        new = NewUser(email, name, "de" if language == "de" else "en", place)
+        new = NewUser(
+            email, name, "de" if language == "de" else "en", place, is_break_glass=break_glass
+        )
         return await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
 
     _show_link(*_run(data_dir, do))
@@ -73,6 +78,39 @@ def reset(data_dir: str | None, email: str) -> None:
         return await reset_user(work, user.user_id, secrets.token_bytes(RANDOM_BYTES))
 
     _show_link(*_run(data_dir, do))
+
+
+@command.command("break-glass")
+@data_dir_option
+@click.argument("email")
+@click.option("--off", is_flag=True, help="Take it back.")
+def break_glass(data_dir: str | None, email: str, off: bool) -> None:
+    """Let the admin EMAIL sign in without single sign-on where it is required."""
+
+    async def do(work: PeopleWork) -> None:
+        user = await _require(work, email)
+        await set_break_glass(work, user.user_id, is_on=not off)
+
+    _run(data_dir, do)
+    click.echo(f"{email} is {'no ' if off else 'a '}break-glass admin")
+
+
+@command.command("link")
+@data_dir_option
+@click.argument("email")
+@click.option("--provider", required=True, help="Its name in the installation file.")
+@click.option("--subject", required=True, help='What it calls the user: "sub" in its tokens.')
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def link(data_dir: str | None, email: str, provider: str, subject: str, yes: bool) -> None:
+    """Let EMAIL come by single sign-on from now on; their password and sessions end at once."""
+    confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
+
+    async def do(work: PeopleWork) -> None:
+        user = await _require(work, email)
+        await link_identity(work, user.user_id, provider, subject)
+
+    _run(data_dir, do)
+    click.echo(f"linked {email}")
 
 
 @command.command("end")
@@ -149,6 +187,10 @@ def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
     roles = [] if user.place.everywhere is None else [user.place.everywhere.lower()]
     for merchant_id, role in sorted(user.place.memberships.items()):
         roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")
+    if user.provider is not None:
+        roles.append(f"by {user.provider}")
+    if user.is_break_glass:
+        roles.append("break-glass")
     state = "ended" if user.ended_at else "active" if user.joined_at else "invited"
     return user.email, user.name, ", ".join(roles), state
 

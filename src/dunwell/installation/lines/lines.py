@@ -15,7 +15,7 @@ Line = SmtpLine | KannelLine | TwilioLine | FolderLine | SftpLine
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
-def list_secret_files(lines: Mapping[str, Line]) -> dict[str, str]:
+def list_line_secrets(lines: Mapping[str, Line]) -> dict[str, str]:
     """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
     found: dict[str, str] = {}
     _collect(to_builtins(dict(lines)), "lines", found)

@@ -20,8 +20,11 @@ from dunwell.people.session_rules import (
     hash_secret,
     render_secret,
 )
+from dunwell.people.single_sign_on.attempt import ATTEMPT_LASTS
+from dunwell.people.store_sessions import save_end_by_hash
 from dunwell.people.totp import render_app_address
 from dunwell.people.visitor import Visitor
+from dunwell.portal.people.views import SignInPage
 from dunwell.portal.render.addresses import build_address, is_ours
 from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.session_cookie import read_secret
@@ -32,6 +35,8 @@ _GROUP = 4
 # Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one
 # that has opened a one-time link.
 _ENTRY, _DEVICE = "dunwell-portal-entry", "dunwell-portal-device"
+# Of somebody who was sent to a provider.
+_ATTEMPT = "dunwell-portal-attempt"
 _OPENER = "dunwell-portal-opener"
 
 
@@ -104,6 +109,35 @@ def read_entry(site: Site, visit: Visit) -> str:
 def render_entry_cookie(secret: str, *, is_secure: bool) -> str:
     """The Set-Cookie header; an empty secret removes it."""
     return _render(_ENTRY, secret, is_secure=is_secure)
+
+
+def read_attempt(site: Site, visit: Visit) -> str:
+    return visit.cookies.get(_name(_ATTEMPT, is_secure=site.is_secure), "")
+
+
+def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
+    """The Set-Cookie header; an empty secret removes it."""
+    return _render(_ATTEMPT, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
+
+
+async def end_before(site: Site, visit: Visit) -> None:
+    """A session that this browser was in goes: nobody else's goes on under it."""
+    before = hash_secret(read_session_secret(site, visit))
+    if before is not None:
+        async with site.resources.database.transaction() as tx:
+            await save_end_by_hash(tx, before, site.now())
+
+
+def fill_door(site: Site, to: str, name: str = "") -> SignInPage:
+    """With all ways in that there are."""
+    shown = site.providers.list_shown()
+    return SignInPage(
+        next=to,
+        has_passkeys=has_passkeys(site),
+        providers=shown,
+        is_required=site.providers.is_required,
+        title=next((each.shown for each in shown if each.name == name), ""),
+    )
 
 
 def read_opener(site: Site, visit: Visit) -> str:

@@ -7,11 +7,13 @@ from dunwell.portal.people import (
     routes_invitation,
     routes_people,
     routes_sign_in,
+    routes_single_sign_on,
 )
 from dunwell.portal.web.guards import RoutedPages
 
 PAGES: RoutedPages = {
     **routes_sign_in.PAGES,
+    **routes_single_sign_on.PAGES,
     **routes_invitation.PAGES,
     **routes_account.PAGES,
     **routes_factors.PAGES,

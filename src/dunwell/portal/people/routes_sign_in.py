@@ -10,7 +10,6 @@ from dunwell.people.open_session import OpenedSession
 from dunwell.people.passkey_sign_in import ask_passkey, sign_in_with_passkey
 from dunwell.people.passkeys import CHALLENGE_BYTES
 from dunwell.people.people_work import PeopleWork
-from dunwell.people.session_rules import hash_secret
 from dunwell.people.sessions import end_session
 from dunwell.people.sign_in import (
     Entry,
@@ -23,16 +22,17 @@ from dunwell.people.sign_in import (
     give_recovery_code,
 )
 from dunwell.people.signed_in import SignedIn
-from dunwell.people.store_sessions import save_end_by_hash
+from dunwell.people.single_sign_on.finish_attempt import Failure
+from dunwell.people.store import load_user
 from dunwell.portal.people.door import (
     choose_next,
     count_minutes,
     draw_randomness,
+    end_before,
+    fill_door,
     find_visitor,
-    has_passkeys,
     let_in,
     read_entry,
-    read_session_secret,
     receive,
     render_entry_cookie,
 )
@@ -42,6 +42,9 @@ from dunwell.portal.web.guards import RoutedPages, takes_form
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
+# Faults that an address may bring.
+_TOLD = {"GONE", "SSO_GONE"}
+_OF_PROVIDER = {f"SSO_{each}" for each in Failure} - _TOLD
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429}
 
 
@@ -50,8 +53,12 @@ async def show_sign_in(site: Site, visit: Visit) -> Response:
     to = choose_next(visit.ask("next"))
     if await site.find_person(visit) is not None:
         return answer_redirect(to)
-    fault = "GONE" if visit.ask("fault") == "GONE" else ""
-    page = SignInPage(next=to, fault=fault, has_passkeys=has_passkeys(site))
+    page = fill_door(site, to, visit.ask("provider"))
+    fault = _read_fault(visit, page)
+    left = site.providers.find(visit.ask("left"))
+    if left is not None and await left.find_leaving_address("", site.now()) is None:
+        left = None
+    page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
     return site.answer(site.frame(visit), page)
 
 
@@ -66,7 +73,8 @@ async def take_password(site: Site, visit: Visit) -> Response:
         cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
         return answer
-    return _refuse(site, visit, outcome, SignInPage(email, to, has_passkeys=has_passkeys(site)))
+    page = msgspec.structs.replace(fill_door(site, to), email=email)
+    return _refuse(site, visit, outcome, page)
 
 
 async def show_second(site: Site, visit: Visit) -> Response:
@@ -106,10 +114,9 @@ async def take_passkey(site: Site, visit: Visit) -> Response:
         receive(site), form.get("answer", "").encode(), find_visitor(site, visit), draw_randomness()
     )
     if isinstance(outcome, OpenedSession):
-        await _end_before(site, visit)
+        await end_before(site, visit)
         return let_in(site, outcome, to)
-    page = SignInPage(next=to, has_passkeys=has_passkeys(site))
-    return _refuse(site, visit, outcome, page, wrong="PASSKEY")
+    return _refuse(site, visit, outcome, fill_door(site, to), wrong="PASSKEY")
 
 
 @takes_form
@@ -118,9 +125,18 @@ async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) 
         work = PeopleWork.open(site.resources, tx, person.actor)
         await end_session(tx, person, person.session_id, work.now)
         await save_people_audit(work, "session.end", person.user_id)
-    answer = site.redirect(visit, None, "sign_in")
+        user = await load_user(tx, person.user_id)
+    answer = site.redirect(visit, None, "sign_in", left=None if user is None else user.provider)
     site.set_session(answer, "")
     return answer
+
+
+def _read_fault(visit: Visit, page: SignInPage) -> str:
+    """As the address says it; of a provider that there is."""
+    fault = visit.ask("fault")
+    if fault in _OF_PROVIDER:
+        return fault if page.title else "GONE"
+    return fault if fault in _TOLD else ""
 
 
 def _show_second(site: Site, visit: Visit, *, is_recovery: bool) -> Response:
@@ -146,19 +162,11 @@ async def _go_on(
     is_recovery: bool,
 ) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
-        await _end_before(site, visit)
+        await end_before(site, visit)
         return let_in(site, outcome, to)
     if isinstance(outcome, Gone):
         return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
     return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
-
-
-async def _end_before(site: Site, visit: Visit) -> None:
-    """A session that this browser was in goes: nobody else's goes on under it."""
-    before = hash_secret(read_session_secret(site, visit))
-    if before is not None:
-        async with site.resources.database.transaction() as tx:
-            await save_end_by_hash(tx, before, site.now())
 
 
 def _refuse(

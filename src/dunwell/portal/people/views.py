@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from markupsafe import Markup
 
+from dunwell.installation.sign_in import Provider
 from dunwell.people.own_account import Account
 from dunwell.people.store import NamedMerchant
 from dunwell.people.user import EffectiveRight, User
@@ -23,10 +24,31 @@ class SignInPage(Page, frozen=True):
     # What was typed, and the page of ours that is asked for.
     email: str = ""
     next: str = ""
-    # WRONG, TOO_OFTEN, GONE, PASSKEY, or "".
+    # WRONG, TOO_OFTEN, GONE, PASSKEY, SSO_ and the name of a failure, or "".
     fault: str = ""
     minutes: int = 0
     has_passkeys: bool = False
+    # Of single sign-on; whether break-glass admins alone come in without; and as which one is
+    # called that the fault is about.
+    providers: Sequence[Provider] = ()
+    is_required: bool = False
+    title: str = ""
+    # The provider that somebody signed in with who has just signed out here.
+    left: Provider | None = None
+
+
+class UnwelcomePage(Page, frozen=True):
+    """Somebody whom the provider knows is not let in."""
+
+    template: ClassVar[str] = "unwelcome.html"
+
+    # NO_GROUP, WEAK, ENDED, NO_EMAIL, EMAIL_TAKEN or OVER.
+    reason: str
+    title: str
+    # By the provider's word.
+    email: str
+    # What links the two, for EMAIL_TAKEN.
+    command: str
 
 
 class SecondPage(Page, frozen=True):

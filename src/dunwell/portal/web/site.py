@@ -20,6 +20,7 @@ from dunwell.merchants.store import load_merchant
 from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
+from dunwell.people.single_sign_on.provider import Providers
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.render.pages import Frame, Page, Pages, Person
 from dunwell.portal.web.answer import answer_page, answer_redirect
@@ -41,6 +42,8 @@ class Site:
     debtors: DebtorSite
     passwords: Passwords
     painter: PagePainter
+    # Of single sign-on.
+    providers: Providers
 
     @property
     def storage(self) -> SealedFiles:

@@ -1,0 +1,1 @@
+"""OpenID Connect: providers of single sign-on, by the extra `dunwell[oidc]`."""

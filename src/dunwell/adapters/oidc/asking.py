@@ -1,0 +1,156 @@
+"""What is asked of a provider over HTTP, and remembered for a while: what it says of itself, and
+its keys. One that does not answer is not asked again for some seconds, however many come.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+import structlog
+from joserfc.jwk import KeySet
+
+from dunwell.adapters.oidc.metadata import (
+    Metadata,
+    MetadataUnusable,
+    build_discovery_address,
+    read_metadata,
+)
+from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
+from dunwell.installation.sign_in import Provider
+from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+
+METADATA_LASTS = timedelta(hours=1)
+KEYS_LAST = timedelta(minutes=10)
+# Keys that are not known are asked for so often, and who does not answer is asked.
+ASKED_AGAIN = timedelta(seconds=10)
+_SECONDS = 5.0
+# An answer of more is none.
+_MOST_BYTES = 256 * 1024
+_USER_AGENT = "Dunwell"
+
+log = structlog.get_logger(__name__)
+
+
+class ProviderAway(Exception):  # noqa: N818 - reads as what happened
+    """In words for an operator that hold nothing secret."""
+
+
+class Asking:
+    """Of one provider. Close it at the end."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._open = AsyncExitStack()
+        self._client: HttpClient | None = None
+        self._turn = asyncio.Lock()
+        self._metadata: tuple[datetime, Metadata] | None = None
+        self._keys: tuple[datetime, KeySet] | None = None
+        self._failed: tuple[datetime, str] | None = None
+        # By how much its clock is ahead of ours, when it was last asked; none: it did not say.
+        self.skew_seconds: float | None = None
+
+    async def find_metadata(self, now: datetime) -> Metadata:
+        """Raises ProviderAway."""
+        async with self._turn:
+            if self._metadata is None or self._metadata[0] + METADATA_LASTS <= now:
+                body = await self._fetch(build_discovery_address(self._provider), now)
+                try:
+                    self._metadata = (now, read_metadata(self._provider, body))
+                except MetadataUnusable as error:
+                    raise self._note(str(error), now) from error
+            return self._metadata[1]
+
+    async def find_keys(self, now: datetime, *, anew: bool = False) -> KeySet:
+        """anew: those that are known did not fit; asked for at most every ASKED_AGAIN. Raises
+        ProviderAway."""
+        metadata = await self.find_metadata(now)
+        lasts = ASKED_AGAIN if anew else KEYS_LAST
+        async with self._turn:
+            if self._keys is None or self._keys[0] + lasts <= now:
+                body = await self._fetch(metadata.jwks_uri, now)
+                try:
+                    self._keys = (now, read_keys(body))
+                except TokenRefused as error:
+                    raise self._note("its keys cannot be read", now) from error
+            return self._keys[1]
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Once. Raises ProviderAway."""
+        client = await self._find_client()
+        answer = await client.post_once(url, body, headers, most_bytes=_MOST_BYTES)
+        if isinstance(answer, NoAnswer):
+            raise self._tell(answer.reason)
+        if answer.status >= 500 or len(answer.start) >= _MOST_BYTES:
+            raise self._tell(f"it answers {answer.status}")
+        return answer
+
+    async def get_object(self, url: str, headers: Mapping[str, str]) -> Mapping[str, Any]:
+        """Raises ProviderAway."""
+        client = await self._find_client()
+        answer = await client.get(url, headers, most_bytes=_MOST_BYTES)
+        return read_object(self._check(answer))
+
+    async def _fetch(self, url: str, now: datetime) -> bytes:
+        if self._failed is not None and self._failed[0] + ASKED_AGAIN > now:
+            raise ProviderAway(self._failed[1])
+        client = await self._find_client()
+        answer = await client.get(url, {"Accept": "application/json"}, most_bytes=_MOST_BYTES)
+        if isinstance(answer, Answer):
+            self.skew_seconds = _find_skew(answer, now)
+        try:
+            return self._check(answer)
+        except ProviderAway as error:
+            self._failed = (now, str(error))
+            raise
+
+    def _check(self, answer: Answer | NoAnswer) -> bytes:
+        if isinstance(answer, NoAnswer):
+            raise self._tell(answer.reason)
+        if answer.status != 200 or len(answer.start) >= _MOST_BYTES:
+            raise self._tell(f"it answers {answer.status}")
+        return answer.start
+
+    def _note(self, reason: str, now: datetime) -> ProviderAway:
+        self._failed = (now, reason)
+        return self._tell(reason)
+
+    def _tell(self, reason: str) -> ProviderAway:
+        log.warning("provider away", provider=self._provider.name, reason=reason)
+        return ProviderAway(reason)
+
+    async def _find_client(self) -> HttpClient:
+        if self._client is None:
+            self._client = await self._open.enter_async_context(
+                open_http_client(
+                    allow_loopback=False,
+                    user_agent=_USER_AGENT,
+                    timeout_seconds=_SECONDS,
+                    networks=[ip_network(each) for each in self._provider.networks],
+                    keeps_connections=False,
+                )
+            )
+        return self._client
+
+    async def close(self) -> None:
+        await self._open.aclose()
+
+
+def _find_skew(answer: Answer, now: datetime) -> float | None:
+    try:
+        there = parsedate_to_datetime(answer.headers.get("Date", ""))
+        return (there - now).total_seconds()
+    except (TypeError, ValueError):
+        return None
+
+
+def read_object(body: bytes) -> Mapping[str, Any]:
+    """Raises ProviderAway for anything but a JSON object."""
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise ProviderAway("its answer cannot be read") from error

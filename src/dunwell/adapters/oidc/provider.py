@@ -1,0 +1,188 @@
+"""A provider of single sign-on by OpenID Connect: the code flow with PKCE, state and nonce."""
+
+import base64
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import structlog
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_request
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from joserfc.jwk import KeySet
+
+from dunwell.adapters.oidc.asking import Asking, ProviderAway, read_object
+from dunwell.adapters.oidc.metadata import Metadata
+from dunwell.adapters.oidc.tokens import (
+    Expected,
+    KeyUnknown,
+    TokenRefused,
+    check_id_token,
+    check_logout_token,
+    read_told,
+)
+from dunwell.installation.sign_in import Provider
+from dunwell.people.single_sign_on.provider import (
+    AttemptSecrets,
+    Away,
+    Code,
+    Doubt,
+    NotTaken,
+    Told,
+    ToldLogout,
+)
+
+_FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_LONGEST_CODE, _LONGEST_TOKEN = 4_000, 64_000
+# What may be told beside the token; how somebody signed in may not.
+_TOLD_LATER = ("email", "name", "preferred_username", "locale")
+_Read = TypeVar("_Read")
+
+log = structlog.get_logger(__name__)
+
+
+class OidcProvider:
+    """One of the installation file. Close it at the end."""
+
+    def __init__(self, provider: Provider, secret: str) -> None:
+        self.provider = provider
+        self._secret = secret
+        self._asking = Asking(provider)
+
+    async def build_address(
+        self, secrets: AttemptSecrets, redirect_uri: str, now: datetime
+    ) -> str | Away:
+        try:
+            metadata = await self._asking.find_metadata(now)
+        except ProviderAway:
+            return Away()
+        address: str = prepare_grant_uri(
+            metadata.authorization_endpoint,
+            self.provider.client_id,
+            "code",
+            redirect_uri=redirect_uri,
+            scope=" ".join(self.provider.scopes),
+            state=secrets.state,
+            nonce=secrets.nonce,
+            code_challenge=create_s256_code_challenge(secrets.verifier),
+            code_challenge_method="S256",
+            acr_values=" ".join(self.provider.acr_values) or None,
+        )
+        return address
+
+    async def redeem(self, code: Code, now: datetime) -> Told | NotTaken | Away:
+        try:
+            metadata = await self._asking.find_metadata(now)
+            if not self._is_from_here(metadata, code.issuer):
+                return NotTaken(Doubt.ISSUER)
+            tokens = await self._ask_tokens(metadata, code)
+            if tokens is None:
+                return NotTaken(Doubt.CODE)
+            claims = await self._read_tokens(metadata, tokens, code.secrets, now)
+        except ProviderAway:
+            return Away()
+        except TokenRefused as error:
+            log.warning("token refused", provider=self.provider.name, reason=str(error))
+            return NotTaken(Doubt.TOKEN)
+        return read_told(self.provider, claims)
+
+    async def read_logout(self, token: str, now: datetime) -> ToldLogout | NotTaken | Away:
+        try:
+            return await self._check_with_keys(
+                token, now, lambda keys: check_logout_token(self.provider, token, keys, now)
+            )
+        except ProviderAway:
+            return Away()
+        except TokenRefused as error:
+            log.warning("logout refused", provider=self.provider.name, reason=str(error))
+            return NotTaken(Doubt.TOKEN)
+
+    async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
+        try:
+            metadata = await self._asking.find_metadata(now)
+        except ProviderAway:
+            return None
+        if metadata.end_session_endpoint is None:
+            return None
+        joint = "&" if "?" in metadata.end_session_endpoint else "?"
+        client, back = quote(self.provider.client_id, safe=""), quote(back_to, safe="")
+        query = f"client_id={client}&post_logout_redirect_uri={back}"
+        return f"{metadata.end_session_endpoint}{joint}{query}"
+
+    async def check(self, now: datetime) -> tuple[str | None, float | None]:
+        """What is wrong with it, none: it answers, as itself, with keys. And by how many seconds
+        its clock is ahead of `now`, where it tells."""
+        try:
+            await self._asking.find_keys(now)
+        except ProviderAway as error:
+            return str(error), None
+        return None, self._asking.skew_seconds
+
+    async def close(self) -> None:
+        await self._asking.close()
+
+    def _is_from_here(self, metadata: Metadata, issuer: str | None) -> bool:
+        """An answer that says whom it is from must say us; of who always says so, it must."""
+        if issuer is None:
+            return not metadata.authorization_response_iss_parameter_supported
+        return issuer == self.provider.issuer
+
+    async def _ask_tokens(self, metadata: Metadata, code: Code) -> Mapping[str, Any] | None:
+        """None: the provider refuses the code, or us."""
+        if len(code.code) > _LONGEST_CODE:
+            return None
+        headers, more = dict(_FORM), {}
+        client_id = self.provider.client_id
+        if metadata.takes_basic:
+            # Both are encoded as a form's (RFC 6749, 2.3.1).
+            pair = f"{quote(client_id, safe='')}:{quote(self._secret, safe='')}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        else:
+            more = {"client_id": client_id, "client_secret": self._secret}
+        body: str = prepare_token_request(
+            "authorization_code", code=code.code, redirect_uri=code.redirect_uri,
+            code_verifier=code.secrets.verifier, **more,
+        )  # fmt: skip
+        answer = await self._asking.post(metadata.token_endpoint, body.encode(), headers)
+        if answer.status == 200:
+            return read_object(answer.start)
+        log.warning("code refused", provider=self.provider.name, status=answer.status)
+        return None
+
+    async def _read_tokens(
+        self, metadata: Metadata, tokens: Mapping[str, Any], secrets: AttemptSecrets, now: datetime
+    ) -> Mapping[str, Any]:
+        """The ID token's claims, and beside them what the provider tells of the same subject where
+        the token lacks it. Raises ProviderAway, TokenRefused."""
+        token, access = tokens.get("id_token"), tokens.get("access_token")
+        if not isinstance(token, str):
+            raise TokenRefused("there is none")
+        expected = Expected(secrets.nonce, access if isinstance(access, str) else None)
+        claims = await self._check_with_keys(
+            token, now,
+            lambda keys: check_id_token(self.provider, token, keys, expected, now=now),
+        )  # fmt: skip
+        groups = self.provider.groups_claim
+        is_whole = {"email", groups} <= claims.keys()
+        if is_whole or metadata.userinfo_endpoint is None or expected.access_token is None:
+            return claims
+        more = await self._asking.get_object(
+            metadata.userinfo_endpoint,
+            {"Authorization": f"Bearer {expected.access_token}", "Accept": "application/json"},
+        )
+        if more.get("sub") != claims["sub"]:
+            raise TokenRefused("another subject's")
+        added = {name: more[name] for name in more.keys() & {*_TOLD_LATER, groups}}
+        return {**added, **claims}
+
+    async def _check_with_keys(
+        self, token: str, now: datetime, check: Callable[[KeySet], _Read]
+    ) -> _Read:
+        """With the keys that are known; where none fits, once more with those of this moment.
+        Raises ProviderAway, TokenRefused."""
+        if len(token) > _LONGEST_TOKEN:
+            raise TokenRefused("too long")
+        try:
+            return check(await self._asking.find_keys(now))
+        except KeyUnknown:
+            return check(await self._asking.find_keys(now, anew=True))

@@ -1,0 +1,173 @@
+"""What tokens of a provider tell, once everything about them is as it must be (OpenID Connect Core
+1.0, Back-Channel Logout 1.0). Pure.
+
+Only signatures by the provider's public keys count: "none" and anything keyed by a shared secret is
+refused, whatever a token says of itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from joserfc.jwt import JWTClaimsRegistry
+
+from dunwell.installation.sign_in import Provider
+from dunwell.people.single_sign_on.provider import Told, ToldLogout
+from dunwell.people.user import LONGEST_NAME
+
+ALGORITHMS = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
+)  # fmt: skip
+# By how much clocks may differ.
+LEEWAY_SECONDS = 60
+# A logout that is older is nothing anybody waits for.
+_LOGOUT_LASTS = timedelta(minutes=10)
+_LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_LONGEST, _LONGEST_SUBJECT, _MOST_GROUPS = 2_000, 255, 2_000
+
+
+class TokenRefused(Exception):  # noqa: N818 - reads as what happened
+    """In a word for the log; never what the token holds."""
+
+
+class KeyUnknown(TokenRefused):
+    """No key that is known made the signature: there may be newer ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an ID token must fit."""
+
+    nonce: str
+    access_token: str | None
+
+
+def read_keys(body: bytes) -> KeySet:
+    """Raises TokenRefused."""
+    try:
+        return KeySet.import_key_set(msgspec.json.decode(body, type=dict[str, Any]))  # type: ignore[arg-type]
+    except (msgspec.MsgspecError, JoseError, ValueError, TypeError, KeyError) as error:
+        raise TokenRefused("keys") from error
+
+
+def check_id_token(
+    provider: Provider, token: str, keys: KeySet, expected: Expected, *, now: datetime
+) -> Mapping[str, Any]:
+    """Its claims. Raises TokenRefused, KeyUnknown."""
+    decoded = _decode(token, keys)
+    claims = CodeIDToken(
+        decoded.claims,
+        decoded.header,
+        options={
+            "iss": {"essential": True, "value": provider.issuer},
+            "aud": {"essential": True, "value": provider.client_id},
+            "nonce": {"essential": True, "value": expected.nonce},
+        },
+        params={
+            "nonce": expected.nonce,
+            "client_id": provider.client_id,
+            "access_token": expected.access_token,
+        },
+    )
+    try:
+        claims.validate(now=int(now.timestamp()), leeway=LEEWAY_SECONDS)
+    except (JoseError, ValueError, TypeError, AttributeError) as error:
+        raise TokenRefused(f"claims: {type(error).__name__}") from error
+    _require_text(claims.get("sub"), _LONGEST_SUBJECT)
+    return dict(claims)
+
+
+def check_logout_token(provider: Provider, token: str, keys: KeySet, now: datetime) -> ToldLogout:
+    """Raises TokenRefused, KeyUnknown."""
+    claims = _decode(token, keys).claims
+    registry = JWTClaimsRegistry(
+        int(now.timestamp()),
+        LEEWAY_SECONDS,
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
+        iat={"essential": True},
+        jti={"essential": True},
+        events={"essential": True},
+    )
+    try:
+        registry.validate(claims)
+    except (JoseError, ValueError, TypeError) as error:
+        raise TokenRefused(f"claims: {type(error).__name__}") from error
+    events = claims["events"]
+    is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict)
+    # With a nonce it could be an ID token, which is no logout.
+    if not is_logout or "nonce" in claims:
+        raise TokenRefused("no logout")
+    issued_at = datetime.fromtimestamp(claims["iat"], UTC)
+    if issued_at + _LOGOUT_LASTS < now:
+        raise TokenRefused("too old")
+    subject, session = claims.get("sub"), claims.get("sid")
+    if subject is None and session is None:
+        raise TokenRefused("nobody")
+    return ToldLogout(
+        issuer=provider.issuer,
+        token_id=_require_text(claims["jti"], _LONGEST),
+        subject=None if subject is None else _require_text(subject, _LONGEST_SUBJECT),
+        session=None if session is None else _require_text(session, _LONGEST),
+        issued_at=issued_at,
+    )
+
+
+def read_told(provider: Provider, claims: Mapping[str, Any]) -> Told:
+    """claims: of an ID token that was checked, with what the provider added about its subject."""
+    session, acr = claims.get("sid"), claims.get("acr")
+    return Told(
+        issuer=provider.issuer,
+        subject=claims["sub"],
+        email=_read_text(claims.get("email")),
+        name=_read_name(claims),
+        locale=_read_text(claims.get("locale")),
+        groups=_read_set(claims.get(provider.groups_claim)),
+        session=session if isinstance(session, str) and session else None,
+        acr=acr if isinstance(acr, str) else None,
+        amr=_read_set(claims.get("amr")),
+        issued_at=datetime.fromtimestamp(claims["iat"], UTC),
+    )
+
+
+def _decode(token: str, keys: KeySet) -> jwt.Token:
+    try:
+        return jwt.decode(token, keys, algorithms=ALGORITHMS)
+    except JoseError as error:
+        name = type(error).__name__
+        if name in ("InvalidKeyIdError", "BadSignatureError"):
+            raise KeyUnknown(name) from error
+        raise TokenRefused(name) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise TokenRefused("shape") from error
+
+
+def _require_text(value: object, longest: int) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
+        raise TokenRefused("shape")
+    return value
+
+
+def _read_text(value: object) -> str:
+    return value.strip() if isinstance(value, str) and len(value) <= _LONGEST else ""
+
+
+def _read_name(claims: Mapping[str, Any]) -> str:
+    """The first of those it may stand under that can be shown."""
+    for claim in ("name", "preferred_username"):
+        name = _read_text(claims.get(claim))[:LONGEST_NAME]
+        if name and name.isprintable():
+            return name
+    return ""
+
+
+def _read_set(value: object) -> frozenset[str]:
+    """A list of texts, or one."""
+    given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return frozenset(each for each in given[:_MOST_GROUPS] if isinstance(each, str))

@@ -1,0 +1,96 @@
+"""The providers of single sign-on of a running web process, made anew when the installation file
+has changed.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import structlog
+
+from dunwell.installation.sign_in import Provider
+from dunwell.installation.standing import StandingInstallation
+from dunwell.people.single_sign_on.provider import IdentityProvider
+
+if TYPE_CHECKING:
+    from dunwell.adapters.oidc.provider import OidcProvider
+
+_NEEDS = ("authlib", "joserfc")
+
+log = structlog.get_logger(__name__)
+
+
+class ProviderUnusable(Exception):  # noqa: N818 - reads as what happened
+    """Says what to do."""
+
+
+def build_provider(provider: Provider, secrets: Mapping[str, bytes]) -> "OidcProvider":
+    """Nothing is connected to. secrets: of the installation file, by their names. Raises
+    ProviderUnusable."""
+    if any(find_spec(each) is None for each in _NEEDS):
+        raise ProviderUnusable('Single sign-on needs the extra: install "dunwell[oidc]".')
+    from dunwell.adapters.oidc.provider import OidcProvider  # noqa: PLC0415 - an extra
+
+    secret = secrets.get(provider.secret_name)
+    if secret is None:
+        raise ProviderUnusable("Its client secret is not there. Apply the installation file again.")
+    try:
+        return OidcProvider(provider, secret.decode())
+    except UnicodeDecodeError:
+        raise ProviderUnusable("Its client secret is no text.") from None
+
+
+class StandingProviders:
+    """Those of the installation file, as it is known."""
+
+    def __init__(self, installation: StandingInstallation) -> None:
+        self._installation = installation
+        self._revision = -1
+        self._known: dict[str, tuple[Provider, bytes | None, OidcProvider]] = {}
+        # Somebody may be on the way through them; they hold no connections.
+        self._replaced: list[OidcProvider] = []
+
+    @property
+    def is_required(self) -> bool:
+        return self._installation.sign_in.required
+
+    def list_shown(self) -> Sequence[Provider]:
+        return self._installation.sign_in.oidc
+
+    def find(self, name: str) -> IdentityProvider | None:
+        if self._installation.revision != self._revision:
+            self._build()
+        known = self._known.get(name)
+        return None if known is None else known[2]
+
+    def _build(self) -> None:
+        """Those that did not change go on, with what they remember."""
+        standing, before = self._installation, self._known
+        self._revision, self._known = standing.revision, {}
+        for provider in standing.sign_in.oidc:
+            secret = standing.secrets.get(provider.secret_name)
+            known = before.get(provider.name)
+            if known is not None and known[:2] == (provider, secret):
+                self._known[provider.name] = before.pop(provider.name)
+                continue
+            try:
+                made = build_provider(provider, standing.secrets)
+            except ProviderUnusable as error:
+                log.error("provider unusable", provider=provider.name, reason=str(error))  # noqa: TRY400 - told whole
+                continue
+            self._known[provider.name] = provider, secret, made
+        self._replaced += [made for _, _, made in before.values()]
+
+    async def close(self) -> None:
+        for made in (*self._replaced, *(each[2] for each in self._known.values())):
+            await made.close()
+
+
+@asynccontextmanager
+async def open_providers(installation: StandingInstallation) -> AsyncIterator[StandingProviders]:
+    providers = StandingProviders(installation)
+    try:
+        yield providers
+    finally:
+        await providers.close()

@@ -1,0 +1,110 @@
+"""Takes somebody back from a provider: the attempt once, the code once, and a session begins.
+
+1. The state is the browser's own, and its attempt is taken. 2. The provider is asked who it is,
+without a transaction; its word is checked by its adapter. 3. `let_in` decides what they are here.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.audit import save_refused_sign_in, visiting
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.reception import Reception
+from dunwell.people.session_rules import hash_secret
+from dunwell.people.single_sign_on.attempt import derive_secrets
+from dunwell.people.single_sign_on.let_in import Unwelcome, let_in
+from dunwell.people.single_sign_on.provider import (
+    AttemptSecrets,
+    Away,
+    Code,
+    Doubt,
+    IdentityProvider,
+    NotTaken,
+)
+from dunwell.people.single_sign_on.start_attempt import build_return_address
+from dunwell.people.single_sign_on.store_identities import take_attempt
+from dunwell.people.tries import give_back_try, list_started_subjects
+from dunwell.people.visitor import Visitor
+
+
+class Failure(StrEnum):
+    """Why nobody is signed in, where it is not yet known who it is."""
+
+    # No attempt of this browser's, or one too long ago.
+    GONE = "GONE"
+    # They said no at the provider, or it did.
+    DENIED = "DENIED"
+    # The provider's word was not taken.
+    DOUBTED = "DOUBTED"
+    AWAY = "AWAY"
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a browser brings back. `secret`: of its cookie; the rest is the address's, "" or none
+    where it was not there. randomness: SECRET_BYTES, for the session."""
+
+    secret: str
+    state: str
+    code: str
+    error: str
+    issuer: str | None
+    visitor: Visitor
+    randomness: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CameIn:
+    opened: OpenedSession
+    next_page: str
+
+
+async def finish_attempt(
+    reception: Reception, provider: IdentityProvider, returned: Returned
+) -> CameIn | Unwelcome | Failure:
+    resources, name = reception.resources, provider.provider.name
+    secrets = derive_secrets(resources.keys, returned.secret)
+    next_page = await _take(reception, name, returned, secrets)
+    if next_page is None:
+        return await _refuse(reception, name, returned, Failure.GONE, "STATE")
+    if returned.error or not returned.code:
+        return await _refuse(reception, name, returned, Failure.DENIED, "DENIED")
+    code = Code(returned.code, returned.issuer, secrets, build_return_address(resources, name))
+    told = await provider.redeem(code, reception.now())
+    match told:
+        case Away():
+            return Failure.AWAY
+        case NotTaken(doubt):
+            return await _refuse(reception, name, returned, Failure.DOUBTED, doubt)
+    visitor = returned.visitor
+    async with reception.work(visiting(None, visitor.host)) as work:
+        outcome = await let_in(work, provider.provider, told, visitor, returned.randomness)
+        if isinstance(outcome, Unwelcome):
+            return outcome
+        await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
+        return CameIn(outcome, next_page)
+
+
+async def _take(
+    reception: Reception, provider: str, returned: Returned, secrets: AttemptSecrets
+) -> str | None:
+    """The page that was asked for. A state of somebody else's uses nothing up."""
+    attempt_hash = hash_secret(returned.secret)
+    if attempt_hash is None or not secrets.is_state(returned.state):
+        return None
+    async with reception.resources.database.transaction() as tx:
+        attempt = await take_attempt(tx, attempt_hash, provider, reception.now())
+    return attempt.next_page if attempt is not None and attempt.is_live else None
+
+
+async def _refuse(
+    reception: Reception, provider: str, returned: Returned, failure: Failure, reason: str
+) -> Failure:
+    host = returned.visitor.host
+    async with reception.work(visiting(None, host)) as work:
+        after = {"provider": provider, "reason": str(reason)}
+        await save_refused_sign_in(work, None, host, after=after)
+    if reason in set(Doubt) or failure is Failure.GONE:
+        tell_security_event("PORTAL_SIGN_IN_FAILED")
+    return failure

@@ -1,0 +1,62 @@
+"""Sends somebody to a provider to sign in: an attempt is a row, found by a cookie of the browser's.
+
+1. Count it: so many from one network wait for their return. 2. Ask the provider where it wants
+people sent, without a transaction. 3. Keep the attempt.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.kit.security_events import tell_security_event
+from dunwell.people.reception import Reception
+from dunwell.people.session_rules import hash_secret, render_secret
+from dunwell.people.sign_in import TooOften
+from dunwell.people.single_sign_on.attempt import ATTEMPT_LASTS, derive_secrets
+from dunwell.people.single_sign_on.provider import Away, IdentityProvider
+from dunwell.people.single_sign_on.store_identities import save_attempt
+from dunwell.people.tries import MOST_STARTED, list_started_subjects, take_try
+from dunwell.people.visitor import Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """`address`: at the provider. `secret`: the value of the attempt's cookie."""
+
+    address: str
+    secret: str
+
+
+def build_return_address(resources: Resources, provider: str) -> str:
+    """Where the provider sends people back: by the public address alone, whatever the request said
+    of itself. One for each provider."""
+    return f"{resources.settings.public_url}/portal/sign-in/with/{provider}/back"
+
+
+async def start_attempt(
+    reception: Reception, provider: IdentityProvider, next_page: str, *,
+    visitor: Visitor, randomness: bytes,
+) -> Sent | Away | TooOften:  # fmt: skip
+    """next_page: of ours, to come back to. randomness: SECRET_BYTES."""
+    resources, now, name = reception.resources, reception.now(), provider.provider.name
+    async with resources.database.transaction() as tx:
+        subjects = list_started_subjects(resources.keys, visitor)
+        wait = await take_try(tx, subjects, now, MOST_STARTED)
+    if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
+        return TooOften(wait)
+    secret = render_secret(randomness)
+    secrets = derive_secrets(resources.keys, secret)
+    address = await provider.build_address(secrets, build_return_address(resources, name), now)
+    if isinstance(address, Away):
+        return address
+    async with resources.database.transaction() as tx:
+        await _keep(tx, secret, name, next_page, now)
+    return Sent(address, secret)
+
+
+async def _keep(tx: Connection, secret: str, provider: str, next_page: str, now: datetime) -> None:
+    attempt_hash = hash_secret(secret)
+    assert attempt_hash is not None
+    await save_attempt(tx, attempt_hash, provider, next_page, now + ATTEMPT_LASTS)

@@ -1,0 +1,179 @@
+"""Where single sign-on is required, break-glass admins alone sign in without it; each use is told,
+and nobody learns at the door who they are.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.keys.installation_seals import seal_installation
+from dunwell.kit.figures import REGISTRY
+from dunwell.merchants.rights import Role
+from dunwell.people.accept_invitation import Joining, LinkFault, find_invitation, join_with_app
+from dunwell.people.break_glass import set_break_glass
+from dunwell.people.change_password import change_password
+from dunwell.people.change_user import change_place
+from dunwell.people.invite_user import invite_first_admin
+from dunwell.people.open_session import OpenedBy, OpenedSession
+from dunwell.people.own_account import Asking
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import Entry, Gone, Wrong, check_password, give_code
+from dunwell.people.single_sign_on.link_identity import link_identity
+from dunwell.people.store import load_user
+from dunwell.people.user import Place
+from tests.people.test_sessions import require
+from tests.support.people import (
+    HOME,
+    OPENER,
+    OPERATOR,
+    PASSWORD,
+    CountingHasher,
+    Person,
+    a_new_user,
+    enter,
+    given,
+    invite,
+    join,
+    randomness,
+    sign_in,
+)
+from tests.support.single_sign_on import House, a_house
+
+GLASS = replace(a_new_user("glass@example.org", name="Glass"), is_break_glass=True)
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+def count_alarms() -> float:
+    labels = {"type": "BREAK_GLASS_USED"}
+    return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
+
+
+async def try_password(house: House, person: Person) -> object:
+    return await check_password(house.reception, person.email, PASSWORD, HOME, randomness())
+
+
+async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_one(
+    house: House, hasher: CountingHasher
+) -> None:
+    erika = await join(house.reception, a_new_user())
+    await house.change(required=True)
+    hasher.verified = 0
+    assert await try_password(house, erika) == Wrong()
+    assert hasher.verified == 1
+    assert await house.count("portal_entries") == 0
+    await house.change(required=False)
+    assert isinstance(await try_password(house, erika), Entry)
+
+
+async def test_an_entry_of_before_opens_nothing_after(house: House) -> None:
+    erika = await join(house.reception, a_new_user())
+    entry = await enter(house.reception, erika)
+    await house.change(required=True)
+    assert await give_code(house.reception, given(entry, "123456")) == Gone()
+
+
+async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: House) -> None:
+    glass = await join(house.reception, GLASS)
+    await house.change(required=True)
+    before = count_alarms()
+    opened = await sign_in(house.reception, glass)
+    assert count_alarms() == before + 1
+    act = (await house.list_acts("break_glass.use"))[-1]
+    assert act == ("break_glass.use", None, {"by": "TOTP"})
+    await seal_installation(house.resources)
+    async with house.resources.database.connection() as connection:
+        row = await connection.fetchrow(
+            "SELECT origin, seal FROM installation_audit"
+            " WHERE action = 'break_glass.use' ORDER BY audit_id DESC LIMIT 1"
+        )
+    assert row is not None
+    assert row["origin"]["session"] == str(opened.session_id)
+    assert row["seal"] is not None
+
+
+async def test_it_is_told_also_where_nothing_is_required(house: House) -> None:
+    glass = await join(house.reception, GLASS)
+    before = count_alarms()
+    await sign_in(house.reception, glass)
+    assert count_alarms() == before + 1
+
+
+async def test_a_new_password_goes_on_and_is_no_use_of_its_own(house: House) -> None:
+    glass = await join(house.reception, GLASS)
+    person = await require(house.reception, glass.session)
+    before = count_alarms()
+    asking = Asking(person, PASSWORD, HOME)
+    opened = await change_password(house.reception, asking, "basalt harp 2 river", randomness())
+    assert isinstance(opened, OpenedSession)
+    assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
+
+
+async def test_who_comes_by_the_provider_is_no_alarm(house: House) -> None:
+    await house.change(required=True)
+    before = count_alarms()
+    await house.come_in()
+    assert count_alarms() == before
+    assert await house.list_acts("break_glass.%") == []
+
+
+async def test_links_of_before_let_nobody_join_where_it_is_required(house: House) -> None:
+    link = (await invite(house.reception, a_new_user())).secret
+    await house.change(required=True)
+    assert await find_invitation(house.reception, link, OPENER) is None
+    joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code="123456")
+    assert await join_with_app(house.reception, joining) is LinkFault.LINK
+
+
+async def test_where_it_is_required_break_glass_admins_alone_are_invited(house: House) -> None:
+    await house.change(required=True)
+    with pytest.raises(InvalidState, match="required"):
+        await invite(house.reception, a_new_user())
+    assert await house.count("users") == 0
+    assert (await join(house.reception, GLASS)).session.by is OpenedBy.INVITATION
+    async with house.reception.work(OPERATOR) as work:
+        assert await invite_first_admin(work, randomness()) is None
+
+
+async def test_only_an_admin_of_dunwells_own_is_one(house: House) -> None:
+    auditor = replace(GLASS, place=Place(Role.AUDITOR))
+    with pytest.raises(ValidationError):
+        await invite(house.reception, auditor)
+    known = await join(house.reception, replace(auditor, is_break_glass=False))
+    linked = await house.come_in()
+    for user_id in (known.user_id, linked.user_id):
+        with pytest.raises(InvalidState):
+            async with house.reception.work(OPERATOR) as work:
+                await set_break_glass(work, user_id, is_on=True)
+    assert await house.list_acts("user.break_glass") == []
+
+
+async def test_a_break_glass_admin_is_neither_linked_nor_made_anything_else(house: House) -> None:
+    glass = await join(house.reception, GLASS)
+    await join(house.reception, a_new_user())
+    async with house.reception.work(OPERATOR) as work:
+        with pytest.raises(InvalidState):
+            await link_identity(work, glass.user_id, "kontor", "erika-0001")
+        with pytest.raises(InvalidState):
+            await change_place(work, glass.user_id, Place(Role.AUDITOR), 1)
+
+
+async def test_it_is_given_and_taken_back(house: House) -> None:
+    erika = await join(house.reception, a_new_user())
+    await house.change(required=True)
+    for is_on in (True, False):
+        async with house.reception.work(OPERATOR) as work:
+            await set_break_glass(work, erika.user_id, is_on=is_on)
+        assert isinstance(await try_password(house, erika), Entry) == is_on
+        async with house.resources.database.connection() as connection:
+            user = await load_user(connection, erika.user_id)
+        assert user is not None
+        assert user.is_break_glass == is_on
+    acts = await house.list_acts("user.break_glass")
+    assert [act[2]["isBreakGlass"] for act in acts] == [True, False]

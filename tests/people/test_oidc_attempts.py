@@ -1,0 +1,225 @@
+"""The way to a provider and back: an attempt is one browser's, one provider's, and good once."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+from dunwell.adapters.oidc.provider import OidcProvider
+from dunwell.people.reception import Reception
+from dunwell.people.sign_in import TooOften
+from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
+from dunwell.people.single_sign_on.provider import Away
+from dunwell.people.single_sign_on.start_attempt import start_attempt
+from dunwell.people.sweep_people import sweep_people
+from tests.support.durations import JUST
+from tests.support.people import AWAY, HOME, randomness
+from tests.support.scripted_provider import CLIENT_SECRET, a_scripted_provider
+from tests.support.single_sign_on import House, a_house, bring, change_returned
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+def read(address: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+
+
+async def test_whoever_comes_back_goes_on_to_the_page_that_was_asked_for(house: House) -> None:
+    sent = await house.go_there("/portal/people?x=1")
+    back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
+    assert isinstance(back, CameIn)
+    assert (back.next_page, back.opened.by) == ("/portal/people?x=1", "PROVIDER")
+
+
+async def test_the_provider_is_told_where_to_send_back_by_the_public_address(house: House) -> None:
+    asked = read((await house.go_there()).address)
+    origin = house.resources.settings.public_url
+    assert asked["redirect_uri"] == f"{origin}/portal/sign-in/with/kontor/back"
+    assert asked["scope"] == "openid email profile"
+    assert asked["tenant"] == "1"
+    assert "acr_values" not in asked
+
+
+async def test_each_attempt_has_secrets_of_its_own_that_nobody_keeps(house: House) -> None:
+    first, second = await house.go_there(), await house.go_there()
+    one, other = read(first.address), read(second.address)
+    for name in ("state", "nonce", "code_challenge"):
+        assert one[name] != other[name]
+    assert len({one["state"], one["nonce"], one["code_challenge"]}) == 3
+    async with house.resources.database.connection() as connection:
+        rows = await connection.fetch("SELECT a::text FROM single_sign_on_attempts a")
+    for row in rows:
+        assert all(each not in row[0] for each in (one["state"], one["nonce"], first.secret))
+
+
+@pytest.mark.parametrize("state", ["", "x" * 43, "\u20ac"])
+async def test_a_state_of_somebody_elses_opens_nothing_and_uses_nothing_up(
+    house: House, state: str
+) -> None:
+    sent = await house.go_there()
+    right = bring(sent, house.scripted.consent(sent.address))
+    assert await house.come_back(change_returned(right, state=state)) is Failure.GONE
+    assert house.scripted.asked["/token"] == 0
+    assert isinstance(await house.come_back(right), CameIn)
+
+
+async def test_another_browser_does_not_come_in_by_somebodys_code(house: House) -> None:
+    """Whoever makes a victim follow their own address back signs in nobody there."""
+    sent, victims = await house.go_there(), await house.go_there(visitor=AWAY)
+    brought = house.scripted.consent(sent.address)
+    planted = bring(victims, brought, AWAY)
+    assert await house.come_back(planted) is Failure.GONE
+    assert await house.come_back(change_returned(planted, secret="")) is Failure.GONE
+    assert await house.count("portal_sessions") == 0
+
+
+async def test_a_code_put_into_another_attempt_opens_nothing(house: House) -> None:
+    """PKCE: the code is good with the verifier of its own attempt alone."""
+    stolen = house.scripted.consent((await house.go_there()).address)
+    mine = await house.go_there(visitor=AWAY)
+    own = house.scripted.consent(mine.address)
+    injected = bring(mine, {**own, "code": stolen["code"]}, AWAY)
+    assert await house.come_back(injected) is Failure.DOUBTED
+    assert await house.count("users") == 0
+
+
+async def test_an_attempt_is_good_once(house: House) -> None:
+    sent = await house.go_there()
+    returned = bring(sent, house.scripted.consent(sent.address))
+    assert isinstance(await house.come_back(returned), CameIn)
+    assert await house.come_back(returned) is Failure.GONE
+    assert await house.count("portal_sessions") == 1
+    assert house.scripted.asked["/token"] == 1
+
+
+async def test_a_replayed_code_opens_nothing(house: House) -> None:
+    """In an attempt of its own, with the first one's answer: the provider says that it was used."""
+    sent = await house.go_there()
+    brought = house.scripted.consent(sent.address)
+    assert isinstance(await house.come_back(bring(sent, brought)), CameIn)
+    again = await house.go_there()
+    own = house.scripted.consent(again.address)
+    replayed = bring(again, {**own, "code": brought["code"]})
+    assert await house.come_back(replayed) is Failure.DOUBTED
+    acts = await house.list_acts("session.refuse")
+    assert acts[-1][2] == {"provider": "kontor", "reason": "CODE"}
+
+
+@pytest.mark.parametrize(("late", "expected"), [(-JUST, CameIn), (timedelta(0), Failure)])
+async def test_an_attempt_waits_ten_minutes(house: House, late: timedelta, expected: type) -> None:
+    sent = await house.go_there()
+    brought = house.scripted.consent(sent.address)
+    house.clock.advance(timedelta(minutes=10) + late)
+    assert isinstance(await house.come_back(bring(sent, brought)), expected)
+
+
+async def test_attempts_that_nobody_came_back_from_are_removed(house: House) -> None:
+    await house.go_there()
+    house.clock.advance(timedelta(minutes=10) + JUST)
+    await sweep_people(house.resources)
+    assert await house.count("single_sign_on_attempts") == 0
+
+
+async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House) -> None:
+    """Mix-up: the answer says whom it is from."""
+    for issuer in ("https://evil.example", "", house.scripted.issuer + "/"):
+        sent = await house.go_there()
+        brought = {**house.scripted.consent(sent.address), "iss": issuer}
+        assert await house.come_back(bring(sent, brought)) is Failure.DOUBTED
+    assert house.scripted.asked["/token"] == 0
+    sent = await house.go_there()
+    brought = {**house.scripted.consent(sent.address), "iss": house.scripted.issuer}
+    assert isinstance(await house.come_back(bring(sent, brought)), CameIn)
+
+
+async def test_of_a_provider_that_always_says_so_an_answer_must(house: House) -> None:
+    house.scripted.metadata = {"authorization_response_iss_parameter_supported": True}
+    assert await house.arrive() is Failure.DOUBTED
+    assert house.scripted.asked["/token"] == 0
+
+
+async def test_an_attempt_at_one_provider_does_not_come_back_from_another(house: House) -> None:
+    """Mix-up: each has an address of its own to send back to, and its own attempts."""
+    async with a_scripted_provider(house.clock) as evil:
+        provider = msgspec.structs.replace(house.adapter.provider, name="evil", issuer=evil.issuer)
+        other = OidcProvider(provider, CLIENT_SECRET)
+        sent = await house.go_there()
+        returned = bring(sent, house.scripted.consent(sent.address))
+        assert await finish_attempt(house.reception, other, returned) is Failure.GONE
+        assert evil.asked["/token"] == 0
+        await other.close()
+    assert isinstance(await house.come_back(returned), CameIn)
+
+
+@pytest.mark.parametrize("brought", [{"error": "access_denied"}, {"error": "server_error"}, {}])
+async def test_who_was_refused_there_is_not_signed_in(
+    house: House, brought: dict[str, str]
+) -> None:
+    sent = await house.go_there()
+    state = read(sent.address)["state"]
+    assert await house.come_back(bring(sent, {"state": state, **brought})) is Failure.DENIED
+    assert await house.count("single_sign_on_attempts") == 0
+
+
+@pytest.mark.parametrize("name", ["/.well-known/openid-configuration", "/keys", "/token"])
+@pytest.mark.parametrize(
+    "answer", [(500, b"{}"), (302, b""), (200, b"no json"), (200, b"x" * 300_000), (200, b"[]")],
+    ids=lambda each: f"{each[0]}-{len(each[1])}",
+)  # fmt: skip
+async def test_a_provider_that_answers_nonsense_is_away(
+    house: House, name: str, answer: tuple[int, bytes]
+) -> None:
+    house.scripted.answers[name] = answer
+    if "openid" in name:
+        sent = await start_attempt(
+            house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+        )
+        assert sent == Away()
+        return
+    expected = Failure.DOUBTED if (name, answer[0]) == ("/token", 302) else Failure.AWAY
+    assert await house.arrive() is expected
+    assert await house.count("users") == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"issuer": "https://login.example.com"}, {"issuer": None},
+        {"token_endpoint": "file:///etc/passwd"}, {"authorization_endpoint": "javascript:alert(1)"},
+        {"jwks_uri": None}, {"end_session_endpoint": "ftp://x"},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_a_provider_that_calls_itself_otherwise_is_none(
+    house: House, changed: dict[str, str | None]
+) -> None:
+    house.scripted.metadata = dict(changed)
+    sent = await start_attempt(
+        house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+    )
+    assert sent == Away()
+    assert await house.count("single_sign_on_attempts") == 0
+
+
+async def test_three_hundred_of_one_network_may_be_on_their_way(house: House) -> None:
+    subjects = 299
+    for _ in range(subjects):
+        await house.go_there()
+    await house.come_in()
+    await house.go_there()
+    last = await start_attempt(
+        house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+    )
+    assert last == TooOften(900)
+    await house.go_there(visitor=AWAY)
+
+
+async def test_the_secret_goes_in_the_form_where_the_provider_wants_it_there(house: House) -> None:
+    house.scripted.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    await house.come_in()

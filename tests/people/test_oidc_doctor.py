@@ -1,0 +1,96 @@
+"""What `dunwell doctor` finds of single sign-on: each provider, and the file."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from dunwell.cli.findings.finding import Finding
+from dunwell.cli.findings.sign_in import (
+    check_file,
+    check_provider,
+    check_sign_in,
+    judge_provider,
+)
+from dunwell.installation.sign_in import GroupRule, SignIn
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.people.reception import Reception
+from tests.support.people import a_new_user, join
+from tests.support.single_sign_on import ADMINS, SECRETS, House, a_house, a_provider
+
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+async def look(house: House) -> Finding:
+    return await check_provider(house.adapter.provider, SECRETS)
+
+
+async def test_one_that_is_as_it_is_named_is_well(house: House) -> None:
+    finding = await look(house)
+    assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
+
+
+async def test_one_that_does_not_answer_is_a_fault_that_says_why(house: House) -> None:
+    house.scripted.answers[DISCOVERY] = (503, b"")
+    finding = await look(house)
+    assert (finding.mark, finding.words) == ("FAULT", "no sign-in by it: it answers 503")
+
+
+async def test_another_issuer_is_a_fault(house: House) -> None:
+    house.scripted.metadata = {"issuer": "https://login.example.com"}
+    finding = await look(house)
+    assert finding.words == "no sign-in by it: it calls itself by another issuer"
+
+
+async def test_keys_that_cannot_be_read_are_a_fault(house: House) -> None:
+    house.scripted.answers["/keys"] = (200, b'{"keys": []}')
+    finding = await look(house)
+    assert finding.words == "no sign-in by it: its keys cannot be read"
+
+
+async def test_without_its_secret_it_cannot_be_used(house: House) -> None:
+    finding = await check_provider(house.adapter.provider, {})
+    assert finding.mark == "FAULT"
+    assert "client secret" in (finding.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("skew", "mark"), [(30, "ok"), (-30, "ok"), (31, "FAULT"), (-31, "FAULT"), (None, "ok")]
+)
+def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> None:
+    assert judge_provider("sign-in kontor", None, skew).mark == mark
+
+
+def test_a_file_that_lets_nobody_in_is_a_fault() -> None:
+    sign_in = SignIn(oidc=(a_provider("https://login.example.com"),))
+    assert [each.mark for each in check_file(sign_in, [], 0)] == ["FAULT"]
+
+
+async def test_merchants_that_are_not_there_are_noted(
+    house: House, postgres: EmbeddedPostgres
+) -> None:
+    shop = GroupRule(group="shop", role="AUDITOR", merchants=("gone",))
+    await house.change(groups=(ADMINS, shop))
+    found = await check_sign_in(postgres.url, house.resources.settings)
+    assert [each.mark for each in found] == ["ok", "note"]
+    assert found[1].words == "groups name merchants that are not there: gone"
+
+
+async def test_where_it_is_required_somebody_can_come_in_without(
+    house: House, postgres: EmbeddedPostgres
+) -> None:
+    await house.change(required=True)
+
+    async def list_marks() -> list[str]:
+        found = await check_sign_in(postgres.url, house.resources.settings)
+        return [each.mark for each in found]
+
+    assert await list_marks() == ["ok", "FAULT"]
+    await join(house.reception, replace(a_new_user(), is_break_glass=True))
+    assert await list_marks() == ["ok"]

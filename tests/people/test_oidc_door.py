@@ -1,0 +1,283 @@
+"""Single sign-on over HTTP: the button, the cookie, the way back, what is shown to whom."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from dunwell.adapters.providers import StandingProviders
+from dunwell.api.app import build_app
+from dunwell.installation.standing import StandingInstallation
+from dunwell.kit.figures import REGISTRY
+from dunwell.kit.resources import Resources
+from dunwell.landing.application import build_site
+from dunwell.people.passwords import Passwords
+from dunwell.people.reception import Reception
+from dunwell.portal.application import build_portal_routes
+from tests.support.children import INSPECTOR, PAINTER, PRINTER
+from tests.support.people import CountingHasher, a_new_user, join
+from tests.support.portal_door import ORIGIN, SESSION, AtDoor, Door
+from tests.support.single_sign_on import House, a_house
+
+ATTEMPT = "__Host-dunwell-portal-attempt"
+START, BACK = "/portal/sign-in/with/kontor", "/portal/sign-in/with/kontor/back"
+LOGOUT, LEAVE = "/portal/sign-in/with/kontor/logout", "/portal/sign-in/with/kontor/leave"
+
+
+@dataclass
+class Site:
+    house: House
+    door: Door
+    installation: StandingInstallation
+
+    async def apply(self, **changed: Any) -> None:
+        await self.house.change(**changed)
+        await self.installation.read()
+
+    async def come(self, visitor: AtDoor, to: str = "", **claims: Any) -> Any:
+        """By the button, to the provider, and back."""
+        self.house.scripted.claims = claims
+        sent = await visitor.get(START + (f"?next={to}" if to else ""))
+        assert sent.status_code == 303, sent.text
+        brought = self.house.scripted.consent(sent.headers["Location"])
+        return await visitor.get(f"{BACK}?{urlencode(brought)}")
+
+
+@pytest.fixture
+async def site(resources: Resources) -> AsyncIterator[Site]:
+    there = replace(resources, settings=replace(resources.settings, public_url=ORIGIN))
+    passwords = Passwords(CountingHasher())
+    async with a_house(Reception(there, passwords)) as house:
+        installation = StandingInstallation(there)
+        await installation.read()
+        providers = StandingProviders(installation)
+        debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
+        routes = [*build_portal_routes(there, debtors, passwords, PAINTER, providers)]
+        app = build_app(there, [], INSPECTOR, routes)
+        yield Site(house, Door(app, house.reception), installation)
+        await providers.close()
+
+
+def count_forged() -> float:
+    labels = {"type": "LOGOUT_FORGED"}
+    return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
+
+
+def read_words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+async def test_the_door_has_a_button_for_each_provider(site: Site) -> None:
+    page = await site.door.visitor().get("/portal/sign-in?next=/portal/people")
+    assert 'href="/portal/sign-in/with/kontor?next=%2Fportal%2Fpeople"' in page.text
+    words = read_words(page.text)
+    assert "Sign in with Kontor Login" in words
+    assert "Or with a password" in words
+    german = await site.door.visitor().get("/portal/sign-in", **{"Accept-Language": "de"})
+    assert "Mit Kontor Login anmelden" in read_words(german.text)
+
+
+async def test_one_who_comes_in_goes_on_and_the_code_stands_nowhere(site: Site) -> None:
+    visitor = site.door.visitor()
+    answer = await site.come(visitor, "/portal/people")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/portal/people")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert visitor.http.cookies.get(ATTEMPT) is None
+    page = await visitor.get("/portal/people")
+    assert page.status_code == 200
+    assert "Erika Mustermann" in page.text
+
+
+async def test_the_attempts_cookie_is_the_strictest_that_comes_back(site: Site) -> None:
+    sent = await site.door.visitor().get(START)
+    [cookie] = sent.headers.get_list("set-cookie")
+    rest = "; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600"
+    assert re.fullmatch(rf"{ATTEMPT}=[\w-]{{43}}{rest}", cookie)
+    assert sent.headers["Location"].startswith(site.house.scripted.issuer)
+
+
+async def test_the_host_that_a_request_names_leads_nowhere(site: Site) -> None:
+    sent = await site.door.visitor().get(START, Host="evil.example")
+    address = sent.headers["Location"]
+    assert parse_qs(urlsplit(address).query)["redirect_uri"] == [f"{ORIGIN}{BACK}"]
+
+
+@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/portal\\@evil", "/q"])
+async def test_nobody_is_led_out_by_a_page_to_go_on_to(site: Site, to: str) -> None:
+    answer = await site.come(site.door.visitor(), to)
+    assert answer.headers["Location"] == "/portal"
+
+
+async def test_a_session_that_was_fixed_beforehand_is_not_the_one_that_begins(site: Site) -> None:
+    visitor = site.door.visitor()
+    visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
+    await site.come(visitor)
+    assert visitor.session not in (None, "A" * 43)
+
+
+async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
+    mallory, victim = site.door.visitor("198.51.100.9"), site.door.visitor()
+    sent = await mallory.get(START)
+    brought = site.house.scripted.consent(sent.headers["Location"])
+    answer = await victim.get(f"{BACK}?{urlencode(brought)}")
+    assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
+    assert victim.session is None
+    shown = await victim.get(answer.headers["Location"])
+    assert "begun too long ago, in another tab" in read_words(shown.text)
+
+
+async def test_a_provider_that_is_away_leaves_the_door_open(site: Site) -> None:
+    erika = await join(site.door.reception, a_new_user())
+    site.house.scripted.answers["/.well-known/openid-configuration"] = (503, b"")
+    visitor = site.door.visitor()
+    page = await visitor.get(START)
+    assert page.status_code == 503
+    assert "Kontor Login does not answer." in read_words(page.text)
+    assert (await visitor.sign_in(erika)).status_code == 303
+
+
+async def test_no_group_is_told_and_nobody_is_signed_in(site: Site) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor)
+    answer = await site.come(visitor, groups=["cooks"])
+    assert answer.status_code == 403
+    assert "none of your groups there may use Dunwell" in read_words(answer.text)
+    assert (await visitor.get("/portal/account")).status_code == 303
+
+
+async def test_a_taken_address_says_what_an_operator_types_and_nothing_else_runs(
+    site: Site,
+) -> None:
+    await join(site.door.reception, a_new_user())
+    answer = await site.come(site.door.visitor(), sub="x'; rm -rf / #")
+    assert answer.status_code == 403
+    command = html.unescape(re.findall(r"<code>(.*?)</code>", answer.text)[0])
+    assert command == (
+        "dunwell user link erika@example.org --provider kontor --subject 'x'\"'\"'; rm -rf / #'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("fault=SSO_AWAY&provider=kontor", "Kontor Login does not answer"),
+        ("fault=SSO_DENIED&provider=kontor", "not signed in with Kontor Login"),
+        ("fault=SSO_DOUBTED&provider=kontor", "could not be trusted"),
+        ("fault=SSO_DOUBTED&provider=nobody", "Too much time has passed"),
+        ("fault=%3Cb%3E&provider=kontor", "Sign in with Kontor Login"),
+    ],
+)  # fmt: skip
+async def test_a_failure_is_told_in_words_of_ours(site: Site, query: str, words: str) -> None:
+    page = await site.door.visitor().get(f"/portal/sign-in?{query}")
+    assert page.status_code == 200
+    assert words in read_words(page.text)
+
+
+@pytest.mark.parametrize("path", [START, BACK, LEAVE])
+async def test_a_provider_that_is_not_there_is_a_page_that_is_not_there(
+    site: Site, path: str
+) -> None:
+    answer = await site.door.visitor().get(path.replace("kontor", "nobody"))
+    assert answer.status_code == 404
+
+
+async def test_where_it_is_required_the_password_is_for_emergencies(site: Site) -> None:
+    await site.apply(required=True)
+    page = await site.door.visitor().get("/portal/sign-in")
+    words = read_words(page.text)
+    assert "Emergency access for admins" in words
+    assert "Or with a password" not in words
+    assert "Password forgotten" not in words
+
+
+async def test_who_signs_out_here_can_sign_out_there_too(site: Site) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor)
+    answer = await visitor.send("/portal/account", "/portal/sign-out")
+    shown = await visitor.get(answer.headers["Location"])
+    assert "still signed in with Kontor Login" in read_words(shown.text)
+    there = await visitor.get(LEAVE)
+    address = urlsplit(there.headers["Location"])
+    assert there.headers["Location"].startswith(f"{site.house.scripted.issuer}/end?")
+    assert address.query == (
+        "client_id=dunwell%20at%20work"
+        "&post_logout_redirect_uri=https%3A%2F%2Fpay.example.org%2Fportal%2Fsign-in"
+    )
+
+
+async def test_the_account_says_where_password_and_factor_are(site: Site) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor, locale="en")
+    words = read_words((await visitor.get("/portal/account")).text)
+    assert "By single sign-on (kontor)" in words
+    assert "Set up an authenticator app" not in words
+    assert "Add a passkey" not in words
+
+
+async def test_who_has_come_by_a_provider_sets_up_no_password_here(site: Site) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor)
+    answer = await visitor.send(
+        "/portal/account/password", password="", password_new="basalt harp 2 river",
+        password_again="basalt harp 2 river",
+    )  # fmt: skip
+    assert answer.status_code == 400
+    answer = await visitor.send("/portal/account/app", password="")
+    assert answer.status_code == 400
+    assert await site.house.count("factors") == 0
+
+
+async def test_the_provider_tells_over_http_who_went_there(site: Site) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor)
+    token = site.house.scripted.build_logout()
+    provider = site.door.visitor("192.0.2.1").http
+    answer = await provider.post(LOGOUT, data={"logout_token": token})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (await visitor.get("/portal/account")).status_code == 303
+    before = count_forged()
+    again = await provider.post(LOGOUT, data={"logout_token": token})
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_request")
+    assert again.headers["Cache-Control"] == "no-store"
+    assert count_forged() == before + 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"logout_token=", b"logout_token=a&logout_token=b", b"x=1", b"\xff\xfe=%ff"]
+)
+async def test_a_logout_that_is_none_is_refused(site: Site, body: bytes) -> None:
+    visitor = site.door.visitor()
+    await site.come(visitor)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await site.door.visitor().http.post(LOGOUT, content=body, headers=form)
+    assert answer.status_code == 400
+    assert (await visitor.get("/portal/account")).status_code == 200
+
+
+async def test_a_logout_of_many_bytes_is_not_read(site: Site) -> None:
+    answer = await site.door.visitor().http.post(LOGOUT, content=b"x" * 200_000)
+    assert answer.status_code == 413
+
+
+async def test_a_logout_that_cannot_be_checked_is_to_come_again(site: Site) -> None:
+    site.house.scripted.answers["/keys"] = (503, b"")
+    token = site.house.scripted.build_logout()
+    answer = await site.door.visitor().http.post(LOGOUT, data={"logout_token": token})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30")
+
+
+async def test_a_provider_that_is_changed_in_the_file_is_changed_here(site: Site) -> None:
+    provider = site.house.adapter.provider
+    await site.house.change_provider(title="Anderes Haus")
+    await site.installation.read()
+    assert "Anderes Haus" in (await site.door.visitor().get("/portal/sign-in")).text
+    await site.apply(oidc=(), groups=())
+    assert (await site.door.visitor().get(START)).status_code == 404
+    await site.apply(oidc=(provider,))
+    assert (await site.door.visitor().get(START)).status_code == 303

@@ -1,0 +1,115 @@
+"""What a provider says of itself is asked for once in a while, its keys anew when they change; one
+that is away is left alone for some seconds.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from dunwell.people.reception import Reception
+from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.people.single_sign_on.provider import Away
+from tests.support.durations import JUST
+from tests.support.scripted_provider import a_key, sign
+from tests.support.single_sign_on import House, a_house
+
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+async def test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes(house: House) -> None:
+    for _ in range(3):
+        await house.come_in()
+    asked = house.scripted.asked
+    assert (asked[DISCOVERY], asked["/keys"]) == (1, 1)
+    house.clock.advance(timedelta(minutes=10) - JUST)
+    await house.come_in()
+    assert (asked[DISCOVERY], asked["/keys"]) == (1, 1)
+    house.clock.advance(JUST)
+    await house.come_in()
+    assert (asked[DISCOVERY], asked["/keys"]) == (1, 2)
+    house.clock.advance(timedelta(minutes=50) - JUST)
+    await house.go_there()
+    assert asked[DISCOVERY] == 1
+    house.clock.advance(JUST)
+    await house.go_there()
+    assert asked[DISCOVERY] == 2
+
+
+async def test_many_at_once_ask_it_once(house: House) -> None:
+    await asyncio.gather(*(house.go_there() for _ in range(20)))
+    assert house.scripted.asked[DISCOVERY] == 1
+
+
+async def test_rotated_keys_are_found_at_once_and_the_old_ones_are_no_good(house: House) -> None:
+    await house.come_in()
+    old = house.scripted.keys[0]
+    house.scripted.keys = [a_key("second")]
+    house.clock.advance(timedelta(seconds=10))
+    await house.come_in()
+    house.scripted.signing = lambda claims, _key: sign(claims, old)
+    house.clock.advance(timedelta(seconds=10))
+    assert await house.arrive() is Failure.DOUBTED
+
+
+async def test_a_key_that_is_replaced_under_its_name_is_found(house: House) -> None:
+    await house.come_in()
+    house.scripted.keys = [a_key("first")]
+    house.clock.advance(timedelta(seconds=10))
+    await house.come_in()
+
+
+async def test_with_two_keys_the_one_that_is_named_is_taken(house: House) -> None:
+    house.scripted.keys = [a_key("next"), a_key("other")]
+    await house.come_in()
+
+
+async def test_forged_tokens_do_not_have_it_asked_all_the_time(house: House) -> None:
+    house.scripted.signing = lambda claims, _key: sign(claims, a_key("forged"))
+    for _ in range(5):
+        assert await house.arrive() is Failure.DOUBTED
+    assert house.scripted.asked["/keys"] == 1
+    house.clock.advance(timedelta(seconds=10) - JUST)
+    assert await house.arrive() is Failure.DOUBTED
+    assert house.scripted.asked["/keys"] == 1
+    house.clock.advance(JUST)
+    assert await house.arrive() is Failure.DOUBTED
+    assert house.scripted.asked["/keys"] == 2
+
+
+async def test_one_that_is_away_is_asked_again_after_ten_seconds(house: House) -> None:
+    house.scripted.answers[DISCOVERY] = (503, b"")
+
+    async def ask() -> object:
+        return await house.adapter.find_leaving_address("x", house.clock.now())
+
+    assert [await ask() for _ in range(3)] == [None] * 3
+    assert house.scripted.asked[DISCOVERY] == 1
+    del house.scripted.answers[DISCOVERY]
+    house.clock.advance(timedelta(seconds=10) - JUST)
+    assert await ask() is None
+    house.clock.advance(JUST)
+    assert await ask() is not None
+    assert house.scripted.asked[DISCOVERY] == 2
+
+
+async def test_one_that_goes_away_half_way_lets_nobody_in(house: House) -> None:
+    sent = await house.go_there()
+    house.scripted.answers["/token"] = (502, b"")
+    assert house.scripted.consent(sent.address)
+    assert await house.arrive() is Failure.AWAY
+    del house.scripted.answers["/token"]
+    assert isinstance(await house.arrive(), CameIn)
+
+
+async def test_one_inside_another_network_than_it_is_named_in_is_not_reached(house: House) -> None:
+    await house.change_provider(networks=("10.0.0.0/24",))
+    assert await house.adapter.read_logout("x", house.clock.now()) == Away()
+    assert not house.scripted.asked

@@ -1,0 +1,296 @@
+"""What a provider's word makes of somebody here: by issuer and subject, by the groups of today."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.errors import InvalidState, ValidationError
+from dunwell.installation.sign_in import GroupRule
+from dunwell.merchants.rights import Right, Role
+from dunwell.people.change_user import change_place, end_user
+from dunwell.people.find_rights import find_rights
+from dunwell.people.invite_user import reset_user
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.reception import Reception
+from dunwell.people.sessions import find_session
+from dunwell.people.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.people.single_sign_on.let_in import Reason, Unwelcome
+from dunwell.people.single_sign_on.link_identity import link_identity
+from dunwell.people.store import load_user
+from dunwell.people.user import Place, User
+from tests.support.merchants import AT_NOON, a_merchant
+from tests.support.people import (
+    AWAY,
+    HOME,
+    OPERATOR,
+    PASSWORD,
+    a_new_user,
+    enter,
+    given,
+    join,
+    randomness,
+)
+from tests.support.scripted_provider import a_scripted_provider
+from tests.support.single_sign_on import ADMINS, House, a_house, a_provider, bring
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+async def load(house: House, opened: OpenedSession) -> User:
+    async with house.resources.database.connection() as connection:
+        user = await load_user(connection, opened.user_id)
+    assert user is not None
+    return user
+
+
+async def is_open(house: House, opened: OpenedSession) -> bool:
+    async with house.resources.database.connection() as connection:
+        return await find_session(connection, opened.secret, now=house.clock.now()) is not None
+
+
+def expect(outcome: object, reason: Reason) -> None:
+    assert isinstance(outcome, Unwelcome), outcome
+    assert outcome.reason is reason
+
+
+async def link(house: House, user: Any, subject: str, provider: str = "kontor") -> None:
+    async with house.reception.work(OPERATOR) as work:
+        await link_identity(work, user, provider, subject)
+
+
+async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> None:
+    opened = await house.come_in()
+    user = await load(house, opened)
+    assert (user.email, user.name, user.language) == (
+        "erika@example.org", "Erika Mustermann", "de",
+    )  # fmt: skip
+    assert (user.place, user.provider) == (Place(Role.ADMIN), "kontor")
+    assert (user.has_password, user.is_break_glass) == (False, False)
+    assert user.joined_at == house.clock.now()
+    acts = await house.list_acts()
+    assert [act[0] for act in acts] == ["user.join_by_provider", "session.begin"]
+    assert acts[0][2] == {"provider": "kontor", "everywhere": "ADMIN", "memberships": {}}
+    assert acts[1][2] == {"by": "PROVIDER", "isNewPlace": False}
+
+
+async def test_who_came_before_is_the_same_user_under_another_address(house: House) -> None:
+    first = await house.come_in()
+    again = await house.come_in(email="erika.neu@example.org", name="Erika Neu")
+    assert again.user_id == first.user_id
+    user = await load(house, again)
+    assert (user.email, user.name) == ("erika.neu@example.org", "Erika Mustermann")
+
+
+async def test_an_address_of_somebody_else_stays_theirs(house: House) -> None:
+    paul = await join(house.reception, a_new_user("paul@example.org"))
+    await house.come_in()
+    opened = await house.come_in(email="PAUL@example.org")
+    assert opened.user_id != paul.user_id
+    assert (await load(house, opened)).email == "erika@example.org"
+
+
+async def test_one_address_under_two_subjects_is_two_people(house: House) -> None:
+    await house.come_in()
+    expect(await house.arrive(sub="mallory"), Reason.EMAIL_TAKEN)
+    assert await house.count("users") == 1
+
+
+async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
+    first = await house.come_in()
+    async with a_scripted_provider(house.clock) as other:
+        before, house.scripted = house.scripted, other
+        await house.change_provider(issuer=other.issuer)
+        expect(await house.arrive(), Reason.EMAIL_TAKEN)
+        second = await house.come_in(email="other@example.org")
+        house.scripted = before
+    assert first.user_id != second.user_id
+
+
+async def test_nobody_takes_a_users_place_by_their_e_mail_address(house: House) -> None:
+    """However verified the provider says it is."""
+    erika = await join(house.reception, a_new_user())
+    expect(await house.arrive(email_verified=True), Reason.EMAIL_TAKEN)
+    assert await house.count("users") == 1
+    entry = await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
+    assert not isinstance(entry, Wrong)
+
+
+async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> None:
+    erika = await join(house.reception, a_new_user())
+    entry = await enter(house.reception, erika)
+    await link(house, erika.user_id, "erika-0001")
+    assert not await is_open(house, erika.session)
+    assert await give_code(house.reception, given(entry, "123456")) == Gone()
+    assert (
+        await check_password(house.reception, erika.email, PASSWORD, HOME, randomness()) == Wrong()
+    )
+    opened = await house.come_in(groups=["dunwell-auditors"])
+    assert opened.user_id == erika.user_id
+    user = await load(house, opened)
+    assert (user.place, user.has_password) == (Place(Role.AUDITOR), False)
+    assert await house.count("factors") == 0
+
+
+async def test_an_identity_is_one_persons(house: House) -> None:
+    erika = await house.come_in()
+    paul = await join(house.reception, a_new_user("paul@example.org"))
+    with pytest.raises(InvalidState):
+        await link(house, paul.user_id, "erika-0001")
+    with pytest.raises(InvalidState):
+        await link(house, erika.user_id, "another")
+    with pytest.raises(ValidationError):
+        await link(house, paul.user_id, "paul-0002", "nobody")
+    assert await is_open(house, paul.session)
+
+
+async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) -> None:
+    before = await house.come_in()
+    opened = await house.come_in(groups=["dunwell-auditors", "cooks"])
+    assert (await load(house, opened)).place == Place(Role.AUDITOR)
+    async with house.resources.database.connection() as connection:
+        person = await find_session(connection, before.secret, now=house.clock.now())
+    assert person is not None
+    assert Right.PEOPLE not in person.rights_everywhere
+    [change] = await house.list_acts("user.change_by_groups")
+    assert (change[1]["everywhere"], change[2]["everywhere"]) == ("ADMIN", "AUDITOR")
+    await house.come_in(groups=["dunwell-auditors"])
+    assert len(await house.list_acts("user.change_by_groups")) == 1
+
+
+async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> None:
+    async with house.resources.database.transaction() as tx:
+        mine = await a_merchant(tx, now=AT_NOON)
+        others = await a_merchant(tx, key="others", now=AT_NOON)
+    keys = (mine.key, "not-there")
+    await house.change(groups=(GroupRule(group="shop", role="MERCHANT_USER", merchants=keys),))
+    opened = await house.come_in(groups="shop")
+    user = await load(house, opened)
+    assert user.place == Place(None, {mine.merchant_id: Role.MERCHANT_USER})
+    async with house.resources.database.connection() as connection:
+        assert await find_rights(connection, user.user_id, others.merchant_id) == frozenset()
+
+
+@pytest.mark.parametrize("groups", [None, [], ["Dunwell-Admins"], ["dunwell-admins "], [7], "x"])
+async def test_without_a_group_that_counts_nobody_gets_in(house: House, groups: Any) -> None:
+    expect(await house.arrive(groups=groups), Reason.NO_GROUP)
+    assert await house.count("users") == 0
+
+
+async def test_who_loses_the_group_loses_everything_at_the_next_try(house: House) -> None:
+    opened = [await house.come_in(), await house.come_in(AWAY)]
+    outcome = await house.arrive(groups=[])
+    expect(outcome, Reason.NO_GROUP)
+    assert [await is_open(house, each) for each in opened] == [False, False]
+    assert (await load(house, opened[0])).place == Place()
+    acts = await house.list_acts("session.%")
+    assert acts[-2][::2] == ("session.end_without_group", {"sessionsEnded": 2})
+    assert acts[-1][2] == {"provider": "kontor", "reason": "NO_GROUP"}
+    assert (await load(house, await house.come_in())).place == Place(Role.ADMIN)
+
+
+async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(house: House) -> None:
+    provider = house.adapter.provider
+    other = a_provider("https://login.example.com", name="other")
+    rule = GroupRule(group="dunwell-admins", role="ADMIN", provider="other")
+    await house.change(oidc=(provider, other), groups=(rule,))
+    expect(await house.arrive(), Reason.NO_GROUP)
+    await house.change(groups=(GroupRule(group="dunwell-admins", role="ADMIN", provider="kontor"),))
+    await house.come_in()
+
+
+async def test_the_file_of_this_moment_counts(house: House) -> None:
+    """Not what the process knew some seconds ago."""
+    sent = await house.go_there()
+    assert sent
+    await house.change(oidc=(), groups=())
+    expect(await house.arrive(), Reason.NO_GROUP)
+
+
+async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: House) -> None:
+    opened = await house.come_in()
+    await join(house.reception, a_new_user("boss@example.org"))
+    async with house.reception.work(OPERATOR) as work:
+        await end_user(work, opened.user_id)
+    expect(await house.arrive(), Reason.ENDED)
+    assert not await is_open(house, opened)
+    anew = await join(house.reception, a_new_user())
+    await link(house, anew.user_id, "erika-0001")
+    assert (await house.come_in()).user_id == anew.user_id
+
+
+@pytest.mark.parametrize("email", [None, "", "erika", 7, "a@b\n@c"])
+async def test_who_has_no_address_is_not_made_a_user(house: House, email: Any) -> None:
+    expect(await house.arrive(email=email), Reason.NO_EMAIL)
+    assert await house.count("users") == 0
+
+
+@pytest.mark.parametrize(
+    ("claims", "is_in"),
+    [
+        ({}, False), ({"acr": "low", "amr": ["mfa", "pwd"]}, False),
+        ({"acr": "high", "amr": ["pwd"]}, False), ({"acr": "high"}, False),
+        ({"acr": "high", "amr": ["mfa", "pwd"]}, True),
+    ],
+)  # fmt: skip
+async def test_a_sign_in_is_as_strong_as_the_file_asks(
+    house: House, claims: dict[str, Any], is_in: bool
+) -> None:
+    await house.change_provider(acr_values=("high", "highest"), amr_values=("mfa",))
+    assert "acr_values=high+highest" in (await house.go_there()).address.replace("%20", "+")
+    outcome = await house.arrive(**claims)
+    assert isinstance(outcome, CameIn) == is_in
+    if not is_in:
+        expect(outcome, Reason.WEAK)
+
+
+async def test_two_first_sign_ins_at_once_are_one_user(house: House) -> None:
+    house.scripted.claims = {}
+    sent = [await house.go_there(), await house.go_there()]
+    house.scripted.may_answer.clear()
+    coming = [
+        asyncio.create_task(house.come_back(bring(each, house.scripted.consent(each.address))))
+        for each in sent
+    ]
+    house.scripted.may_answer.set()
+    outcomes = await asyncio.gather(*coming)
+    assert all(isinstance(each, CameIn) for each in outcomes)
+    assert await house.count("users") == 1
+    assert await house.count("portal_sessions") == 2
+
+
+async def test_what_groups_give_is_changed_by_groups_alone(house: House) -> None:
+    opened = await house.come_in()
+    await join(house.reception, a_new_user("boss@example.org"))
+    user = await load(house, opened)
+    async with house.reception.work(OPERATOR) as work:
+        with pytest.raises(InvalidState, match="groups"):
+            await change_place(work, user.user_id, Place(Role.OPERATOR), user.revision)
+        with pytest.raises(InvalidState, match="single sign-on"):
+            await reset_user(work, user.user_id, randomness())
+    assert (await load(house, opened)).place == Place(Role.ADMIN)
+    assert await is_open(house, opened)
+
+
+async def test_sessions_last_as_all_others_do(house: House) -> None:
+    opened = await house.come_in()
+    for _ in range(16):
+        house.clock.advance(timedelta(minutes=29))
+        assert await is_open(house, opened)
+    house.clock.advance(timedelta(minutes=29))
+    assert not await is_open(house, opened)
+    idle = await house.come_in()
+    house.clock.advance(timedelta(minutes=30))
+    assert not await is_open(house, idle)
+
+
+async def test_no_group_and_no_sign_in_there_is_told_as_such(house: House) -> None:
+    await house.change(groups=(ADMINS,))
+    assert await house.arrive(sub=None) is Failure.DOUBTED

@@ -1,0 +1,164 @@
+"""What a provider says in its token is taken only as it must be: each fault opens nothing."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, OctKey
+
+from dunwell.people.reception import Reception
+from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
+from tests.support.scripted_provider import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    LOGOUT_EVENT,
+    Claims,
+    a_key,
+    sign,
+)
+from tests.support.single_sign_on import House, a_house
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+async def expect_nobody(house: House, outcome: object) -> None:
+    assert outcome is Failure.DOUBTED
+    assert await house.count("users") == 0
+    assert await house.count("portal_sessions") == 0
+    [act] = await house.list_acts()
+    assert act == ("session.refuse", None, {"provider": "kontor", "reason": "TOKEN"})
+
+
+def unsigned(claims: Claims, _key: ECKey) -> str:
+    parts = [{"alg": "none", "typ": "JWT"}, claims]
+    shown = [base64.urlsafe_b64encode(json.dumps(each).encode()).rstrip(b"=") for each in parts]
+    return b".".join(shown).decode() + "."
+
+
+def keyed_by_the_secret(claims: Claims, _key: ECKey) -> str:
+    key = OctKey.import_key(CLIENT_SECRET.ljust(32, "x"))
+    return jwt.encode({"alg": "HS256", "kid": "first"}, claims, key, algorithms=["HS256"])
+
+
+def keyed_by_the_public_key(claims: Claims, key: ECKey) -> str:
+    """Whoever takes the algorithm from the token takes the public key for a secret."""
+    public = OctKey.import_key(str(key.as_dict(private=False)["x"]))
+    return jwt.encode({"alg": "HS256", "kid": "first"}, claims, public, algorithms=["HS256"])
+
+
+def by_another_key(claims: Claims, _key: ECKey) -> str:
+    return sign(claims, a_key("first"))
+
+
+def by_an_unknown_key(claims: Claims, _key: ECKey) -> str:
+    return sign(claims, a_key("second"))
+
+
+def with_a_key_of_its_own(claims: Claims, _key: ECKey) -> str:
+    own = a_key("own")
+    header = {"alg": "ES256", "jwk": own.as_dict(private=False)}
+    return jwt.encode(header, claims, own, algorithms=["ES256"])
+
+
+def changed_behind_its_signature(claims: Claims, key: ECKey) -> str:
+    head, _, end = sign(claims, key).split(".")
+    changed = base64.urlsafe_b64encode(json.dumps({**claims, "sub": "boss"}).encode())
+    return f"{head}.{changed.rstrip(b'=').decode()}.{end}"
+
+
+def no_token(_claims: Claims, _key: ECKey) -> str:
+    return "gravel"
+
+
+def none_at_all(_claims: Claims, _key: ECKey) -> str:
+    return ""
+
+
+def too_long(claims: Claims, key: ECKey) -> str:
+    return sign({**claims, "more": "x" * 64_000}, key)
+
+
+@pytest.mark.parametrize(
+    "signing",
+    [
+        unsigned, keyed_by_the_secret, keyed_by_the_public_key, by_another_key, by_an_unknown_key,
+        with_a_key_of_its_own, changed_behind_its_signature, no_token, none_at_all, too_long,
+    ],
+    ids=lambda each: each.__name__,
+)  # fmt: skip
+async def test_a_token_that_the_provider_did_not_sign_opens_nothing(
+    house: House, signing: Any
+) -> None:
+    house.scripted.signing = signing
+    await expect_nobody(house, await house.arrive())
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nonce": "of another attempt"}, {"nonce": None}, {"nonce": ""}, {"nonce": ["x"]},
+        {"aud": "somebody-else"}, {"aud": None}, {"aud": []}, {"aud": {"x": 1}},
+        {"aud": [CLIENT_ID, "other"]}, {"aud": [CLIENT_ID, "other"], "azp": "other"},
+        {"azp": "other"},
+        {"iss": "https://login.example.com"}, {"iss": None},
+        {"sub": None}, {"sub": ""}, {"sub": 7}, {"sub": "x" * 256}, {"sub": "a\nb"},
+        {"exp": None}, {"exp": "tomorrow"}, {"iat": None},
+        {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
+        {"amr": "pwd"},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_a_token_that_does_not_fit_opens_nothing(house: House, claims: Claims) -> None:
+    await expect_nobody(house, await house.arrive(**claims))
+
+
+@pytest.mark.parametrize(
+    ("claim", "seconds", "expected"),
+    [
+        ("exp", -59, CameIn), ("exp", -60, Failure), ("exp", -61, Failure),
+        ("iat", 60, CameIn), ("iat", 61, Failure), ("nbf", 60, CameIn), ("nbf", 61, Failure),
+    ],
+)  # fmt: skip
+async def test_clocks_may_differ_by_a_minute(
+    house: House, claim: str, seconds: int, expected: type
+) -> None:
+    now = int(house.clock.now().timestamp())
+    claims: Claims = {claim: now + seconds}
+    assert isinstance(await house.arrive(**claims), expected)
+
+
+async def test_a_logout_token_is_no_id_token(house: House) -> None:
+    claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
+    await expect_nobody(house, await house.arrive(**claims))
+
+
+async def test_a_token_for_several_that_names_us_as_its_party_is_taken(house: House) -> None:
+    several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
+    assert isinstance(await house.arrive(**several), CameIn)
+
+
+async def test_what_is_told_beside_the_token_is_of_the_same_subject(house: House) -> None:
+    house.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
+    await expect_nobody(house, await house.arrive(groups=None))
+
+
+async def test_groups_and_address_may_be_told_beside_the_token(house: House) -> None:
+    house.scripted.userinfo = {
+        "sub": "erika-0001", "groups": ["dunwell-auditors"], "email": "e.m@example.org",
+        # Only the token says how somebody signed in, and where.
+        "sid": "another", "iss": "https://evil.example", "amr": ["mfa"],
+    }  # fmt: skip
+    await house.change_provider(amr_values=("mfa",))
+    weak = await house.arrive(groups=None, email=None)
+    assert getattr(weak, "reason", None) == "WEAK"
+    await house.come_in(groups=None, email=None, amr=["mfa", "pwd"])
+    async with house.resources.database.connection() as connection:
+        row = await connection.fetchrow("SELECT email, everywhere FROM users")
+    assert tuple(row or ()) == ("e.m@example.org", "AUDITOR")

@@ -1,0 +1,207 @@
+"""Single sign-on with two servers that others wrote: oauth2-mock-server, which says what it is
+told, and oidc-provider, which is as strict as its standard.
+"""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urljoin
+
+import httpx
+import pytest
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from tests.support.identity_servers import CLIENT_ID, Identity, run_mock, run_provider
+from tests.support.scripted_provider import CLIENT_SECRET, LOGOUT_EVENT
+from tests.support.served import Served, serve
+
+START = "/portal/sign-in/with/kontor"
+ERIKA = {"sub": "erika", "email": "erika@example.org", "groups": ["admins"], "name": "Erika"}
+
+
+@pytest.fixture
+async def served(resources: Resources, database: Database) -> AsyncIterator[Served]:
+    """In real time, as both servers are, until a test goes on by some seconds."""
+    clock = MovableClock(datetime.now(UTC))
+    live = Resources(resources.settings, database, clock, resources.ids, resources.keys)
+    async with serve(live) as served:
+        yield served
+
+
+@dataclass
+class Beside:
+    served: Served
+    identity: Identity
+    browser: httpx.AsyncClient
+
+    async def go(self, address: str) -> httpx.Response:
+        """As a browser does: wherever it is led, until there is a page."""
+        answer = await self.browser.get(urljoin(self.served.origin, address))
+        return await self.follow(answer)
+
+    async def follow(self, answer: httpx.Response) -> httpx.Response:
+        while answer.is_redirect:
+            address = urljoin(str(answer.url), answer.headers["Location"])
+            answer = await self.browser.get(address)
+        return answer
+
+    async def is_in(self) -> bool:
+        answer = await self.browser.get(f"{self.served.origin}/portal/account")
+        return answer.status_code == 200
+
+
+@asynccontextmanager
+async def beside(served: Served, identity: Identity, **more: Any) -> AsyncIterator[Beside]:
+    provider = Provider(
+        name="kontor", issuer=identity.issuer, client_id=CLIENT_ID, client_secret_file="x",
+        networks=("127.0.0.1",), **more,
+    )  # fmt: skip
+    sign_in = SignIn(oidc=(provider,), groups=(GroupRule(group="admins", role="ADMIN"),))
+    secrets = {provider.secret_name: CLIENT_SECRET.encode()}
+    await apply_installation(served.resources, Installation(sign_in=sign_in), secrets)
+    await served.installation.read()
+    async with httpx.AsyncClient(headers={"Accept-Language": "en"}) as browser:
+        yield Beside(served, identity, browser)
+
+
+@pytest.fixture
+async def mock(served: Served) -> AsyncIterator[Beside]:
+    async with run_mock() as identity, beside(served, identity) as house:
+        await identity.tell(claims=ERIKA)
+        yield house
+
+
+@pytest.fixture
+async def strict(served: Served) -> AsyncIterator[Beside]:
+    scopes = ("openid", "email", "profile", "groups")
+    async with (
+        run_provider(served.origin) as identity,
+        beside(served, identity, scopes=scopes) as house,
+    ):
+        await identity.tell(erika=ERIKA, cook={**ERIKA, "email": "c@x.org", "groups": ["cooks"]})
+        yield house
+
+
+async def sign_in_there(house: Beside, login: str = "erika") -> httpx.Response:
+    """Through the pages of oidc-provider: who it is, and that Dunwell may know."""
+    page = await house.go(START)
+    while "/interaction/" in str(page.url):
+        [action] = re.findall(r'<form[^>]*action="([^"]+)"', page.text)[:1]
+        [prompt] = re.findall(r'name="prompt" value="(\w+)"', page.text)
+        filled = {"prompt": prompt, "login": login, "password": "any"}
+        address = urljoin(str(page.url), html.unescape(action))
+        page = await house.follow(await house.browser.post(address, data=filled))
+    return page
+
+
+async def test_the_mock_signs_somebody_in(mock: Beside) -> None:
+    page = await mock.go(START)
+    assert (page.status_code, page.url.path) == (200, "/portal/merchants")
+    assert "Erika" in page.text
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nonce": "another"}, {"nonce": None}, {"aud": "another"}, {"iss": "https://evil.example"},
+        {"exp": 1_000_000_000}, {"iat": 4_000_000_000}, {"sub": None}, {"azp": "another"},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_what_the_mock_says_wrongly_signs_nobody_in(
+    mock: Beside, claims: dict[str, Any]
+) -> None:
+    await mock.identity.tell(claims={**ERIKA, **claims})
+    page = await mock.go(START)
+    assert "could not be trusted" in page.text
+    assert not await mock.is_in()
+
+
+async def test_keys_that_the_mock_has_rotated_are_found(mock: Beside) -> None:
+    await mock.go(START)
+    assert await mock.is_in()
+    await mock.identity.tell(rotate=True)
+    mock.browser.cookies.clear()
+    page = await mock.go(START)
+    # They were asked for just now.
+    assert "could not be trusted" in page.text
+    clock = mock.served.resources.clock
+    assert isinstance(clock, MovableClock)
+    clock.advance(timedelta(seconds=10))
+    await mock.go(START)
+    assert await mock.is_in()
+
+
+async def test_groups_of_the_mock_are_those_of_each_sign_in(mock: Beside) -> None:
+    await mock.go(START)
+    assert await mock.is_in()
+    await mock.identity.tell(claims={**ERIKA, "groups": ["cooks"]})
+    page = await mock.go(START)
+    assert page.status_code == 403
+    assert not await mock.is_in()
+
+
+async def test_the_mock_tells_of_who_went(mock: Beside) -> None:
+    await mock.go(START)
+    claims = {"aud": CLIENT_ID, "sub": "erika", "jti": "j-1", "events": {LOGOUT_EVENT: {}}}
+    token = (await mock.identity.tell(logout=claims))["token"]
+    async with httpx.AsyncClient() as provider:
+        address = f"{mock.served.origin}{START}/logout"
+        taken = await provider.post(address, data={"logout_token": token})
+        again = await provider.post(address, data={"logout_token": token})
+    assert (taken.status_code, again.status_code) == (200, 400)
+    assert not await mock.is_in()
+
+
+async def test_the_strict_one_signs_somebody_in(strict: Beside) -> None:
+    page = await sign_in_there(strict)
+    assert (page.status_code, page.url.path) == (200, "/portal/merchants")
+    async with strict.served.resources.database.connection() as connection:
+        row = await connection.fetchrow("SELECT email, everywhere FROM users")
+    assert tuple(row or ()) == ("erika@example.org", "ADMIN")
+
+
+async def test_who_has_no_group_at_the_strict_one_does_not_get_in(strict: Beside) -> None:
+    page = await sign_in_there(strict, "cook")
+    assert page.status_code == 403
+    assert "none of your groups there may use Dunwell" in page.text
+
+
+async def test_a_code_of_the_strict_one_is_good_once(strict: Beside) -> None:
+    """Its answer is followed twice by the browser that began it."""
+    seen: list[str] = []
+
+    async def note(request: httpx.Request) -> None:
+        if "/back?" in str(request.url):
+            seen.append(str(request.url))
+
+    strict.browser.event_hooks["request"] = [note]
+    await sign_in_there(strict)
+    assert await strict.is_in()
+    again = await strict.browser.get(seen[0])
+    assert again.headers["Location"].startswith("/portal/sign-in?fault=SSO_GONE")
+
+
+async def test_who_signs_out_there_is_out_here(strict: Beside) -> None:
+    """Over the link that is shown, by its own page, and by its word from server to server."""
+    await sign_in_there(strict)
+    assert await strict.is_in()
+    page = await strict.go(f"{START}/leave")
+    [action] = re.findall(r'<form[^>]*action="([^"]+)"', page.text)[:1]
+    [xsrf] = re.findall(r'name="xsrf" value="(\w+)"', page.text)
+    filled = {"xsrf": xsrf, "logout": "yes"}
+    answer = await strict.browser.post(html.unescape(action), data=filled)
+    assert answer.headers["Location"] == f"{strict.served.origin}/portal/sign-in"
+    assert not await strict.is_in()
+    async with strict.served.resources.database.connection() as connection:
+        acts = await connection.fetch("SELECT action FROM installation_audit ORDER BY audit_id")
+    assert acts[-1]["action"] == "session.end_by_provider"

@@ -1,0 +1,75 @@
+"""Two servers that people sign in with, which are nobody's test double: oauth2-mock-server and
+oidc-provider, started by Node on ports of loopback.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.scripted_provider import CLIENT_SECRET
+from tests.support.tools import find_tool, go_without
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SUPPORT = _ROOT / "tests/support"
+_MODULES = _ROOT / "var/identity/node_modules"
+CLIENT_ID = "dunwell"
+
+
+@dataclass
+class Identity:
+    """A server that runs; it is told what to say by lines of JSON."""
+
+    issuer: str
+    process: asyncio.subprocess.Process
+
+    async def tell(self, **said: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(said).encode() + b"\n")
+        await self.process.stdin.drain()
+        return await self.hear()
+
+    async def hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        while line := await asyncio.wait_for(self.process.stdout.readline(), 30):
+            if line.startswith(b"{"):
+                said: dict[str, Any] = json.loads(line)
+                return said
+        raise AssertionError("the server has ended")
+
+
+@asynccontextmanager
+async def run_mock() -> AsyncIterator[Identity]:
+    """Says yes to everybody, and in its tokens what it is told."""
+    async with _run("identity_mock.mjs", "oauth2-mock-server/dist/index.mjs") as identity:
+        yield identity
+
+
+@asynccontextmanager
+async def run_provider(origin: str) -> AsyncIterator[Identity]:
+    """With pages of its own. origin: Dunwell's, where it sends people back to."""
+    more = (origin, CLIENT_ID, CLIENT_SECRET)
+    async with _run("identity_provider.mjs", "oidc-provider/lib/index.js", *more) as identity:
+        yield identity
+
+
+@asynccontextmanager
+async def _run(program: str, module: str, *more: str) -> AsyncIterator[Identity]:
+    node, path = find_tool("node"), _MODULES / module
+    if not path.exists():
+        go_without("the servers of single sign-on are not installed; run: make servers")
+    process = await asyncio.create_subprocess_exec(
+        node, str(_SUPPORT / program), str(path), *more,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    identity = Identity("", process)
+    try:
+        identity.issuer = (await identity.hear())["issuer"]
+        yield identity
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()

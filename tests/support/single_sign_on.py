@@ -1,0 +1,145 @@
+"""Single sign-on for tests: an installation file that names a scripted provider, and somebody who
+comes by it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from dunwell.adapters.oidc.provider import OidcProvider
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.reception import Reception
+from dunwell.people.single_sign_on.finish_attempt import (
+    CameIn,
+    Failure,
+    Returned,
+    finish_attempt,
+)
+from dunwell.people.single_sign_on.let_in import Unwelcome
+from dunwell.people.single_sign_on.start_attempt import Sent, start_attempt
+from dunwell.people.visitor import Visitor
+from tests.support.people import HOME, randomness
+from tests.support.scripted_provider import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    ScriptedProvider,
+    a_scripted_provider,
+)
+
+ADMINS = GroupRule(group="dunwell-admins", role="ADMIN")
+AUDITORS = GroupRule(group="dunwell-auditors", role="AUDITOR")
+SECRETS = {"signIn/oidc/kontor/clientSecretFile": CLIENT_SECRET.encode()}
+
+
+def a_provider(issuer: str, **more: Any) -> Provider:
+    values = {"name": "kontor", "title": "Kontor Login", "networks": ("127.0.0.1",), **more}
+    return Provider(issuer=issuer, client_id=CLIENT_ID, client_secret_file="secrets/oidc", **values)
+
+
+async def apply_sign_in(resources: Resources, sign_in: SignIn) -> None:
+    await apply_installation(resources, Installation(sign_in=sign_in), SECRETS)
+
+
+@dataclass
+class House:
+    """Dunwell beside one provider."""
+
+    reception: Reception
+    scripted: ScriptedProvider
+    adapter: OidcProvider
+    sign_in: SignIn
+
+    @property
+    def resources(self) -> Resources:
+        return self.reception.resources
+
+    @property
+    def clock(self) -> MovableClock:
+        clock = self.resources.clock
+        assert isinstance(clock, MovableClock)
+        return clock
+
+    async def change(self, **changed: Any) -> None:
+        """The installation file's signIn."""
+        self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
+        await apply_sign_in(self.resources, self.sign_in)
+
+    async def change_provider(self, **changed: Any) -> None:
+        """And the adapter with it, as a running process does."""
+        provider = msgspec.structs.replace(self.adapter.provider, **changed)
+        await self.change(oidc=(provider,))
+        await self.adapter.close()
+        self.adapter = OidcProvider(provider, CLIENT_SECRET)
+
+    async def go_there(self, next_page: str = "/portal", visitor: Visitor = HOME) -> Sent:
+        sent = await start_attempt(
+            self.reception, self.adapter, next_page, visitor=visitor, randomness=randomness()
+        )
+        assert isinstance(sent, Sent), sent
+        return sent
+
+    async def come_back(self, returned: Returned) -> CameIn | Unwelcome | Failure:
+        return await finish_attempt(self.reception, self.adapter, returned)
+
+    async def arrive(self, visitor: Visitor = HOME, **claims: Any) -> CameIn | Unwelcome | Failure:
+        """Sent there, signed in there with these claims, and back."""
+        self.scripted.claims = claims
+        sent = await self.go_there(visitor=visitor)
+        return await self.come_back(bring(sent, self.scripted.consent(sent.address), visitor))
+
+    async def come_in(self, visitor: Visitor = HOME, **claims: Any) -> OpenedSession:
+        outcome = await self.arrive(visitor, **claims)
+        assert isinstance(outcome, CameIn), outcome
+        return outcome.opened
+
+    async def count(self, table: str) -> int:
+        async with self.resources.database.connection() as connection:
+            count: int = await connection.fetchval(f"SELECT count(*) FROM {table}")
+            return count
+
+    async def list_acts(self, action: str = "%") -> list[tuple[Any, ...]]:
+        """Of the installation's audit log."""
+        statement = (
+            "SELECT action, before, after FROM installation_audit"
+            " WHERE action LIKE $1 AND action <> 'installation.apply' ORDER BY audit_id"
+        )
+        async with self.resources.database.connection() as connection:
+            return [tuple(row) for row in await connection.fetch(statement, action)]
+
+
+def bring(sent: Sent, brought: dict[str, str], visitor: Visitor = HOME) -> Returned:
+    return Returned(
+        secret=sent.secret,
+        state=brought.get("state", ""),
+        code=brought.get("code", ""),
+        error=brought.get("error", ""),
+        issuer=brought.get("iss"),
+        visitor=visitor,
+        randomness=randomness(),
+    )
+
+
+def change_returned(returned: Returned, **changed: Any) -> Returned:
+    return replace(returned, **changed)
+
+
+@asynccontextmanager
+async def a_house(reception: Reception, **more: Any) -> AsyncIterator[House]:
+    """more: of its signIn."""
+    async with a_scripted_provider(reception.resources.clock) as scripted:
+        provider = a_provider(scripted.issuer)
+        sign_in = SignIn(oidc=(provider,), **{"groups": (ADMINS, AUDITORS), **more})
+        await apply_sign_in(reception.resources, sign_in)
+        adapter = OidcProvider(provider, CLIENT_SECRET)
+        try:
+            yield House(reception, scripted, adapter, sign_in)
+        finally:
+            await adapter.close()
