@@ -17,6 +17,8 @@ import structlog
 from dunwell.files.content_types import PDF
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -46,6 +48,7 @@ from dunwell.sending.channel import (
     Temporary,
     Unanswered,
 )
+from dunwell.sending.heed_refusals import heed_refusals
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
 from dunwell.sending.logo import find_logo
 from dunwell.sending.sender import Begun, Sender
@@ -136,7 +139,13 @@ class HandedOverNotice:
         settlement = decide_settlement(
             answer, tries=leased.tries, expires_at=leased.expires_at, now=now
         )
-        return await _record(tx, leased, self._lease_id, settlement, now=now)
+        settled = await _record(tx, leased, self._lease_id, settlement, now=now)
+        if isinstance(answer, Permanent):
+            addressee = leased.notice.addressee
+            work = Work.open(self._resources, tx, self.merchant, SYSTEM)
+            refusal = (addressee.channel, addressee.recipient, answer)
+            await heed_refusals(work, self._resources.keys, [refusal])
+        return settled
 
 
 class NoticeSender(Sender[HandedOverNotice]):
