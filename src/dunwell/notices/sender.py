@@ -139,7 +139,8 @@ class HandedOverNotice:
         settlement = decide_settlement(
             answer, tries=leased.tries, expires_at=leased.expires_at, now=now
         )
-        settled = await _record(tx, leased, self._lease_id, settlement, now=now)
+        line = _find_line(self.merchant, leased)
+        settled = await _record(tx, leased, self._lease_id, settlement, line=line, now=now)
         if isinstance(answer, Permanent):
             addressee = leased.notice.addressee
             work = Work.open(self._resources, tx, self.merchant, SYSTEM)
@@ -188,7 +189,9 @@ class _NoticeQueue:
             for each in leased:
                 if each.notice_id in uncalled:
                     settlement = uncalled[each.notice_id]
-                    await _record(tx, each, lease.lease_id, settlement, now=now)
+                    merchant = merchants[each.merchant_id]
+                    line = _find_line(merchant, each) if each.was_handed_over else None
+                    await _record(tx, each, lease.lease_id, settlement, line=line, now=now)
         handed_over = [
             HandedOverNotice(
                 self._resources,
@@ -232,9 +235,12 @@ class _NoticeQueue:
 
 
 async def _record(
-    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement, *, now: datetime
-) -> int:
-    is_saved = await settle_notice(tx, each, lease_id=lease_id, settlement=settlement, now=now)
+    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement,
+    *, line: str | None, now: datetime,
+) -> int:  # fmt: skip
+    is_saved = await settle_notice(
+        tx, each, lease_id=lease_id, settlement=settlement, line=line, now=now
+    )
     state, notice = settlement.state, each.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
         count_unsent(notice.kind, notice.addressee.channel, state)
@@ -254,6 +260,12 @@ async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dic
         assert merchant is not None
         found[merchant_id] = merchant
     return found
+
+
+def _find_line(merchant: Merchant, each: LeasedNotice) -> str | None:
+    """None: its channel is no line of the installation file."""
+    setup = merchant.configuration.channels.get(each.notice.addressee.channel)
+    return setup.line if setup else None
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
