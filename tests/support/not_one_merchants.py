@@ -19,6 +19,8 @@ NOT_ONE_MERCHANTS = _name({
         "escalation.join_store._LOAD", "escalation.join_store._LOCK_REPORT",
         "sending.incoming_store._FIND_MERCHANTS", "sending.incoming_store._IS_KNOWN",
         "sending.incoming_store._SAVE",
+        "sending.unplaced_store._LISTS[sms]", "sending.unplaced_store._LISTS[reports]",
+        "sending.unplaced_store._LOOKS[sms]", "sending.unplaced_store._LOOKS[reports]",
         "escalation.join_store._NOTE", "sending.report_store._LEASE", "sending.report_store._SAVE",
         "sending.batches.batch_store._LET_GO", "sending.batches.batch_store._LOCK_LEFT",
         "sending.batches.batch_store._LOCK_OWN", "sending.batches.batch_store._LOCK_WAITING",
