@@ -95,8 +95,8 @@ async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
 @pytest.mark.parametrize(
     ("word", "outcome"),
     [
-        ("nobody", Permanent("The mail server refused it: 550 5.1.1.")),
-        ("policy", Permanent("The mail server refused it: 554 5.7.1.")),
+        ("nobody", Permanent("The mail server refused it: 550 5.1.1.", "ADDRESS")),
+        ("policy", Permanent("The mail server refused it: 554 5.7.1.", "ABOUT_US")),
         ("late-refusal", Permanent("The mail server refused it: 554 5.6.0.")),
         ("grey", Temporary(300)),
         ("busy", Temporary(300)),
@@ -111,6 +111,12 @@ async def test_a_refusal_is_for_good_or_for_now(
         assert isinstance(await channel.send(a_message()), Accepted)
     assert [each.recipient for each in sink.taken] == ["ada@example.org"]
     assert sink.connections == 1
+
+
+async def test_a_refusal_of_the_sender_says_nothing_of_the_recipient(sink: Sink) -> None:
+    async with a_channel(a_line(sink.port, returnDomain=None)) as channel:
+        outcome = await channel.send(a_message(sender="claims+nobody@nordwind.example"))
+    assert outcome == Permanent("The mail server refused it: 550 5.1.1.")
 
 
 async def test_what_is_greylisted_is_taken_the_second_time(sink: Sink) -> None:

@@ -72,17 +72,20 @@ class TestTwilio(ChannelContract):
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "kind"),
+    ("status", "code", "told"),
     [
-        (400, 21211, Permanent), (400, 21610, Permanent), (400, 21612, Permanent),
-        (400, 21606, Temporary), (401, 20003, Temporary), (429, 20429, Temporary),
+        (400, 21211, "ADDRESS"), (400, 21610, "ADDRESS"), (400, 21614, "ADDRESS"),
+        (400, 21612, "OTHER"), (400, 21606, None), (401, 20003, None), (429, 20429, None),
     ],
 )  # fmt: skip
 async def test_refusals_are_told_apart(
-    fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, kind: type
+    fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, told: str | None
 ) -> None:
+    """Of the number, of the message, or of us: then it is tried again."""
     fake.refusals = [(status, code)]
-    assert isinstance(await adapter.send(_MESSAGE), kind)
+    outcome = await adapter.send(_MESSAGE)
+    assert isinstance(outcome, Temporary if told is None else Permanent)
+    assert getattr(outcome, "cause", None) == told
     assert fake.messages == []
 
 
@@ -156,6 +159,22 @@ async def test_a_number_nobody_has_is_suppressed_and_the_next_way_taken(sent: Se
     await sent.fake.report("undelivered", error="30005")
     assert await sent.contacts() == [("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
     assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == [("SMS", "BOUNCE")]
+
+
+@pytest.mark.parametrize(
+    ("code", "suppressed"),
+    [(21211, [("SMS", "BOUNCE")]), (21610, [("SMS", "BOUNCE")]), (21614, [("SMS", "BOUNCE")]),
+     (21612, [])],
+)  # fmt: skip
+async def test_a_number_that_is_refused_at_once_is_suppressed_as_a_reported_one(
+    sent: Sent, code: int, suppressed: list[tuple[str, str]]
+) -> None:
+    sent.fake.refusals = [(400, code)]
+    await sent.house.create("R-2", mobileNumber="+4915100000002", email="b@example.org")
+    await sent.house.run()
+    expected = [("SMS", "ACCEPTED", False), ("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
+    assert sorted(await sent.contacts()) == sorted(expected)
+    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == suppressed
 
 
 async def test_what_is_not_signed_has_no_effect(

@@ -46,6 +46,8 @@ _NO_ROW = {
     "payments.expire_transfer": _PART,
     "payments.start_payment": _CALLS,
     "rollout.publish_workflow": _CALLS,
+    "sending.heed_refusals": _CALLS,
+    "sending.look_at_unplaced": "of no merchant: the installation's audit log tells of it",
     "onboarding.preview_workflows": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
     "rollout.preview_draft": "it changes nothing",

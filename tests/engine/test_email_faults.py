@@ -47,6 +47,7 @@ async def contacts(house: House) -> list[tuple[str, str]]:
     ("word", "found", "taken"),
     [
         ("nobody", [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")], 0),
+        ("policy", [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")], 0),
         ("late-refusal", [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")], 0),
         ("busy", [("EMAIL", "PLANNED")], 0),
         ("stall-before", [("EMAIL", "PLANNED")], 0),
@@ -57,10 +58,12 @@ async def contacts(house: House) -> list[tuple[str, str]]:
 async def test_only_what_may_have_left_is_unknown(
     resources: Resources, clock: MovableClock, word: str, found: list[tuple[str, str]], taken: int
 ) -> None:
+    """And only who is not there is not written to any more."""
     async with a_house(resources, clock, word) as (house, sink):
         assert await contacts(house) == found
         assert len(sink.taken) == taken
-        assert await house.rows(_SUPPRESSED) == []
+        suppressed = [row["reason"] for row in await house.rows(_SUPPRESSED)]
+        assert suppressed == (["BOUNCE"] if word == "nobody" else [])
 
 
 async def test_what_is_greylisted_goes_out_when_asked_again(

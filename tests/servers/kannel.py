@@ -58,12 +58,14 @@ class Kannel:
             "port": str(self.centre.port),
             "reconnect-delay": "1",
             "enquire-link-interval": "2",
+            "connection-timeout": "5",
             "http-queue-delay": "1",
             "sms-resend-freq": "1",
             "sms-resend-retry": "2",
             "throughput": "2000",
             "max-pending-submits": "100",
             "store-location": str(self.folder / "spool"),
+            "dlr-spool": str(self.folder / "reports"),
             **self.changes,
         }
         for key, value in changes.items():
@@ -83,7 +85,8 @@ class Kannel:
         return path
 
     async def start(self) -> None:
-        (self.folder / "spool").mkdir(exist_ok=True)
+        for name in ("spool", "reports"):
+            (self.folder / name).mkdir(exist_ok=True)
         path = self.write_conf()
         self._start_box("bearerbox", path)
         await self._wait_for(lambda: "<boxes>" in self._read_status())
@@ -143,6 +146,11 @@ class Kannel:
     async def wait_until_empty(self) -> None:
         """Nothing waits in it any more."""
         await self._wait_for(lambda: "<queued>0</queued>" in self._read_status())
+
+    async def wait_until_connected(self) -> None:
+        """The boxes have found each other again, as they do by themselves in ten seconds."""
+        await self._wait_for(lambda: "<type>smsbox</type>" in self._read_status())
+        await self.wait_until_bound()
 
     def _is_listening(self) -> bool:
         with socket.socket() as probe:

@@ -69,6 +69,11 @@ class SmsCentre:
     given_id: Literal["decimal", "hex"] = "decimal"
     receipt_id: Literal["decimal", "hex", "padded"] = "decimal"
     receipts_at_once: str | None = None
+    # Whether it says that it is there when it is asked.
+    answers_links: bool = True
+    # Whether it lets anybody in; who asks is told to come again.
+    lets_in: bool = True
+    binds: int = 0
     submitted: list[Submitted] = field(default_factory=list)
     accepted: list[Submitted] = field(default_factory=list)
     links: int = 0
@@ -111,6 +116,13 @@ class SmsCentre:
     async def send_incoming(self, source: str, destination: str, text: str) -> None:
         """A message from a telephone."""
         await self._deliver(source, destination, text.encode("utf-16-be"), 0, coding=_UCS2)
+
+    async def unbind(self) -> None:
+        """Asks the gateway to end its connections, as before maintenance."""
+        for writer in self._writers:
+            self._sequence += 1
+            writer.write(_write(UNBIND, OK, self._sequence))
+            await writer.drain()
 
     async def drop_links(self) -> None:
         for writer in self._writers:
@@ -175,7 +187,8 @@ class SmsCentre:
                 return self._bind(writer, command, sequence, body)
             case 0x15:
                 self.links += 1
-                writer.write(_write(ENQUIRE_LINK | RESPONSE, OK, sequence))
+                if self.answers_links:
+                    writer.write(_write(ENQUIRE_LINK | RESPONSE, OK, sequence))
             case 0x06:
                 writer.write(_write(UNBIND | RESPONSE, OK, sequence))
                 return False
@@ -187,7 +200,8 @@ class SmsCentre:
 
     def _bind(self, writer: asyncio.StreamWriter, command: int, sequence: int, body: bytes) -> bool:
         _user, password = body.split(b"\0")[:2]
-        is_right = password.decode() == self.password
+        self.binds += 1
+        is_right = password.decode() == self.password and self.lets_in
         status = OK if is_right else BIND_FAILED
         writer.write(_write(command | RESPONSE, status, sequence, b"SIM\0"))
         if is_right:

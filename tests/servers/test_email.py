@@ -147,3 +147,4 @@ async def test_what_the_postfix_itself_refuses_goes_by_the_next_channel_at_once(
             ("EMAIL", "FAILED", words), ("SMS", "ACCEPTED", None),
         ]  # fmt: skip
         assert await house.rows(_REPORTS) == []
+        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]

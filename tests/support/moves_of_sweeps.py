@@ -75,7 +75,7 @@ _NOTICES = [
         )
         for statement, values in (
             ("notices.store._KEEP", (UNTIL,)),
-            ("notices.store._SETTLE", ("ACCEPTED", None, None, NOW)),
+            ("notices.store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
         )
     ),
     Moving(

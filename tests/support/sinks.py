@@ -47,6 +47,9 @@ class Sink:
         if self.drops_next:
             self.drops_next = False
             server.transport.abort()
+        word = address.partition("@")[0].rpartition("+")[2]
+        if word in REFUSALS:
+            return REFUSALS[word]
         envelope.mail_from = address
         return "250 OK"
 

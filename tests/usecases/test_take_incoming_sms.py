@@ -1,15 +1,28 @@
 """What people write to a line: STOP for all who wrote to them, replies, what cannot be joined."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
+from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.suppression import lift_suppression
+from dunwell.notices.facts import CodeFacts, LinkFacts
+from dunwell.notices.sender import NoticeSender
+from dunwell.notices.settled import sweep_notices
+from dunwell.sending.adapters import find_no_line
 from dunwell.sending.incoming import Incoming, is_stop, read_number
 from dunwell.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms
 from tests.servers.sms_world import a_sending_house
 from tests.support.house import House, ScriptedLine
+from tests.support.merchants import CONFIGURATION
+from tests.support.notices import Asker, an_asker
+from tests.support.rows import insert_row
 
 NUMBER = "+4915112345678"
 _KINDS = "SELECT kind, claim_id FROM inbound_sms WHERE $1 > 0 ORDER BY received_at, provider_id"
@@ -26,6 +39,42 @@ async def a_house(
     await house.run()
     assert len(channel.sent) == 1
     return house, claim_id
+
+
+async def an_asker_by_a_line(
+    resources: Resources, clock: MovableClock, line: str = "sms-a", *,
+    key: str = "one", is_sent: bool = True,
+) -> Asker:  # fmt: skip
+    """A code to +4915100000009, a link to +4915100000008, which alone stands on file."""
+    channels: Any = {"SMS": ChannelSetup(line=line, sender="Nordwind")}
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
+    asker = await an_asker(resources, clock, configuration=configuration, key=key)
+    async with asker.house.work() as work:
+        await change_contact_data(work, asker.claim_id, {"mobileNumber": "+4915100000008"})
+    for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
+        await asker.planned(facts, channel="SMS", recipient=f"+491510000000{number}")
+    adapter = ScriptedLine(channel="SMS", name=line)
+    find_line = {line: adapter}.get if is_sent else find_no_line
+    sender = NoticeSender(asker.house.resources, [], find_line=find_line)
+    while await sender.run_once() or not sender.is_idle:
+        pass
+    await sender.close()
+    assert len(adapter.sent) == (2 if is_sent else 0)
+    return asker
+
+
+class BreakingClock(MovableClock):
+    """Tells the time so often."""
+
+    def __init__(self, now: datetime, calls: int) -> None:
+        super().__init__(now)
+        self._left = calls
+
+    def now(self) -> datetime:
+        if not self._left:
+            raise RuntimeError("out of time")
+        self._left -= 1
+        return super().now()
 
 
 def an_sms(
@@ -53,6 +102,80 @@ async def test_stop_ends_it_for_all_that_wrote_by_this_line(
     assert await suppressed(one) == await suppressed(two) == [("SMS", "DEBTOR")]
     assert await suppressed(other) == []
     assert not await take_incoming_sms(real, an_sms("STOP", provider_id="2"))
+
+
+async def test_stop_in_answer_to_a_notice_is_heeded_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Of a code to a number that is none on file; and once its address was taken out."""
+    lines = (("one", "sms-a"), ("two", "sms-a"), ("other", "sms-b"))
+    typed, later, other = [
+        await an_asker_by_a_line(resources, clock, line, key=key) for key, line in lines
+    ]
+    real = typed.house.resources
+    assert await take_incoming_sms(real, an_sms("STOP", sender="+4915100000009"))
+    assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
+    assert await suppressed(other.house) == []
+    for asker in (typed, later):
+        async with asker.house.work() as work:
+            await lift_suppression(work, real.keys, "SMS", "+4915100000009")
+    clock.advance(timedelta(days=8))
+    await sweep_notices(real)
+    assert not await take_incoming_sms(real, an_sms("STOP", "2", sender="+4915100000009"))
+    assert await take_incoming_sms(real, an_sms("STOP", "3", sender="+4915100000008"))
+    assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
+    assert await suppressed(other.house) == []
+
+
+async def test_an_answer_to_a_notice_lands_on_its_claim(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker_by_a_line(resources, clock)
+    real = asker.house.resources
+    await take_incoming_sms(real, an_sms("Danke", sender="+4915100000009"))
+    await take_incoming_sms(real, an_sms("Wer?", "2", sender="+4915100000009", line="sms-b"))
+    assert await kinds(asker.house) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
+
+
+async def test_a_notice_that_never_left_is_none_that_was_written(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker_by_a_line(resources, clock, is_sent=False)
+    await take_incoming_sms(asker.house.resources, an_sms("STOP", sender="+4915100000009"))
+    assert await suppressed(asker.house) == []
+
+
+async def test_stop_reaches_all_who_wrote_however_many_claims_there_are(
+    resources: Resources, clock: MovableClock
+) -> None:
+    houses = [(await a_house(resources, clock, key))[0] for key in ("one", "two", "three")]
+    async with resources.database.transaction() as tx:
+        left = {"channel": "SMS", "line": "sms-a", "handed_over_at": clock.now()}
+        for number in range(10_000, 11_010):
+            of = {"merchant_id": houses[0].merchant.merchant_id, "claim_id": number}
+            await insert_row(tx, "debtors", number, mobile_number=NUMBER, **of)
+            await insert_row(tx, "communications", number, **of, **left)
+    assert await take_incoming_sms(houses[0].resources, an_sms("STOP"), set_size=1)
+    for house in houses:
+        assert await suppressed(house) == [("SMS", "DEBTOR")]
+    assert await kinds(houses[0]) == [("STOP", None)]
+
+
+async def test_a_stop_that_was_broken_off_is_brought_to_its_end_when_it_comes_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    one, two = [(await a_house(resources, clock, key))[0] for key in ("one", "two")]
+    broken = replace(one.resources, clock=BreakingClock(clock.now(), calls=1))
+    with pytest.raises(RuntimeError):
+        await take_incoming_sms(broken, an_sms("STOP"), set_size=1)
+    assert [await suppressed(one), await suppressed(two)] == [[("SMS", "DEBTOR")], []]
+    assert await take_incoming_sms(one.resources, an_sms("STOP"), set_size=1)
+    assert [await suppressed(each) for each in (one, two)] == [[("SMS", "DEBTOR")]] * 2
+    # Who has agreed since is not ended by the same message once more.
+    async with two.work() as work:
+        await lift_suppression(work, one.resources.keys, "SMS", NUMBER)
+    assert not await take_incoming_sms(one.resources, an_sms("STOP"))
+    assert await suppressed(two) == []
 
 
 async def test_a_reply_lands_on_the_only_claim_it_can_be_about(

@@ -37,9 +37,11 @@ from dunwell.sending.channel import (
     Message,
     MessageFile,
     Outcome,
+    Permanent,
     Temporary,
     Unanswered,
 )
+from dunwell.sending.heed_refusals import heed_refusals
 from dunwell.workflows.store import hold_workflows, load_newest
 
 _CALLS_AT_ONCE = 50
@@ -138,7 +140,14 @@ class HandedOverContacts:
             attempt = Attempt(step, contact.tries + 1, usable, tried)
             settlement = decide_settlement(attempt, answer, work.now)
             settled.append(AnsweredContact(contact, settlement, process, version.version_id))
-        return await settle_contacts(work, settled, self._lease_id)
+        count = await settle_contacts(work, settled, self._lease_id)
+        refusals = [
+            (call.contact.channel, call.content.recipient, answer)
+            for call, answer in answers
+            if isinstance(answer, Permanent)
+        ]
+        await heed_refusals(work, resources.keys, refusals)
+        return count
 
     async def _load_attempts(
         self, tx: Connection, refused: Collection[Contact]

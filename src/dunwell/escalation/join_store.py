@@ -22,7 +22,7 @@ LEFT JOIN communication_contents t USING (merchant_id, communication_id)
 LEFT JOIN debtors d ON d.merchant_id = m.merchant_id AND d.claim_id = m.claim_id
 UNION ALL
 SELECT r.merchant_id, r.communication_id, n.channel, n.state, false, true,
-       NULL, n.recipient, NULL
+       n.line, n.recipient, NULL
 FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
 JOIN debtor_notices n ON n.merchant_id = r.merchant_id AND n.notice_id = r.communication_id
 """

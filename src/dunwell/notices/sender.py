@@ -17,6 +17,8 @@ import structlog
 from dunwell.files.content_types import PDF
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -46,6 +48,7 @@ from dunwell.sending.channel import (
     Temporary,
     Unanswered,
 )
+from dunwell.sending.heed_refusals import heed_refusals
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
 from dunwell.sending.logo import find_logo
 from dunwell.sending.sender import Begun, Sender
@@ -136,7 +139,14 @@ class HandedOverNotice:
         settlement = decide_settlement(
             answer, tries=leased.tries, expires_at=leased.expires_at, now=now
         )
-        return await _record(tx, leased, self._lease_id, settlement, now=now)
+        line = _find_line(self.merchant, leased)
+        settled = await _record(tx, leased, self._lease_id, settlement, line=line, now=now)
+        if isinstance(answer, Permanent):
+            addressee = leased.notice.addressee
+            work = Work.open(self._resources, tx, self.merchant, SYSTEM)
+            refusal = (addressee.channel, addressee.recipient, answer)
+            await heed_refusals(work, self._resources.keys, [refusal])
+        return settled
 
 
 class NoticeSender(Sender[HandedOverNotice]):
@@ -179,7 +189,9 @@ class _NoticeQueue:
             for each in leased:
                 if each.notice_id in uncalled:
                     settlement = uncalled[each.notice_id]
-                    await _record(tx, each, lease.lease_id, settlement, now=now)
+                    merchant = merchants[each.merchant_id]
+                    line = _find_line(merchant, each) if each.was_handed_over else None
+                    await _record(tx, each, lease.lease_id, settlement, line=line, now=now)
         handed_over = [
             HandedOverNotice(
                 self._resources,
@@ -223,9 +235,12 @@ class _NoticeQueue:
 
 
 async def _record(
-    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement, *, now: datetime
-) -> int:
-    is_saved = await settle_notice(tx, each, lease_id=lease_id, settlement=settlement, now=now)
+    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement,
+    *, line: str | None, now: datetime,
+) -> int:  # fmt: skip
+    is_saved = await settle_notice(
+        tx, each, lease_id=lease_id, settlement=settlement, line=line, now=now
+    )
     state, notice = settlement.state, each.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
         count_unsent(notice.kind, notice.addressee.channel, state)
@@ -245,6 +260,12 @@ async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dic
         assert merchant is not None
         found[merchant_id] = merchant
     return found
+
+
+def _find_line(merchant: Merchant, each: LeasedNotice) -> str | None:
+    """None: its channel is no line of the installation file."""
+    setup = merchant.configuration.channels.get(each.notice.addressee.channel)
+    return setup.line if setup else None
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:

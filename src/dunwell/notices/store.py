@@ -91,7 +91,7 @@ WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_
 """
 _SETTLE = """
 UPDATE debtor_notices
-SET state = $4, due_at = $5, failure = $6, lease_id = NULL,
+SET state = $4, due_at = $5, failure = $6, lease_id = NULL, line = coalesce($8, line),
     settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
 WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
 RETURNING notice_id
@@ -264,12 +264,14 @@ async def keep_notice(
 
 
 async def settle_notice(
-    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement, now: datetime
-) -> bool:
-    """False: the lease had run out, and somebody else has taken it up."""
+    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement,
+    *, line: str | None, now: datetime,
+) -> bool:  # fmt: skip
+    """line: that it was given to. False: the lease had run out, and somebody else has taken it
+    up."""
     saved = await tx.fetchval(
         _SETTLE, leased.merchant_id, leased.notice_id, lease_id,
-        settlement.state, settlement.due_at, settlement.failure, now,
+        settlement.state, settlement.due_at, settlement.failure, now, line,
     )  # fmt: skip
     return saved is not None
 

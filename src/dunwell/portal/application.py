@@ -27,6 +27,7 @@ from dunwell.portal.evidence import routes as evidence
 from dunwell.portal.jobs import routes as jobs
 from dunwell.portal.jobs import routes_bulk
 from dunwell.portal.lines import routes as lines
+from dunwell.portal.lines import routes_unplaced
 from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
 from dunwell.portal.payments import routes as payments
@@ -50,7 +51,7 @@ from dunwell.portal.webhooks import routes_acts as webhook_acts
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions, rules, routes_rule, routes_try,
+    webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
     routes_publish, routes_file,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}

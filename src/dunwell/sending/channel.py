@@ -12,6 +12,7 @@ from uuid import UUID
 
 from dunwell.installation.lines.line import Pace
 from dunwell.merchants.configuration import Channel
+from dunwell.sending.report import Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,10 @@ class Temporary:
 
 @dataclass(frozen=True, slots=True)
 class Permanent:
-    """Refused for good; the reason names no personal data."""
+    """Refused for good; the reason names no personal data. cause: as of what is reported later."""
 
     reason: str
+    cause: Cause = "OTHER"
 
 
 # An answer that says neither (a lost connection, a crash) is raised as an exception: the message

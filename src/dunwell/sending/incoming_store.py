@@ -7,19 +7,50 @@ from uuid import UUID
 import msgspec
 
 from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
 from dunwell.sending.incoming import Incoming
 
-# Rides on debtors_mobile_number for each merchant, and on the key of a claim's contacts.
-_FIND_WRITTEN_TO = """
-SELECT d.merchant_id, d.claim_id
-FROM merchants m
-JOIN debtors d ON d.merchant_id = m.merchant_id AND d.mobile_number = $2
-WHERE EXISTS (SELECT FROM communications c
-              WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
-                AND c.channel = 'SMS' AND c.line = $1 AND c.handed_over_at IS NOT NULL)
-ORDER BY d.merchant_id, d.claim_id
+# Claims whose debtor was written to at this number ($2) by this line ($1), as far as a merchant's:
+# by a contact, or by a notice whose address was taken out since.
+_WRITTEN_TO = """d.mobile_number = $2 AND (
+    EXISTS (SELECT FROM communications c
+            WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
+              AND c.channel = 'SMS' AND c.line = $1 AND c.handed_over_at IS NOT NULL)
+    OR EXISTS (SELECT FROM debtor_notices n
+               WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
+                 AND n.channel = 'SMS' AND n.line = $1 AND n.recipient IS NULL))"""
+# What the debtor has typed is no number on file.
+_TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.line = $1"
+# Rides on debtors_mobile_number for each merchant, on the keys of a claim's contacts and notices,
+# and on debtor_notices_by_sms.
+_FIND_CLAIMS = compose(
+    """
+(SELECT d.merchant_id, d.claim_id
+ FROM merchants m
+ JOIN debtors d ON d.merchant_id = m.merchant_id AND {written_to}
+ LIMIT $3)
+UNION
+SELECT n.merchant_id, n.claim_id FROM debtor_notices n WHERE {typed}
 LIMIT $3
-"""
+""",
+    written_to=_WRITTEN_TO,
+    typed=_TYPED,
+)
+# As the one before; of a merchant one claim is enough.
+_FIND_MERCHANTS = compose(
+    """
+SELECT m.merchant_id
+FROM merchants m
+WHERE m.merchant_id > $3
+  AND (EXISTS (SELECT FROM debtors d WHERE d.merchant_id = m.merchant_id AND {written_to})
+       OR m.merchant_id IN (SELECT n.merchant_id FROM debtor_notices n WHERE {typed}))
+ORDER BY m.merchant_id
+LIMIT $4
+""",
+    written_to=_WRITTEN_TO,
+    typed=_TYPED,
+)
+_IS_KNOWN = "SELECT EXISTS (SELECT FROM inbound_sms WHERE line = $1 AND provider_id = $2)"
 _SAVE = """
 INSERT INTO inbound_sms
     (inbound_id, line, provider_id, sender, recipient, text, received_at, kind, merchant_id,
@@ -34,7 +65,8 @@ DELETE FROM inbound_sms
 WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
                      ORDER BY received_at LIMIT $2)
 """
-_MOST_CLAIMS = 1_000
+# Enough to know whether it is one.
+_MOST_CLAIMS = 2
 
 
 class WrittenTo(msgspec.Struct, frozen=True, gc=False):
@@ -42,10 +74,23 @@ class WrittenTo(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
 
 
-async def find_written_to(tx: Connection, line: str, number: str) -> Sequence[WrittenTo]:
-    """Claims whose debtor has this number and was written to by this line, of all merchants."""
-    rows = await tx.fetch(_FIND_WRITTEN_TO, line, number, _MOST_CLAIMS)
-    return [WrittenTo(row["merchant_id"], row["claim_id"]) for row in rows]
+async def find_written_to(tx: Connection, line: str, number: str) -> WrittenTo | None:
+    """The one claim whose debtor was written to at this number by this line, of all merchants;
+    none: there is no such claim, or another one too."""
+    rows = await tx.fetch(_FIND_CLAIMS, line, number, _MOST_CLAIMS)
+    return WrittenTo(*rows[0]) if len(rows) == 1 else None
+
+
+async def find_who_wrote(
+    tx: Connection, line: str, number: str, *, behind: int, limit: int
+) -> Sequence[int]:
+    """Merchants that wrote to this number by this line, in their order, behind one of them."""
+    rows = await tx.fetch(_FIND_MERCHANTS, line, number, behind, limit)
+    return [row["merchant_id"] for row in rows]
+
+
+async def is_known(tx: Connection, incoming: Incoming) -> bool:
+    return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_id))
 
 
 async def save_incoming(

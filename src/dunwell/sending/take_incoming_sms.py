@@ -1,12 +1,11 @@
 """Takes in what people write to a line by SMS.
 
-STOP suppresses the number for every merchant that wrote to it by this line. Any other text is put
-on the claim it answers, where that is certain: one claim alone wrote to this number by this line.
-Everything else is kept for a person. Nothing is ever written back but the confirmation of a STOP,
-once.
+STOP suppresses the number for every merchant that wrote to it by this line, be it a reminder or
+what the debtor asked for. Any other text is put on the claim it answers, where that is certain: one
+claim alone wrote to this number by this line. Everything else is kept for a person. Nothing is ever
+written back but the confirmation of a STOP, once.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -20,47 +19,64 @@ from dunwell.messages.suppression import suppress
 from dunwell.sending.incoming import Incoming, is_stop, read_number
 from dunwell.sending.incoming_store import (
     WrittenTo,
+    find_who_wrote,
     find_written_to,
+    is_known,
     save_incoming,
     sweep_incoming,
 )
 
 _KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
+# Of merchants that a STOP is for.
+_MERCHANTS_AT_ONCE = 50
 
 
-async def take_incoming_sms(resources: Resources, incoming: Incoming) -> bool:
+async def take_incoming_sms(
+    resources: Resources, incoming: Incoming, *, set_size: int = _MERCHANTS_AT_ONCE
+) -> bool:
     """Whether a number was suppressed by it that was not before. Once this returns, it is kept."""
-    now = resources.clock.now()
     number = read_number(incoming.sender)
+    if not incoming.provider_id:
+        # Its gateway is set up to say none: better twice than all but the first never.
+        unique = str(resources.ids.new(resources.clock.now()))
+        incoming = replace(incoming, provider_id=unique)
+    if number is not None and is_stop(incoming.text):
+        return await _take_stop(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:
-        found = await find_written_to(tx, incoming.line, number) if number else []
-        is_ending = is_stop(incoming.text)
-        claim = found[0] if len(found) == 1 and not is_ending else None
-        kind = "STOP" if is_ending and found else "REPLY" if claim else "UNMATCHED"
-        inbound_id = resources.ids.new(now)
-        if not incoming.provider_id:
-            # Its gateway is set up to say none: better twice than all but the first never.
-            incoming = replace(incoming, provider_id=str(inbound_id))
-        if not await save_incoming(tx, inbound_id, incoming, kind, claim, real_now=now):
-            return False
-        if kind == "STOP" and number is not None:
-            return await _suppress_everywhere(resources, tx, found, number)
-        if claim is not None:
+        claim = await find_written_to(tx, incoming.line, number) if number else None
+        is_new = await _save(resources, tx, incoming, "REPLY" if claim else "UNMATCHED", claim)
+        if is_new and claim is not None:
             await _put_on_claim(resources, tx, claim, incoming.text)
     return False
 
 
-async def _suppress_everywhere(
-    resources: Resources, tx: Connection, found: Sequence[WrittenTo], number: str
-) -> bool:
-    """For each merchant once, as digests are the merchants'."""
-    is_new = False
-    for merchant_id in sorted({each.merchant_id for each in found}):
-        work = await _open_work(resources, tx, merchant_id)
-        if work is not None:
-            is_new |= await suppress(work, resources.keys, "SMS", number, "DEBTOR")
-    return is_new
+async def _take_stop(resources: Resources, incoming: Incoming, number: str, set_size: int) -> bool:
+    """Merchants in sets, each in a transaction of its own. It is kept with the last of them: one
+    that was broken off before comes again, and goes on where it stopped."""
+    is_new, behind = False, 0
+    while True:
+        async with resources.database.transaction() as tx:
+            if await is_known(tx, incoming):
+                return is_new
+            found = await find_who_wrote(tx, incoming.line, number, behind=behind, limit=set_size)
+            for merchant_id in found:
+                work = await _open_work(resources, tx, merchant_id)
+                if work is not None:
+                    is_new |= await suppress(work, resources.keys, "SMS", number, "DEBTOR")
+            if len(found) < set_size:
+                await _save(resources, tx, incoming, "STOP" if found or behind else "UNMATCHED")
+                return is_new
+            behind = found[-1]
+
+
+async def _save(
+    resources: Resources, tx: Connection, incoming: Incoming, kind: str,
+    claim: WrittenTo | None = None,
+) -> bool:  # fmt: skip
+    now = resources.clock.now()
+    inbound_id = resources.ids.new(now)
+    return await save_incoming(tx, inbound_id, incoming, kind, claim, real_now=now)
 
 
 async def _put_on_claim(resources: Resources, tx: Connection, claim: WrittenTo, text: str) -> None:

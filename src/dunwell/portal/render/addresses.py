@@ -43,6 +43,7 @@ PATHS: Mapping[str, str] = {
     "account_codes": f"{ROOT}/account/recovery-codes",
     "account_codes_away": f"{ROOT}/account/recovery-codes/kept",
     "lines": f"{ROOT}/lines",
+    "unplaced": f"{ROOT}/lines/unplaced",
     "people": f"{ROOT}/people",
     "people_invite": f"{ROOT}/people/invite",
     "people_audit": f"{ROOT}/people/audit",

@@ -176,7 +176,8 @@ async def _refuse(client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseExcep
         await client.rset()
     except (aiosmtplib.SMTPException, OSError, TimeoutError):
         client.close()
-    return decide_refusal(refused.code, refused.message)
+    of_sender = isinstance(refused, aiosmtplib.SMTPSenderRefused)
+    return decide_refusal(refused.code, refused.message, of_sender=of_sender)
 
 
 def read_secret(secrets: Mapping[str, bytes], name: str) -> str:

@@ -4,6 +4,7 @@ server's words are kept without addresses, and a refusal is told by its codes al
 
 import re
 
+from dunwell.adapters.mail.failure_codes import read_status
 from dunwell.sending.channel import Outcome, Permanent, Temporary
 
 # Who greylists wants to be asked again after some minutes.
@@ -18,12 +19,18 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 _LONGEST = 200
 
 
-def decide_refusal(code: int, text: str) -> Outcome:
-    """Of an answer that says that the message was not taken."""
+def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
+    """Of an answer that says that the message was not taken. of_sender: before its recipient was
+    named."""
     if code == 421 or code in _ABOUT_US:
         return Temporary(AWAY_SECONDS if code == 421 else GREYLISTED_SECONDS)
     if 500 <= code < 600:
-        return Permanent(f"The mail server refused it: {render_code(code, text)}.")
+        words = f"The mail server refused it: {render_code(code, text)}."
+        enhanced = _ENHANCED.match(text)
+        told = read_status(enhanced[1]) if enhanced else None
+        if told is None or (of_sender and told.cause == "ADDRESS"):
+            return Permanent(words)
+        return Permanent(words, told.cause)
     return Temporary(GREYLISTED_SECONDS)
 
 

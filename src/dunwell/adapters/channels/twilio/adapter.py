@@ -107,7 +107,8 @@ class TwilioChannel:
 
     def _refuse(self, code: int, status: int) -> Outcome:
         if code in _NOBODY_THERE:
-            return Permanent(f"The provider says that nobody is reached there: error {code}.")
+            words = f"The provider says that nobody is reached there: error {code}."
+            return Permanent(words, "ADDRESS")
         if code in _NOT_THIS_WAY:
             return Permanent(f"The provider does not take it: error {code}.")
         # The sender, the account: whoever is written to is not to blame.

@@ -1,0 +1,41 @@
+"""An address that its channel refuses at once as nobody's is suppressed, whatever went there."""
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Permanent
+from tests.support.house import ScriptedChannel, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+from tests.support.notices import an_asker
+
+_NOBODY = Permanent("550 5.1.1", "ADDRESS")
+_SUPPRESSED = "SELECT channel, reason, masked_address FROM suppressions WHERE merchant_id = $1"
+_CONTACTS = """
+SELECT channel, state FROM communications WHERE merchant_id = $1 ORDER BY claim_id, place
+"""
+
+
+async def test_a_notice_that_is_refused_suppresses_its_address(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned()
+    await asker.run(ScriptedChannel([_NOBODY]))
+    assert await asker.states() == [("FAILED", "550 5.1.1")]
+    rows = [tuple(row) for row in await asker.house.rows(_SUPPRESSED)]
+    assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]
+
+
+async def test_an_address_that_no_list_can_name_holds_up_no_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = ScriptedLine([_NOBODY, _NOBODY])
+    house = await a_house_with_a_line(resources, clock, line)
+    for number, email in (("1", "erika@localhost"), ("2", "erika@example.org")):
+        mobile = f"+491511234567{number}"
+        await house.create(f"R-{number}", email=email, mobileNumber=mobile, customerNumber=number)
+    await house.run()
+    assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+        ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"), ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
+    ]  # fmt: skip
+    rows = [tuple(row) for row in await house.rows(_SUPPRESSED)]
+    assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]

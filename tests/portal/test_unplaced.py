@@ -1,0 +1,133 @@
+"""What nobody could place, in the portal: listed until somebody has looked, told in the audit."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.escalation.join_reports import join_reports
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.portal.web.paging import PAGE
+from dunwell.sending.incoming import Incoming
+from dunwell.sending.report import Report
+from dunwell.sending.report_store import save_report
+from dunwell.sending.take_incoming_sms import take_incoming_sms
+from tests.support.application import an_application
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, sign_in
+
+_PATH = "/portal/lines/unplaced"
+_AUDIT = """
+SELECT action, actor_kind, before, after FROM installation_audit
+WHERE $1 > 0 AND (action = 'incoming.look' OR action = 'report.look') ORDER BY audit_id
+"""
+
+
+async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> House:
+    house = await a_house(resources, clock)
+    for number, text in enumerate(texts):
+        incoming = Incoming("sms-a", str(number), "+4915112345678", "+4930123", text)
+        await take_incoming_sms(resources, incoming)
+    return house
+
+
+async def a_clerk(resources: Resources, house: House, place: Place | None = None) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, house, place)
+
+
+async def save_a_report(resources: Resources, clock: MovableClock) -> None:
+    given: dict[str, Any] = {"happened_at": None, "reference": None, "cause": "OTHER", "raw": b""}
+    report = Report(line="post", provider_id="x<i>", state="FAILED", reason="5.1.1", **given)
+    async with resources.database.transaction() as tx:
+        await save_report(tx, report, real_now=clock.now(), ids=resources.ids)
+    await join_reports(resources)
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "Looked at"), ("de", "Angesehen")])
+async def test_what_was_written_is_looked_at_once_and_told(
+    resources: Resources, clock: MovableClock, language: str, word: str
+) -> None:
+    house = await a_world(resources, clock, "<b>Wer ist da?</b>", "Hallo")
+    clerk, other = [await a_clerk(resources, house) for _ in range(2)]
+    await clerk.get(f"{_PATH}?lang={language}")
+    shown = (await clerk.get(_PATH)).text
+    assert "&lt;b&gt;Wer ist da?" in shown
+    assert shown.index("Hallo") < shown.index("Wer ist da?")
+    assert word in shown
+    await other.get(_PATH)
+    # The first form of the page is that of the newest.
+    left = (await clerk.follow(await clerk.send(_PATH))).text
+    assert 'class="done"' in left
+    assert "Hallo" not in left
+    assert "Wer ist da?" in left
+    second = await other.follow(await other.send(_PATH))
+    assert "somebody has looked at it already" in second.text
+    [row] = [tuple(row) for row in await house.rows(_AUDIT)]
+    looked = {"lookedAt": clock.now().isoformat()}
+    assert row == ("incoming.look", "USER", {"lookedAt": None}, looked)
+
+
+async def test_reports_of_nothing_of_ours_are_looked_at_too(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_world(resources, clock)
+    await save_a_report(resources, clock)
+    clerk = await a_clerk(resources, house)
+    assert _PATH in (await clerk.get("/portal/lines")).text
+    assert "Nothing waits" in (await clerk.get(_PATH)).text
+    shown = await clerk.get(f"{_PATH}?of=reports")
+    assert "x&lt;i&gt;" in shown.text
+    left = await clerk.follow(await clerk.send(_PATH))
+    assert "Nothing waits" in left.text
+    assert [row["action"] for row in await house.rows(_AUDIT)] == ["report.look"]
+
+
+async def test_pages_follow_each_other_without_gaps(
+    resources: Resources, clock: MovableClock
+) -> None:
+    words = [f"word-{number:03}-" for number in range(PAGE + 2)]
+    house = await a_world(resources, clock, *words)
+    clerk = await a_clerk(resources, house)
+    first = (await clerk.get(_PATH)).text
+    after = first.split("after=")[1].split('"')[0]
+    second = (await clerk.get(f"{_PATH}?of=sms&after={after}")).text
+    assert [word for word in words if word in first] == words[2:]
+    assert [word for word in words if word in second] == words[:2]
+    assert "Next page" not in second
+    # A place that is none of this list's is its beginning.
+    for strange in ("x", after[:-1], f"{after}&of=reports"):
+        assert (await clerk.get(f"{_PATH}?after={strange}")).status_code == 200
+
+
+async def test_a_form_that_names_nothing_changes_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_world(resources, clock, "Hallo")
+    clerk = await a_clerk(resources, house)
+    await clerk.get(_PATH)
+    assert (await clerk.send(_PATH, key="x")).status_code == 404
+    await clerk.get(_PATH)
+    assert (await clerk.send(_PATH, token="x")).status_code == 403
+    assert "Hallo" in (await clerk.get(_PATH)).text
+    assert await house.rows(_AUDIT) == []
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
+async def test_whoever_operates_not_all_merchants_sees_and_changes_nothing(
+    resources: Resources, clock: MovableClock, role: Role
+) -> None:
+    house = await a_world(resources, clock, "Hallo")
+    good = await a_clerk(resources, house)
+    await good.get(_PATH)
+    place = Place(memberships={house.merchant.merchant_id: role})
+    clerk = await a_clerk(resources, house, place)
+    refused = await clerk.get(_PATH)
+    assert refused.status_code in (403, 404)
+    assert "Hallo" not in refused.text
+    clerk.page = good.page
+    token = (await clerk.get("/portal/account")).text.split('name="token" value="')[1].split('"')[0]
+    clerk.page = good.page
+    assert (await clerk.send(_PATH, token=token)).status_code in (403, 404)
+    assert await house.rows(_AUDIT) == []

@@ -1,0 +1,208 @@
+"""What becomes of messages when the connection behind a real Kannel breaks, or Kannel dies: Dunwell
+hands each over once, what the provider answered is not repeated, and nothing is lost.
+
+SMPP knows no id of the sender's. What the provider took and did not answer before its connection
+broke, Kannel passes on again; `max-pending-submits` bounds how much that can be.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from dunwell.adapters.channels import gateway
+from tests.servers.smpp_simulator import OK, Answer, Drop, SmsCentre, Stall
+from tests.servers.sms_world import NAME, SmsProcess, wait_until
+from tests.support.application import an_application
+from tests.support.portal import sign_in
+
+SENT = ("SMS", "ACCEPTED", None, False)
+_PENDING = 3
+ARRIVED = ("SMS", "ACCEPTED", None, True)
+_LEDGER = "SELECT channel, outcome, tries FROM contact_ledger WHERE merchant_id = $1"
+_STATES = """
+SELECT d.mobile_number, c.state
+FROM communications c JOIN debtors d USING (merchant_id, claim_id)
+WHERE c.merchant_id = $1 AND c.channel = 'SMS'
+"""
+
+
+async def wait_for(holds: Callable[[], bool]) -> None:
+    async def so_it_is() -> bool:
+        return holds()
+
+    await wait_until(so_it_is, 30)
+
+
+async def wait_for_taken(centre: SmsCentre, count: int) -> None:
+    await wait_for(lambda: len(centre.accepted) >= count)
+
+
+async def has_arrived(process: SmsProcess) -> None:
+    """Its receipt finds it, and says so once."""
+    before = len(await process.reports())
+    await process.kannel.centre.send_receipt(process.kannel.centre.accepted[-1])
+    await process.wait_for_reports(before + 1)
+    await process.join()
+    assert await process.contacts() == [ARRIVED]
+    assert [tuple(row) for row in await process.house.rows(_LEDGER)] == [("SMS", "ACCEPTED", 1)]
+
+
+def answers(*given: Answer) -> Callable[[object], Answer]:
+    """In this order, then OK."""
+    left = list(given)
+    return lambda _submitted: left.pop(0) if left else OK
+
+
+async def test_a_connection_that_breaks_before_the_answer_loses_nothing(
+    an_sms_process: SmsProcess,
+) -> None:
+    process = an_sms_process
+    centre = process.kannel.centre
+    centre.answer = answers(Drop())
+    await process.send()
+    await wait_for_taken(centre, 1)
+    assert await process.contacts() == [SENT]
+    # Once answered, once not: SMPP leaves no other way to know.
+    assert [each.number for each in centre.submitted] == [1, 2]
+    await has_arrived(process)
+    assert len(centre.accepted) == 1
+
+
+async def test_what_a_provider_may_have_twice_is_bounded(an_sms_process: SmsProcess) -> None:
+    process = an_sms_process
+    await process.kannel.restart(max_pending_submits="2")
+    centre = process.kannel.centre
+    centre.answer = lambda _submitted: Stall()
+    numbers = [f"+49151000000{number:02d}" for number in range(6)]
+    for number in numbers:
+        await process.house.create(f"R-{number}", mobileNumber=number, email=f"a{number}@b.example")
+    await process.house.run()
+    await wait_for(lambda: len(centre.submitted) == 2)
+    centre.answer = answers()
+    await centre.drop_links()
+    await wait_for_taken(centre, 6)
+    await process.kannel.wait_until_empty()
+    taken = Counter(f"+{each.destination}" for each in centre.accepted)
+    assert taken == dict.fromkeys(numbers, 1)
+    assert len(centre.submitted) == 6 + 2
+
+
+async def test_a_provider_that_answers_nothing_is_not_asked_again(
+    an_sms_process: SmsProcess,
+) -> None:
+    """For as long as its connection stands."""
+    process = an_sms_process
+    centre = process.kannel.centre
+    centre.answer = answers(Stall())
+    await process.send()
+    await wait_for(lambda: len(centre.submitted) == 1)
+    asked = centre.links
+    await wait_for(lambda: centre.links >= asked + 3)
+    assert len(centre.submitted) == 1
+    assert await process.contacts() == [SENT]
+
+
+async def test_a_connection_that_says_nothing_is_opened_anew(an_sms_process: SmsProcess) -> None:
+    process = an_sms_process
+    centre = process.kannel.centre
+    centre.answers_links = False
+    opened = centre.binds
+    await wait_for(lambda: centre.binds > opened)
+    centre.answers_links = True
+    await process.send()
+    await wait_for_taken(centre, 1)
+    await has_arrived(process)
+    assert len(centre.submitted) == 1
+
+
+async def test_what_comes_while_the_provider_is_away_arrives_when_it_is_back(
+    an_sms_process: SmsProcess,
+) -> None:
+    process = an_sms_process
+    centre = process.kannel.centre
+    centre.lets_in = False
+    opened = centre.binds
+    await centre.unbind()
+    await wait_for(lambda: centre.binds > opened)
+    await process.send()
+    assert await process.contacts() == [SENT]
+    assert centre.submitted == []
+    centre.lets_in = True
+    await wait_for_taken(centre, 1)
+    await has_arrived(process)
+    assert len(centre.submitted) == 1
+
+
+@pytest.mark.parametrize("was_answered", [True, False])
+async def test_a_gateway_that_dies_keeps_what_it_took(
+    an_sms_process: SmsProcess, *, was_answered: bool
+) -> None:
+    """And knows after its restart which message a report is about."""
+    process = an_sms_process
+    kannel, centre = process.kannel, process.kannel.centre
+    centre.answer = answers() if was_answered else answers(Stall())
+    await process.send()
+    await wait_for(lambda: len(centre.submitted) == 1)
+    if was_answered:
+        await kannel.wait_until_empty()
+    await kannel.stop()
+    await kannel.start()
+    await wait_for_taken(centre, 1)
+    await kannel.wait_until_empty()
+    assert len(centre.submitted) == (1 if was_answered else 2)
+    await has_arrived(process)
+
+
+async def test_a_bearerbox_killed_amid_sending_loses_nothing(
+    an_sms_process: SmsProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the gateway answered arrives; what it did not is told as unknown, or tried again."""
+    process = an_sms_process
+    monkeypatch.setattr(gateway, "_SECONDS", 2.0)
+    await process.kannel.restart(max_pending_submits=str(_PENDING))
+    kannel, centre = process.kannel, process.kannel.centre
+    for number in range(60):
+        mobile, email = f"+491510000{number:04d}", f"d{number}@example.org"
+        await process.house.create(f"R-{number}", mobileNumber=mobile, email=email)
+    sending = asyncio.create_task(process.house.run())
+    await wait_for(lambda: len(centre.submitted) >= 15)
+    await kannel.end_box("bearerbox")
+    await kannel.start_box("bearerbox")
+    await sending
+    await kannel.wait_until_connected()
+    process.house.clock.advance(timedelta(minutes=5))
+    await process.house.run()
+    await kannel.wait_until_empty()
+    rows = await process.house.rows(_STATES)
+    accepted, unknown = (
+        {row["mobile_number"] for row in rows if row["state"] == state}
+        for state in ("ACCEPTED", "UNKNOWN")
+    )
+    taken = Counter(f"+{each.destination}" for each in centre.accepted)
+    assert len(accepted) + len(unknown) == len(rows) == 60
+    assert accepted - taken.keys() == set()
+    assert taken.keys() - accepted - unknown == set()
+    assert taken.total() - len(taken) <= _PENDING
+    print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {taken.total()}")
+
+
+async def test_the_portal_shows_what_became_of_it(an_sms_process: SmsProcess) -> None:
+    process = an_sms_process
+    centre = process.kannel.centre
+    centre.answer = answers(Drop())
+    claim_id = await process.send()
+    await wait_for_taken(centre, 1)
+    await centre.send_receipt(centre.accepted[-1], "UNDELIV", "001")
+    await process.wait_for_reports(1)
+    await process.join()
+    app = an_application(process.house.resources).app
+    clerk = await sign_in(process.house.resources, app, process.house)
+    reason = "The provider reported UNDELIV, error 001."
+    lines = (await clerk.get("/portal/lines")).text
+    assert NAME in lines
+    assert reason in lines
+    for path in ("/messages", f"/claims/{claim_id}"):
+        assert reason in (await clerk.get(path)).text, path
