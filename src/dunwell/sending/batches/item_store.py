@@ -10,7 +10,7 @@ import msgspec
 from dunwell.kit.db import Connection, Row
 from dunwell.sending.batches.manifest import Letter
 
-ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "TAKING_BACK", "TAKEN_BACK"]
+ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
 # What is already outside for a batch, or named by one, stays as it is.
 _BEGIN = """
