@@ -12,11 +12,16 @@ from dunwell.sending.batches.manifest import Letter
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
-# What is already outside for a batch, or named by one, stays as it is.
+# Whoever applies another installation file waits for it (`installation.store.lock_installation`).
+_HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
+# What is already outside for a batch, or named by one, stays as it is. Nothing is begun where the
+# line does not stand any more.
 _BEGIN = """
 INSERT INTO letter_batch_items
     (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8
+WHERE coalesce((SELECT coalesce(document -> 'lines' -> $3::text @> $9::jsonb, false)
+                FROM installation_revisions ORDER BY revision DESC LIMIT 1), true)
 ON CONFLICT (merchant_id, communication_id) DO UPDATE
 SET line = CASE letter_batch_items.state WHEN 'UPLOADING' THEN $3 ELSE letter_batch_items.line END,
     reference = CASE letter_batch_items.state
@@ -77,12 +82,15 @@ class Item(msgspec.Struct, frozen=True):
 
 
 async def begin_item(
-    tx: Connection, key: tuple[int, UUID], line: str, letter: Letter, real_now: datetime
-) -> ItemState:
-    """Before anything of it leaves. UPLOADING: it is to be uploaded, (again) by these files."""
+    tx: Connection, key: tuple[int, UUID], line: str, letter: Letter, *,
+    place: Mapping[str, str], real_now: datetime,
+) -> ItemState | None:  # fmt: skip
+    """Before anything of it leaves. UPLOADING: it is to be uploaded, (again) by these files. None:
+    the line stands elsewhere by now. place: as `installation.lines.letters.locate`."""
     files = msgspec.to_builtins(letter.files)
-    state: ItemState = await tx.fetchval(
-        _BEGIN, *key, line, letter.reference, letter.country, letter.pages, files, real_now
+    await tx.execute(_HOLD_PLACE)
+    state: ItemState | None = await tx.fetchval(
+        _BEGIN, *key, line, letter.reference, letter.country, letter.pages, files, real_now, place
     )
     return state
 

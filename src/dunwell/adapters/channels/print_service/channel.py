@@ -15,7 +15,7 @@ from dunwell.adapters.channels.print_service.letter_files import (
     LetterUnfit,
     make_files,
 )
-from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
 from dunwell.installation.lines.line import Pace
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
@@ -36,6 +36,8 @@ from dunwell.sending.references import write_reference
 _RETRY_AFTER_SECONDS = 60
 # A person has to look first.
 _AFTER_REFUSED_KEY_SECONDS = 600
+# A worker knows the installation file in force by then.
+_AFTER_MOVE_SECONDS = 10
 # Less than the sender's patience with a call.
 _UPLOAD_SECONDS, _LOOK_SECONDS = 40, 12
 
@@ -80,9 +82,13 @@ class PrintServiceChannel:
             )
         except LetterUnfit as error:
             return Permanent(str(error))
-        async with self._resources.database.connection() as connection:
-            now = self._resources.clock.now()
-            state = await begin_item(connection, key, self.name, files.letter, now)
+        async with self._resources.database.transaction() as tx:
+            state = await begin_item(
+                tx, key, self.name, files.letter,
+                place=locate(self._line), real_now=self._resources.clock.now(),
+            )  # fmt: skip
+        if state is None:
+            return Temporary(_AFTER_MOVE_SECONDS)
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)
