@@ -26,6 +26,7 @@ _NO_ROW = {
     "claims.searching.fill_search": "words drawn from a claim's data, whose change writes the row",
     "disputes.evidence_store": _PART,
     "events.read_log": "it changes nothing",
+    "explanation.read_letter_batches": "it changes nothing",
     "explanation.read_lines": "it changes nothing",
     "escalation.record_decisions": _PART,
     "intake.create_claims": "create_claims.sql writes a row for each request",
