@@ -199,6 +199,7 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     return [
         Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
         Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),
+        Loop("old manifests", releaser.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
         Loop("old status files", reader.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
     ]
 

@@ -46,6 +46,13 @@ def remove_manifests(post: LetterHouse) -> None:
         path.unlink()
 
 
+def forget_release(post: LetterHouse) -> None:
+    """As it was before anything of a batch was outside."""
+    remove_manifests(post)
+    for path in post.depot.glob("released/*"):
+        path.unlink()
+
+
 def unfinish_manifests(post: LetterHouse) -> None:
     for path in post.depot.glob("batch-*"):
         path.rename(f"{path}.part")
@@ -137,7 +144,7 @@ async def test_what_a_dead_worker_had_only_decided_is_decided_anew(post: LetterH
     later(post)
     await post.release()
     await run(post, _CUT_BEFORE)
-    remove_manifests(post)
+    forget_release(post)
     view = await post.house.read(paid)
     await post.house.pay(paid, view.balance.outstanding_cents)
     later(post)

@@ -1,22 +1,28 @@
 """What a print service reports of letters: late, twice, in any order, broken, of nothing known."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 import pytest
 
+from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.batches.status_file import MOST_BYTES
+from dunwell.sending.batches.status_store import take_line
+from dunwell.sending.lease import LEASE, Lease
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
 
 _REPORTS = """
 SELECT state, cause, outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id
 """
 _FILES = "SELECT name, outcome, reports, reason FROM letter_status_files WHERE $1 > 0 ORDER BY name"
+_READERS = "SELECT line FROM letter_status_readers WHERE $1 > 0"
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _NINE, _TEN, _NOON = (f"2026-03-04T{hour}:00:00Z" for hour in ("09", "10", "12"))
 
@@ -167,3 +173,40 @@ async def test_old_files_are_forgotten(post: LetterHouse) -> None:
     clock.move_to(clock.now() + timedelta(microseconds=1))
     assert await reader.sweep() == 1
     assert await post.house.rows(_FILES) == []
+
+
+class SeenDepot(FolderDepot):
+    """A second worker looks while the first is at a file; what it did is kept."""
+
+    def __init__(self, post: LetterHouse) -> None:
+        super().__init__(post.depot)
+        self.post = post
+        self.second: list[int] = []
+
+    async def read(self, name: str) -> bytes:
+        self.second.append(await self.post.read_statuses())
+        return await super().read(name)
+
+
+async def test_one_worker_reads_a_line_s_files_at_a_time(post: LetterHouse) -> None:
+    (reference,) = post.references()
+    post.say("1.csv", write_status((reference, "posted", _NOON)))
+    depot = SeenDepot(post)
+    line = replace(post.adapter.letter_line, depot=depot)
+    reader = StatusReader(post.house.resources, lambda: {"post": line})
+    assert await reader.run_once() == 1
+    assert depot.second == [0]
+    assert await reader.run_once() == 0
+    assert await post.house.rows(_READERS) == []
+
+
+async def test_a_dead_reader_s_line_is_another_s_when_its_lease_is_over(post: LetterHouse) -> None:
+    clock = post.house.clock
+    post.say("1.csv", write_status())
+    async with post.house.resources.database.transaction() as tx:
+        dead = Lease(UUID(int=1), clock.now() + LEASE)
+        assert await take_line(tx, "post", dead, clock.now())
+    clock.advance(LEASE)
+    assert await post.read_statuses() == 0
+    clock.advance(timedelta(microseconds=1))
+    assert await post.read_statuses() == 1

@@ -94,6 +94,8 @@ ledger_seals             seal
 letter_batch_items       communication_id
 letter_batches           ! batch_id
 letter_status_files      ! line name sha256
+letter_status_readers    ! line
+letters_found            communication_id
 line_paces               ! line
 mailbox_places           ! line
 memberships              user_id

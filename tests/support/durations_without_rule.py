@@ -9,6 +9,7 @@ _BOUND = "a bound of what is asked for or looked through, not a time that is ove
 
 NO_RULE: Mapping[str, str] = {
     "adapters/channels/gateway.py _SECONDS": _PATIENCE,
+    "adapters/channels/print_service/channel.py _AFTER_MOVE_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _AFTER_REFUSED_KEY_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _RETRY_AFTER_SECONDS": _PAUSE,
     "adapters/channels/outbox/adapter.py _RETRY_AFTER_SECONDS": _PAUSE,

@@ -8,18 +8,16 @@ import msgspec
 
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.installation.document import (
-    Installation,
-    list_changes,
-    list_secret_files,
-    merge,
-)
+from dunwell.installation.document import Installation, list_changes, list_secret_files, merge
+from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
+from dunwell.installation.lines.lines import Line
 from dunwell.installation.secrets import keep_secrets_of, load_secrets, save_secrets
 from dunwell.installation.store import (
     Revision,
     find_lines_with_letters,
     find_users_of_lines,
     load_installation,
+    lock_installation,
     save_installation,
 )
 from dunwell.kit.db import Connection
@@ -60,7 +58,7 @@ async def apply_installation(
     InvalidState when somebody else applied one at the same moment, ValidationError for a line that
     a merchant uses and that is gone."""
     async with resources.database.transaction() as tx:
-        present = await load_installation(tx)
+        present = await lock_installation(tx)
         after = merge(present.installation, given)
         await _refuse_used(tx, present.installation, after)
         changes = list_changes(present.installation, after)
@@ -85,8 +83,12 @@ async def apply_installation(
 
 async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
     """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
-    letters wait for their batch: without it they would never be printed. Raises ValidationError."""
+    letters wait for their batch, and it stays where they lie: else they would never be printed.
+    Raises ValidationError."""
     lines = after.lines or {}
+    moved = [
+        name for name, line in (before.lines or {}).items() if _is_moved(line, lines.get(name))
+    ]
     gone = [
         name
         for name, line in (before.lines or {}).items()
@@ -94,8 +96,9 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     ]
     used = await find_users_of_lines(tx, gone) if gone else {}
     faults = [_say_used(name, keys) for name, keys in sorted(used.items())]
-    waiting = await find_lines_with_letters(tx, gone) if gone else ()
-    faults += [_say_waiting(name) for name in sorted(waiting) if name not in used]
+    left = {*gone, *moved}
+    waiting = await find_lines_with_letters(tx, sorted(left)) if left else ()
+    faults += [_say_waiting(name, lines) for name in sorted(waiting) if name not in used]
     if faults:
         raise ValidationError(faults)
 
@@ -106,8 +109,20 @@ def _say_used(line: str, merchant_keys: Sequence[str]) -> Fault:
     return Fault(render_pointer(["lines", line]), words, "IN_USE")
 
 
-def _say_waiting(line: str) -> Fault:
+def _is_moved(line: Line, after: Line | None) -> bool:
+    """Where its letters would lie, if it has any."""
+    if isinstance(line, FolderLine | SftpLine) and isinstance(after, FolderLine | SftpLine):
+        return locate(line) != locate(after)
+    return False
+
+
+def _say_waiting(line: str, lines: Mapping[str, Line]) -> Fault:
     words = "Letters wait there for their batch. Take it out when they were released."
+    if line in lines:
+        words = (
+            "Letters wait in its folder for their batch. Change server, user or folder when they "
+            "were released, or give the new one a line of its own."
+        )
     return Fault(render_pointer(["lines", line]), words, "IN_USE")
 
 

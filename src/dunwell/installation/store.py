@@ -10,6 +10,8 @@ from dunwell.kit.db import Connection
 
 # By the primary key.
 _LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"
+# Whoever begins what is done by the one in force (`sending.batches.item_store`) holds it.
+_LOCK = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR UPDATE"
 # Whoever applied another one meanwhile took the number.
 _SAVE = """
 INSERT INTO installation_revisions (revision, document, applied_at, applied_by)
@@ -34,9 +36,12 @@ CROSS JOIN LATERAL (SELECT named.line #>> '{}' AS line) used
 WHERE used.line = ANY($1::text[])
 GROUP BY used.line
 """
-# By letter_batch_items_waiting and letter_batches_open.
+# By letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
 _FIND_WAITING = """
 SELECT line FROM letter_batch_items WHERE state = 'WAITING' AND line = ANY($1::text[])
+UNION
+SELECT line FROM letter_batch_items
+WHERE state IN ('UPLOADING', 'TAKING_BACK') AND line = ANY($1::text[])
 UNION
 SELECT line FROM letter_batches WHERE state <> 'RELEASED' AND line = ANY($1::text[])
 """
@@ -53,6 +58,12 @@ async def load_installation(connection: Connection) -> Revision:
     if row is None:
         return Revision(0, Installation())
     return Revision(row["revision"], msgspec.convert(row["document"], Installation))
+
+
+async def lock_installation(tx: Connection) -> Revision:
+    """The one in force, once nothing is being begun by it."""
+    await tx.execute(_LOCK)
+    return await load_installation(tx)
 
 
 async def save_installation(
@@ -82,5 +93,5 @@ async def find_users_of_lines(connection: Connection, lines: Sequence[str]) -> d
 
 
 async def find_lines_with_letters(connection: Connection, lines: Sequence[str]) -> Sequence[str]:
-    """Those of the lines that letters were handed over by which nothing has released yet."""
+    """Those of the lines where letters lie, or begin to, which nothing has released yet."""
     return [row["line"] for row in await connection.fetch(_FIND_WAITING, list(lines))]

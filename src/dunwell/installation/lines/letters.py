@@ -56,3 +56,11 @@ class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
     status_format: StatusFormatName = "dunwell"
     pace: Pace = field(default_factory=Pace)
     prices: Prices = field(default_factory=dict)
+
+
+def locate(line: FolderLine | SftpLine) -> dict[str, str]:
+    """Where its letters lie, as the installation file says it."""
+    if isinstance(line, FolderLine):
+        return {"adapter": "folder", "folder": line.folder}
+    server, user, folder = line.server, line.user, line.folder
+    return {"adapter": "sftp", "server": server, "user": user, "folder": folder}

@@ -1,24 +1,22 @@
-"""The lines of the installation: for whoever operates all merchants."""
+"""The lines of the installation and their letter batches: for whoever operates all merchants."""
 
-from typing import ClassVar
+from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.explanation.read_lines import MOST_SENT, MOST_WAITING, LinesView, read_lines
+from dunwell.explanation import read_letter_batches
+from dunwell.explanation.read_letter_batches import read_asked_letters, read_batch, read_batches
+from dunwell.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
 from dunwell.people.signed_in import SignedIn
-from dunwell.portal.render.pages import Page
-from dunwell.portal.web.guards import RoutedPages, signed_in
+from dunwell.portal.lines.views import AskedPage, BatchesPage, BatchPage, LinesPage
+from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.portal.web.looking import read_id
+from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
-from dunwell.portal.web.visit import Visit
+from dunwell.portal.web.visit import Fields, Visit
+from dunwell.sending.batches.settle_doubted import settle_doubted
 
-
-class LinesPage(Page, frozen=True):
-    template: ClassVar[str] = "lines.html"
-
-    view: LinesView
-    # What is counted no further.
-    most_waiting: int
-    most_sent: int
+_OUTCOMES = {"released": True, "not_released": False}
 
 
 @signed_in
@@ -29,4 +27,85 @@ async def show_lines(site: Site, visit: Visit, person: SignedIn) -> Response:
     return site.answer(site.frame(visit), LinesPage(view, MOST_WAITING, MOST_SENT))
 
 
-PAGES: RoutedPages = {"lines": {"GET": show_lines}}
+@signed_in
+async def show_batches(site: Site, visit: Visit, person: SignedIn) -> Response:
+    line, after = visit.ask("line"), visit.ask("after")
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_batches(
+                tx, person.actor, limit=PAGE, line=line or None, cursor=cursor
+            ),
+            after,
+        )
+    page = BatchesPage(view, line, after, read_letter_batches.MOST_WAITING)
+    return site.answer(site.frame(visit), page)
+
+
+@signed_in
+async def show_batch(site: Site, visit: Visit, person: SignedIn) -> Response:
+    batch_id, after = read_id(visit, "batch_id"), visit.ask("after")
+    only_failed = visit.ask("show") == "failed"
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_batch(
+                tx, person.actor, batch_id, limit=PAGE, cursor=cursor, only_failed=only_failed
+            ),
+            after,
+        )
+    return site.answer(site.frame(visit), BatchPage(view, only_failed, after))
+
+
+@signed_in
+async def show_asked(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _answer_asked(site, visit, person, Fields({}), "")
+
+
+@takes_form
+async def settle(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    """Of two who settle the same letters at once the second is told; what it chose stays."""
+    keys = [key for key in map(_read_key, fields.all("letter")) if key is not None]
+    was_released = _OUTCOMES.get(fields["outcome"])
+    if not keys or was_released is None:
+        fault = "OUTCOME" if keys else "NOTHING"
+        return await _answer_asked(site, visit, person, fields, fault)
+    line = visit.path_params["line"]
+    async with site.resources.database.transaction() as tx:
+        settled = await settle_doubted(
+            tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
+        )
+    done = "settled" if settled == len(keys) else "settled_partly" if settled else "settled_before"
+    return site.redirect(visit, None, "letters_asked", line=line, done=done)
+
+
+async def _answer_asked(
+    site: Site, visit: Visit, person: SignedIn, typed: Fields, fault: str
+) -> Response:
+    line, after = visit.path_params["line"], visit.ask("after")
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_asked_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
+            after,
+        )
+    page = AskedPage(
+        view, line, after, fault, ticked=frozenset(typed.all("letter")), outcome=typed["outcome"]
+    )
+    return site.answer(site.frame(visit), page, 422 if fault else 200)
+
+
+def _read_key(text: str) -> tuple[int, UUID] | None:
+    """A letter as its box names it: its merchant, a dot, its message."""
+    merchant, _, message = text.partition(".")
+    if not (merchant.isascii() and merchant.isdecimal() and len(merchant) <= 9):
+        return None
+    try:
+        return int(merchant), UUID(message)
+    except ValueError:
+        return None
+
+
+PAGES: RoutedPages = {
+    "lines": {"GET": show_lines},
+    "letter_batches": {"GET": show_batches},
+    "letter_batch": {"GET": show_batch},
+    "letters_asked": {"GET": show_asked, "POST": settle},
+}

@@ -8,18 +8,22 @@ from uuid import UUID
 import msgspec
 
 from dunwell.kit.db import Connection, Row
+from dunwell.sending.batches.doubt_store import load_loss
 from dunwell.sending.batches.manifest import HandedFile, Letter
 from dunwell.sending.lease import Lease
 
 # By letter_batch_items_waiting. Of a contact with its claim: whether anything is owed is asked last
 # here. Notices, such as a receipt, go whatever is owed. Whom somebody else is at is left to them.
+# Those that `search_released` has to look for first are left out.
 _LOCK_WAITING = """
 SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
        coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS is_settled
 FROM letter_batch_items i
 LEFT JOIN communications m USING (merchant_id, communication_id)
 LEFT JOIN claims c ON (c.merchant_id, c.claim_id) = (m.merchant_id, m.claim_id)
-WHERE i.line = $1 AND i.state = 'WAITING'
+WHERE i.line = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
+  AND NOT coalesce((i.begun_at <= $3 OR i.communication_id <= $4)
+                   AND coalesce(i.cleared_at < $5, true), false)
 ORDER BY i.handed_at, i.communication_id
 LIMIT $2
 FOR UPDATE OF i SKIP LOCKED
@@ -97,8 +101,10 @@ class Batch:
 
 
 async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[Waiting]:
-    """Those that wait longest."""
-    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit)]
+    """Those that wait longest; none of which it is not known whether it was released before."""
+    loss = await load_loss(tx)
+    lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
+    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit, *lost)]
 
 
 async def save_batch(

@@ -8,7 +8,9 @@ from typing import Protocol
 
 # Below the depot: where a print service puts what it reports.
 STATUS = "status"
-# Below that: read, and refused.
+# Below the depot, ours alone: a copy of each manifest that was released, written before it is.
+RELEASED = "released"
+# Below the status folder: read, and refused.
 DONE, REFUSED = "status/done", "status/refused"
 PART = ".part"
 
@@ -19,7 +21,8 @@ class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened
 
 class Depot(Protocol):
     async def write(self, name: str, content: bytes) -> None:
-        """Whole under its name, or not at all: first as `name.part`."""
+        """Whole under its name, or not at all: first as `name.part`. A folder that it names below
+        the depot is made."""
 
     async def write_part(self, name: str, content: bytes) -> None:
         """As `name.part` alone."""

@@ -10,9 +10,12 @@ import msgspec
 from dunwell.kit.db import Connection, Row
 from dunwell.sending.batches.manifest import Letter
 
-ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "TAKING_BACK", "TAKEN_BACK"]
+ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
+# Whoever applies another installation file waits for it (`installation.store.lock_installation`).
+_HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
 # What is already outside for a batch, or named by one, stays as it is. Locked in the order of keys.
+# Nothing is begun where the line does not stand any more.
 _BEGIN = """
 INSERT INTO letter_batch_items AS item
     (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
@@ -21,6 +24,8 @@ FROM json_to_recordset($1::json) AS begun (
     merchant_id integer, communication_id uuid, reference text, country text, pages integer,
     files jsonb
 )
+WHERE coalesce((SELECT coalesce(document -> 'lines' -> $2::text @> $4::jsonb, false)
+                FROM installation_revisions ORDER BY revision DESC LIMIT 1), true)
 ORDER BY merchant_id, communication_id
 ON CONFLICT (merchant_id, communication_id) DO UPDATE
 SET line = CASE item.state WHEN 'UPLOADING' THEN excluded.line ELSE item.line END,
@@ -38,7 +43,7 @@ WITH given AS (
     SELECT merchant_id, communication_id
     FROM letter_batch_items
     WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
-        AND state IN ('UPLOADING', 'WAITING', 'BATCHED')
+        AND state IN ('UPLOADING', 'WAITING', 'BATCHED', 'RELEASED')
     ORDER BY merchant_id, communication_id
     FOR UPDATE
 ), finished AS (
@@ -97,10 +102,12 @@ class Item(msgspec.Struct, frozen=True):
 
 
 async def begin_items(
-    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], real_now: datetime
-) -> Mapping[ItemKey, ItemState]:
+    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], *,
+    place: Mapping[str, str], real_now: datetime,
+) -> Mapping[ItemKey, ItemState]:  # fmt: skip
     """Before anything of them leaves; each key once. UPLOADING: it is to be uploaded, (again) by
-    these files."""
+    these files. Left out: the line stands elsewhere by now. place: as
+    `installation.lines.letters.locate`."""
     begun = [
         {
             "merchant_id": merchant_id, "communication_id": str(communication_id),
@@ -109,7 +116,8 @@ async def begin_items(
         }
         for (merchant_id, communication_id), letter in letters
     ]  # fmt: skip
-    rows = await tx.fetch(_BEGIN, begun, line, real_now)
+    await tx.execute(_HOLD_PLACE)
+    rows = await tx.fetch(_BEGIN, begun, line, real_now, place)
     return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
 
 

@@ -1,6 +1,7 @@
 """Reads what print services report of letters, from the status folder of each line, into the inbox
 of reports.
 
+One worker reads a line's files at a time; the others leave that line until it is done, or dead.
 A file is read whole in one transaction, then moved to `done`. One that cannot be read whole is
 moved to `refused`, nothing of it is stored, and an operator is told. A worker that dies between the
 two reads it again, which changes nothing: a report that comes twice is one.
@@ -25,7 +26,15 @@ from dunwell.sending.batches.status_file import (
     read_status_file,
 )
 from dunwell.sending.batches.status_format import Status
-from dunwell.sending.batches.status_store import save_read, save_refused, sweep_status_files
+from dunwell.sending.batches.status_store import (
+    give_line_back,
+    renew_line,
+    save_read,
+    save_refused,
+    sweep_status_files,
+    take_line,
+)
+from dunwell.sending.lease import begin_lease, keep_lease
 from dunwell.sending.references import read_reference
 from dunwell.sending.report import Cause, Report, ReportState
 from dunwell.sending.report_store import save_report
@@ -72,6 +81,22 @@ class StatusReader:
             return await sweep_status_files(tx, before, _SWEPT_AT_ONCE)
 
     async def _read_line(self, line: LetterLine) -> int:
+        """0 too, while another worker is at it."""
+        resources = self._resources
+        lease = begin_lease(resources)
+        async with resources.database.connection() as connection:
+            if not await take_line(connection, line.name, lease, resources.clock.now()):
+                return 0
+        try:
+            async with keep_lease(
+                resources, lambda tx, until: renew_line(tx, line.name, lease, until)
+            ):
+                return await self._read_files(line)
+        finally:
+            async with resources.database.connection() as connection:
+                await give_line_back(connection, line.name, lease)
+
+    async def _read_files(self, line: LetterLine) -> int:
         files = await line.depot.list(STATUS)
         done = 0
         for name in sorted(name for name in files if not name.endswith(PART)):
@@ -79,7 +104,7 @@ class StatusReader:
                 await self._read_file(line, name, files[name])
                 done += 1
             except OSError as error:
-                # It cannot be read or moved, or another worker has moved it: the others are read.
+                # It cannot be read or moved: the others are read.
                 log.warning("status file not moved", line=line.name, error=type(error).__name__)
         return done
 

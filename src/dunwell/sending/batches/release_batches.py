@@ -2,12 +2,14 @@
 
 1. decide   In one transaction: who has paid by now is taken back, the others are put in a batch.
 2. write    The manifest goes outside as a `.part`; the batch is WRITTEN.
-3. finish   The `.part` gets its name. From then on the service prints; the batch is RELEASED.
+3. finish   A copy of it is kept beside the letters, then the `.part` gets its name. From then on
+            the service prints; the batch is RELEASED.
 
 A worker that dies before 2 is done leaves a batch that is dissolved: nothing of it was ever under a
 final name, its letters wait for the next. One that dies behind it leaves one that can only be
 finished, with the bytes that are there: either the `.part` still waits for its name, or it has it.
-So a manifest is written once, and no letter stands in two.
+So a manifest is written once, and no letter stands in two. A copy that is there tells the same of
+a batch whose row is older than it, after a restore (`search_released`).
 
 Taken back: a letter whose claim owes nothing any more before it is in a manifest. Its files are
 removed, and it is reported as FAILED, saying so: the contact is shown as not sent, nothing of it is
@@ -21,6 +23,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.kit.db import Connection
+from dunwell.kit.ids import uuid7
 from dunwell.kit.resources import Resources
 from dunwell.sending.batches.batch_store import (
     Batch,
@@ -33,7 +36,7 @@ from dunwell.sending.batches.batch_store import (
     save_batch,
     take_back,
 )
-from dunwell.sending.batches.depot import PART
+from dunwell.sending.batches.depot import PART, RELEASED
 from dunwell.sending.batches.item_store import (
     find_left,
     find_taking_back,
@@ -41,7 +44,8 @@ from dunwell.sending.batches.item_store import (
     save_taken_back,
 )
 from dunwell.sending.batches.line import LetterLine
-from dunwell.sending.batches.manifest import name_manifest, write_manifest
+from dunwell.sending.batches.manifest import list_old_manifests, name_manifest, write_manifest
+from dunwell.sending.batches.search_released import search_released
 from dunwell.sending.lease import Lease
 from dunwell.sending.report import Reference, Report
 from dunwell.sending.report_store import save_report
@@ -50,6 +54,7 @@ BATCH_SECONDS = 5.0
 # How long a manifest may take to be written, whatever the server does.
 _LEASE = timedelta(minutes=3)
 _REMOVED_AT_ONCE = 500
+_COPIES_KEPT_FOR = timedelta(days=30)
 # What was begun so long ago is tried no more by anybody: its next channel was taken.
 _LEFT_AFTER = timedelta(days=2)
 TAKEN_BACK = "taken back before it was printed: nothing is owed any more"
@@ -76,8 +81,24 @@ class BatchReleaser:
                 log.warning("letter line away", line=line.name, error=type(error).__name__)
         return done
 
+    async def sweep(self) -> int:
+        """Removes copies of manifests that no backup is as old as; the newest of them stays, by
+        which `search_released` sees that nobody else removes any."""
+        before = uuid7(self._resources.clock.now() - _COPIES_KEPT_FOR, bytes(10))
+        removed = 0
+        for line in self._find_lines().values():
+            try:
+                listed = await line.depot.list(RELEASED)
+                for name in list_old_manifests(listed, before)[:-1]:
+                    await line.depot.remove(f"{RELEASED}/{name}")
+                    removed += 1
+            except OSError as error:
+                log.warning("letter line away", line=line.name, error=type(error).__name__)
+        return removed
+
     async def _run_line(self, line: LetterLine) -> int:
         await self._finish_left(line)
+        await search_released(self._resources, line)
         removed = await self._remove_taken_back(line)
         batch, count = await self._decide(line)
         if batch is not None:
@@ -135,19 +156,21 @@ class BatchReleaser:
         async with self._resources.database.transaction() as tx:
             if not await mark_written(tx, batch.batch_id, lease.lease_id):
                 return
-        await self._finish(line, batch.batch_id)
+        await self._finish(line, batch)
         log.info("batch released", line=line.name, batch=str(batch.batch_id), letters=count)
 
-    async def _finish(self, line: LetterLine, batch_id: UUID) -> None:
+    async def _finish(self, line: LetterLine, batch: Batch) -> None:
+        name = name_manifest(batch.batch_id)
+        await line.depot.write(f"{RELEASED}/{name}", batch.manifest)
         try:
-            await line.depot.finish_part(name_manifest(batch_id))
+            await line.depot.finish_part(name)
         except FileNotFoundError:
             # It has its name already, or the service has taken it by that. Unless the folder is
             # away: then listing it raises the same, and the batch is finished when it is back.
             await line.depot.list()
-            log.info("batch was released", line=line.name, batch=str(batch_id))
+            log.info("batch was released", line=line.name, batch=str(batch.batch_id))
         async with self._resources.database.transaction() as tx:
-            await mark_released(tx, batch_id, self._resources.clock.now())
+            await mark_released(tx, batch.batch_id, self._resources.clock.now())
 
     async def _finish_left(self, line: LetterLine) -> None:
         """What a dead worker left, or one whose server went away."""
@@ -156,11 +179,15 @@ class BatchReleaser:
         async with resources.database.transaction() as tx:
             left = await lease_left(tx, line.name, lease, real_now)
         for batch in left:
-            if batch.state == "WRITTEN":
-                await self._finish(line, batch.batch_id)
-            else:
+            name = name_manifest(batch.batch_id)
+            if batch.state == "DECIDED" and await line.depot.has(f"{RELEASED}/{name}"):
+                async with resources.database.transaction() as tx:
+                    await mark_written(tx, batch.batch_id, lease.lease_id)
+            elif batch.state == "DECIDED":
                 await self._dissolve(batch.batch_id, lease.lease_id)
-                await line.depot.remove(name_manifest(batch.batch_id) + PART)
+                await line.depot.remove(name + PART)
+                continue
+            await self._finish(line, batch)
 
     async def _dissolve(self, batch_id: UUID, lease_id: UUID) -> None:
         async with self._resources.database.transaction() as tx:

@@ -55,6 +55,8 @@ class FolderDepot:
 
     def _write_part(self, name: str, content: bytes) -> None:
         part = Path(f"{self._folder / name}{PART}")
+        if part.parent != self._folder:
+            part.parent.mkdir(exist_ok=True)
         try:
             with part.open("wb") as file:
                 file.write(content)

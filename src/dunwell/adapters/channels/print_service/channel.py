@@ -15,7 +15,7 @@ from dunwell.adapters.channels.print_service.letter_files import (
     LetterUnfit,
     make_files,
 )
-from dunwell.installation.lines.letters import FolderLine, SftpLine
+from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
 from dunwell.installation.lines.line import Pace
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
@@ -40,6 +40,8 @@ from dunwell.sending.references import write_reference
 _RETRY_AFTER_SECONDS = 60
 # A person has to look first.
 _AFTER_REFUSED_KEY_SECONDS = 600
+# A worker knows the installation file in force by then.
+_AFTER_MOVE_SECONDS = 10
 # Letters that are registered by one statement.
 _REGISTERED_AT_ONCE = 500
 # Less than the sender's patience with a call.
@@ -91,6 +93,8 @@ class PrintServiceChannel:
             return Permanent(str(error))
         names = frozenset({reference})
         state = await self._beginning.ask(None, (key, files.letter), names=names)
+        if state is None:
+            return Temporary(_AFTER_MOVE_SECONDS)
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)
@@ -111,11 +115,11 @@ class PrintServiceChannel:
             became[item.communication_id] = await self._settle(item, listed)
         return became
 
-    async def _begin(self, letters: Sequence[tuple[ItemKey, Letter]]) -> Sequence[ItemState]:
-        async with self._resources.database.connection() as connection:
-            now = self._resources.clock.now()
-            states = await begin_items(connection, self.name, letters, now)
-        return [states[key] for key, _ in letters]
+    async def _begin(self, letters: Sequence[tuple[ItemKey, Letter]]) -> Sequence[ItemState | None]:
+        place, now = locate(self._line), self._resources.clock.now()
+        async with self._resources.database.transaction() as tx:
+            states = await begin_items(tx, self.name, letters, place=place, real_now=now)
+        return [states.get(key) for key, _ in letters]
 
     async def _finish(self, keys: Sequence[ItemKey]) -> Sequence[bool]:
         async with self._resources.database.connection() as connection:

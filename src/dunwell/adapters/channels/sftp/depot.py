@@ -46,6 +46,9 @@ class SftpDepot:
 
     async def write(self, name: str, content: bytes) -> None:
         async with self._slots, self._talk() as client:
+            below = posixpath.dirname(name)
+            if below and not await client.isdir(self._find(below)):
+                await client.mkdir(self._find(below))
             await self._put(client, name, content)
             await client.posix_rename(self._find(name + PART), self._find(name))
 

@@ -2,13 +2,13 @@
 const all = document.querySelector("[data-pick-all]");
 
 if (all) {
-  const boxes = [...document.querySelectorAll("input[name=claim]")];
+  const boxes = [...all.closest("table").querySelectorAll("tbody input[type=checkbox]")];
   const said = document.querySelector("[data-picked]");
   const tell = () => {
     const count = boxes.filter((each) => each.checked).length;
     all.checked = count === boxes.length;
     all.indeterminate = count > 0 && count < boxes.length;
-    said.textContent = count ? said.dataset.picked.replace("0", count) : "";
+    if (said) said.textContent = count ? said.dataset.picked.replace("0", count) : "";
   };
   all.closest("label").hidden = false;
   all.addEventListener("change", () => {

@@ -1,0 +1,187 @@
+"""The SQL of letter batches as they are shown: of the installation, over all merchants."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+from dunwell.kit.sql import compose
+
+# By the primary key; of one line by letter_batches_of_line; what did not arrive by
+# letter_batch_items_failed.
+_BATCHES = """
+SELECT b.batch_id, b.line, b.state, b.letters, b.pages, b.made_at, b.released_at,
+       b.found_at IS NOT NULL AS is_found,
+       (SELECT count(*) FROM letter_batch_items i
+        WHERE i.batch_id = b.batch_id AND i.status IN ('RETURNED', 'FAILED'))::integer AS failed
+FROM letter_batches b
+WHERE {wanted}
+ORDER BY b.batch_id DESC
+LIMIT $2
+"""
+_FIND = compose(_BATCHES, wanted="b.batch_id < $1")
+_FIND_OF_LINE = compose(_BATCHES, wanted="b.line = $3 AND b.batch_id < $1")
+_LOAD = compose(_BATCHES, wanted="b.batch_id = $1")
+# By letter_batch_items_of_batch; a batch has 10,000 at most.
+_COUNT = """
+SELECT status, count(*)::integer AS letters
+FROM letter_batch_items
+WHERE batch_id = $1
+GROUP BY status
+"""
+# A letter's contact or notice, with its claim.
+_LETTERS = """
+SELECT i.merchant_id, i.communication_id, i.line, i.reference, i.country, i.pages, i.status,
+       i.status_at, i.handed_at, i.doubt, coalesce(m.claim_id, n.claim_id) AS claim_id,
+       m.claim_id IS NOT NULL AS is_contact, x.name AS merchant, c.reference_number
+FROM letter_batch_items i
+JOIN merchants x USING (merchant_id)
+LEFT JOIN communications m USING (merchant_id, communication_id)
+LEFT JOIN debtor_notices n
+    ON (n.merchant_id, n.notice_id) = (i.merchant_id, i.communication_id)
+LEFT JOIN claims c
+    ON (c.merchant_id, c.claim_id) = (i.merchant_id, coalesce(m.claim_id, n.claim_id))
+WHERE {wanted}
+ORDER BY {order}
+LIMIT $3
+"""
+# By letter_batch_items_of_batch, and letter_batch_items_failed.
+_FIND_LETTERS = compose(
+    _LETTERS,
+    wanted="i.batch_id = $4 AND (i.communication_id, i.merchant_id) > ($1, $2)",
+    order="i.communication_id, i.merchant_id",
+)
+_FIND_FAILED = compose(
+    _LETTERS,
+    wanted="i.batch_id = $4 AND i.status IN ('RETURNED', 'FAILED')"
+    " AND (i.communication_id, i.merchant_id) > ($1, $2)",
+    order="i.communication_id, i.merchant_id",
+)
+# By letter_batch_items_doubted.
+_FIND_ASKED = compose(
+    _LETTERS,
+    wanted="i.line = $4 AND i.doubt IS NOT NULL AND (i.merchant_id, i.communication_id) > ($2, $1)",
+    order="i.merchant_id, i.communication_id",
+)
+# By letter_batch_items_waiting and letter_batch_items_doubted; counted no further than $2.
+_WAITING = """
+SELECT given.line, waiting.letters, waiting.since, asked.letters AS asked
+FROM unnest($1::text[]) AS given (line)
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS letters, min(handed_at) AS since
+    FROM (SELECT handed_at FROM letter_batch_items
+          WHERE line = given.line AND state = 'WAITING' ORDER BY handed_at LIMIT $2) first) waiting
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS letters
+    FROM (SELECT FROM letter_batch_items
+          WHERE line = given.line AND doubt IS NOT NULL LIMIT $2) first) asked
+"""
+# By letter_status_files_read.
+_STATUS_FILES = """
+SELECT line, name, read_at, outcome, reports, reason
+FROM letter_status_files
+ORDER BY read_at DESC
+LIMIT $1
+"""
+
+
+class BatchRow(msgspec.Struct, frozen=True, gc=False):
+    """state: DECIDED, WRITTEN, RELEASED. is_found: it was taken over after a restore. failed: of
+    its letters those that did not arrive."""
+
+    batch_id: UUID
+    line: str
+    state: str
+    letters: int
+    pages: int
+    made_at: datetime
+    released_at: datetime | None
+    is_found: bool
+    failed: int
+
+
+class LetterRow(msgspec.Struct, frozen=True, gc=False):
+    """status: what the print service said last. doubt: UNTOLD or GONE, where a person is asked.
+    is_contact: of a process; else it is a notice."""
+
+    merchant_id: int
+    communication_id: UUID
+    line: str
+    reference: str
+    country: str | None
+    pages: int
+    status: str | None
+    status_at: datetime | None
+    handed_at: datetime | None
+    doubt: str | None
+    claim_id: int | None
+    is_contact: bool
+    merchant: str
+    reference_number: str | None
+
+
+class LineWaiting(msgspec.Struct, frozen=True, gc=False):
+    """since: of the letter that has waited longest. asked: of which a person is asked."""
+
+    line: str
+    letters: int
+    since: datetime | None
+    asked: int
+
+
+class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
+    """outcome: READ or REFUSED, with the reason."""
+
+    line: str
+    name: str
+    read_at: datetime
+    outcome: str
+    reports: int
+    reason: str | None
+
+
+async def find_batches(
+    tx: Connection, line: str | None, before: UUID, limit: int
+) -> Sequence[BatchRow]:
+    """The newest first."""
+    if line is None:
+        rows = await tx.fetch(_FIND, before, limit)
+    else:
+        rows = await tx.fetch(_FIND_OF_LINE, before, limit, line)
+    return [BatchRow(*row) for row in rows]
+
+
+async def load_batch(tx: Connection, batch_id: UUID) -> BatchRow | None:
+    row = await tx.fetchrow(_LOAD, batch_id, 1)
+    return None if row is None else BatchRow(*row)
+
+
+async def count_statuses(tx: Connection, batch_id: UUID) -> dict[str | None, int]:
+    """None: nothing was said of so many."""
+    return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT, batch_id)}
+
+
+async def find_letters(
+    tx: Connection, batch_id: UUID, behind: tuple[UUID, int], limit: int, *, only_failed: bool
+) -> Sequence[LetterRow]:
+    statement = _FIND_FAILED if only_failed else _FIND_LETTERS
+    return [LetterRow(*row) for row in await tx.fetch(statement, *behind, limit, batch_id)]
+
+
+async def find_asked_letters(
+    tx: Connection, line: str, behind: tuple[UUID, int], limit: int
+) -> Sequence[LetterRow]:
+    """Those that a person is asked about."""
+    return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, line)]
+
+
+async def load_waiting(tx: Connection, lines: Sequence[str], most: int) -> Sequence[LineWaiting]:
+    rows = await tx.fetch(_WAITING, list(lines), most)
+    return sorted((LineWaiting(*row) for row in rows), key=lambda each: each.line)
+
+
+async def find_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
+    """The latest first."""
+    return [StatusFileRow(*row) for row in await tx.fetch(_STATUS_FILES, limit)]

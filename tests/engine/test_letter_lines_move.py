@@ -1,0 +1,123 @@
+"""A line for letters stays where its letters lie: nothing is stranded, and no manifest is written
+into a folder that has none of its letters."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dunwell.errors import ValidationError
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.letters import Batch, FolderLine, locate
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.item_store import begin_items
+from dunwell.sending.batches.manifest import Letter
+from tests.support.letter_house import LetterHouse, a_house_with_a_folder
+from tests.support.waiting import until_held_back
+
+_CUT_BEHIND = (
+    "UPDATE letter_batches SET state = 'WRITTEN', released_at = NULL, lease_until = made_at"
+)
+
+
+@pytest.fixture
+async def post(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[LetterHouse]:
+    post = await a_house_with_a_folder(resources, clock, tmp_path / "letters")
+    yield post
+    await post.adapter.close()
+
+
+def later(post: LetterHouse) -> None:
+    post.house.clock.advance(timedelta(hours=1))
+
+
+async def run(post: LetterHouse, statement: str) -> None:
+    async with post.house.resources.database.transaction() as tx:
+        await tx.execute(statement)
+
+
+@pytest.mark.parametrize("state", ["UPLOADING", "WAITING", "TAKING_BACK"])
+async def test_a_line_stays_where_its_letters_lie(post: LetterHouse, state: str) -> None:
+    """And moves when they were released."""
+    resources = post.house.resources
+    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await post.create("A-1")
+    await run(post, f"UPDATE letter_batch_items SET state = '{state}'")
+    moved = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    with pytest.raises(ValidationError) as refused:
+        await apply_installation(resources, moved)
+    assert [(each.path, each.code) for each in refused.value.faults] == [("/lines/post", "IN_USE")]
+    await run(post, "UPDATE letter_batch_items SET state = 'WAITING'")
+    later(post)
+    await post.release()
+    await apply_installation(resources, moved)
+
+
+async def test_a_line_stays_where_a_manifest_has_no_name_yet(post: LetterHouse) -> None:
+    resources = post.house.resources
+    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    await run(post, _CUT_BEHIND)
+    with pytest.raises(ValidationError):
+        await apply_installation(resources, Installation(lines={"post": a_line(Path("/new"))}))
+    later(post)
+    await post.release()
+    await apply_installation(resources, Installation(lines={"post": a_line(Path("/new"))}))
+
+
+async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
+    post: LetterHouse,
+) -> None:
+    resources = post.house.resources
+    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await post.create("A-1")
+    other = a_line(post.depot, batch=Batch(every_minutes=5), layout="c5-6")
+    await apply_installation(resources, Installation(lines={"post": other}))
+
+
+async def test_nothing_is_handed_over_where_a_line_stood_before(post: LetterHouse) -> None:
+    """By a worker that has not read the new installation file yet."""
+    new = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    await apply_installation(post.house.resources, new)
+    await post.create("A-1")
+    assert await post.items() == []
+    assert post.letters() == []
+    old = Installation(lines={"post": a_line(post.depot)})
+    await apply_installation(post.house.resources, old)
+    later(post)
+    await post.house.run()
+    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+
+
+async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHouse) -> None:
+    """Neither sees what the other has not committed; so they do not pass each other."""
+    resources = post.house.resources
+    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await post.create("A-1")
+    async with resources.database.transaction() as tx:
+        await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
+    moved = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    async with resources.database.transaction() as tx:
+        key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
+        letter = Letter(key["reference"], "DE", 1, [])
+        begun = (key["merchant_id"], key["communication_id"])
+        place = locate(a_line(post.depot))
+        now = post.house.clock.now()
+        assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
+        moving = asyncio.create_task(apply_installation(resources, moved))
+        await until_held_back(resources.database, moving)
+    with pytest.raises(ValidationError):
+        await moving
+
+
+def a_line(folder: Path, **changes: Any) -> FolderLine:
+    return FolderLine(channel="LETTER", folder=str(folder), **changes)

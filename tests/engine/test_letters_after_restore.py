@@ -1,0 +1,300 @@
+"""After a restore no letter is printed twice: what was released in the lost time is found by the
+copies of its manifest, and where they cannot tell, a person is asked."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dunwell.claims.pause_claim import resume_claim
+from dunwell.errors import InsufficientScope
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.letters import Batch
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE, Actor, ActorKind
+from dunwell.sending.batches.release_batches import BatchReleaser
+from dunwell.sending.batches.settle_doubted import GONE, settle_doubted
+from tests.support.channels import ADDRESS
+from tests.support.letter_house import LINE, LetterHouse, a_house_with_a_folder, write_status
+from tests.support.lost_time import Backup, back_up, restore
+
+_ITEMS = """
+SELECT state, doubt, cleared_at IS NOT NULL AS is_cleared FROM letter_batch_items
+WHERE merchant_id = $1 ORDER BY communication_id
+"""
+_KEYS = "SELECT merchant_id, communication_id FROM letter_batch_items WHERE merchant_id = $1"
+_BATCHES = """
+SELECT state, letters, found_at IS NOT NULL AS is_found FROM letter_batches
+WHERE $1 > 0 ORDER BY batch_id
+"""
+_WAITING, _CLEARED = ("WAITING", None, False), ("WAITING", None, True)
+_BATCHED = ("BATCHED", None, False)
+
+
+@pytest.fixture
+async def post(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[LetterHouse]:
+    """One batch was released before."""
+    post = await a_house_with_a_folder(
+        resources, clock, tmp_path / "letters", Batch(every_minutes=60, most=3)
+    )
+    await post.create("A-0")
+    later(post)
+    await post.release()
+    take_away(post)
+    # One letter in a day, whoever it is about.
+    later(post, days=1)
+    yield post
+    await post.adapter.close()
+
+
+def later(post: LetterHouse, **by: float) -> None:
+    post.house.clock.advance(timedelta(**(by or {"hours": 1})))
+
+
+def take_away(post: LetterHouse, pattern: str = "*.*") -> list[str]:
+    """As the service does with what a manifest names; what it took."""
+    taken = [path for path in sorted(post.depot.glob(pattern)) if path.is_file()]
+    for path in taken:
+        path.unlink()
+    return [path.name for path in taken]
+
+
+async def lose(post: LetterHouse, backup: Backup) -> None:
+    later(post)
+    await restore(post.house.resources, backup)
+    later(post)
+
+
+async def rows(post: LetterHouse, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await post.house.rows(statement)]
+
+
+async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
+    resources = post.house.resources
+    keys = await rows(post, _KEYS)
+    async with resources.database.transaction() as tx:
+        return await settle_doubted(
+            tx, actor, resources, line=LINE,
+            keys=[(key[0], key[1]) for key in keys], was_released=was_released,
+        )  # fmt: skip
+
+
+async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
+    """What is released from here on."""
+    for _ in range(4):
+        await post.release()
+        later(post)
+    return post.manifests()
+
+
+async def test_what_was_released_meanwhile_is_not_released_again(post: LetterHouse) -> None:
+    """The service has taken all of it away."""
+    await post.create("A-1", "A-2")
+    backup = await back_up(post.house.resources)
+    later(post)
+    assert await post.release() == 2
+    assert len(take_away(post)) == 3
+    await lose(post, backup)
+    assert await rows(post) == [_BATCHED, _WAITING, _WAITING]
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED] * 3
+    assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 2, True)]
+
+
+async def test_what_was_not_released_goes_on(post: LetterHouse) -> None:
+    await post.create("A-1")
+    await lose(post, await back_up(post.house.resources))
+    (manifest,) = await release_all(post)
+    assert manifest["head"]["letters"] == 1
+    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
+
+
+async def test_nothing_in_doubt_goes_while_the_folder_is_away(post: LetterHouse) -> None:
+    await post.create("A-1")
+    await lose(post, await back_up(post.house.resources))
+    away = post.depot.rename(post.depot.with_name("away"))
+    for _ in range(2):
+        await post.release()
+        later(post)
+    assert await rows(post) == [_BATCHED, _WAITING]
+    away.rename(post.depot)
+    assert len(await release_all(post)) == 1
+
+
+async def test_without_all_copies_a_person_is_asked(post: LetterHouse) -> None:
+    """Somebody has cleared the folder of copies."""
+    await post.create("A-1")
+    backup = await back_up(post.house.resources)
+    take_away(post, "released/*")
+    await lose(post, backup)
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED, ("WAITING", "UNTOLD", False)]
+
+
+async def test_a_broken_copy_tells_nothing(post: LetterHouse) -> None:
+    await post.create("A-1", "A-2", "A-3")
+    backup = await back_up(post.house.resources)
+    await post.release()
+    newest = max(post.depot.glob("released/*"))
+    newest.write_bytes(newest.read_bytes()[:-9])
+    take_away(post, "batch-*")
+    await lose(post, backup)
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED, *[("WAITING", "UNTOLD", False)] * 3]
+
+
+async def test_what_is_not_there_any_more_is_asked_about(post: LetterHouse) -> None:
+    """Such as who paid meanwhile, and was taken back."""
+    await post.create("A-1")
+    backup = await back_up(post.house.resources)
+    take_away(post)
+    await lose(post, backup)
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED, ("WAITING", "GONE", False)]
+
+
+async def test_a_batch_that_was_only_decided_then_was_released_since(post: LetterHouse) -> None:
+    await post.create("A-1")
+    later(post)
+    await post.release()
+    await back_to(post, "DECIDED")
+    backup = await back_up(post.house.resources)
+    take_away(post)
+    await lose(post, backup)
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED] * 2
+    assert await rows(post, _BATCHES) == [("RELEASED", 1, False)] * 2
+
+
+async def test_what_was_lost_before_its_manifest_had_its_name_is_printed(
+    post: LetterHouse,
+) -> None:
+    """The lost installation died between the copy and the name."""
+    await post.create("A-1", "A-2", "A-3")
+    backup = await back_up(post.house.resources)
+    await post.release()
+    (path,) = post.depot.glob("batch-*")
+    path.rename(f"{path}.part")
+    await lose(post, backup)
+    (manifest,) = await release_all(post)
+    assert manifest["head"]["letters"] == 3
+    assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
+
+
+async def test_a_contact_that_was_planned_then_is_printed_once(post: LetterHouse) -> None:
+    """It was sent and released meanwhile; somebody lets its claim go on without looking."""
+    (claim,) = await post.house.create("A-1", address=ADDRESS)
+    await Engine(post.house.resources).run_once()
+    backup = await back_up(post.house.resources)
+    await post.house.run()
+    later(post)
+    assert await post.release() == 1
+    take_away(post)
+    await lose(post, backup)
+    later(post, days=1)
+    async with post.house.work() as work:
+        await resume_claim(work, claim)
+    await post.house.run()
+    assert await rows(post) == [_BATCHED, _WAITING]
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED] * 2
+
+
+async def test_a_later_loss_is_looked_into_anew(post: LetterHouse) -> None:
+    await post.create("A-1")
+    await lose(post, await back_up(post.house.resources))
+    await post.release()
+    take_away(post)
+    await back_to(post, None)
+    await lose(post, await back_up(post.house.resources))
+    assert await rows(post) == [_BATCHED, _CLEARED]
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
+
+
+async def test_what_the_service_has_spoken_of_was_released(post: LetterHouse) -> None:
+    """Also if a person was asked before."""
+    await post.create("A-1", "A-2")
+    first = post.references()[0]
+    backup = await back_up(post.house.resources)
+    take_away(post, "released/*")
+    await lose(post, backup)
+    await post.release()
+    post.say("1.csv", write_status((first, "printed", "2026-03-04T10:00:00Z")))
+    await post.read_statuses()
+    assert await release_all(post) == []
+    assert sorted(await rows(post), key=str) == sorted(
+        [_BATCHED, ("RELEASED", None, False), ("WAITING", "UNTOLD", False)], key=str
+    )
+
+
+async def test_a_person_says_that_they_were_released(post: LetterHouse) -> None:
+    await post.create("A-1")
+    backup = await back_up(post.house.resources)
+    take_away(post, "released/*")
+    await lose(post, backup)
+    await post.release()
+    assert await settle(post, was_released=True) == 1
+    assert await settle(post, was_released=False) == 0
+    assert await release_all(post) == []
+    assert await rows(post) == [_BATCHED, ("RELEASED", None, False)]
+
+
+async def test_a_person_says_that_they_were_not(post: LetterHouse) -> None:
+    """Those that are there go on; of the others the next channel is tried."""
+    await post.create("A-1", "A-2")
+    backup = await back_up(post.house.resources)
+    take_away(post, "released/*")
+    take_away(post, f"{post.references()[0]}.pdf")
+    await lose(post, backup)
+    await post.release()
+    assert await settle(post, was_released=False) == 2
+    (manifest,) = await release_all(post)
+    assert manifest["head"]["letters"] == 1
+    await post.join()
+    assert sorted(row[0] for row in await rows(post)) == ["BATCHED", "BATCHED", "TAKEN_BACK"]
+    assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [GONE]
+
+
+async def test_only_who_operates_all_merchants_says_so(post: LetterHouse) -> None:
+    await post.create("A-1")
+    with pytest.raises(InsufficientScope):
+        await settle(post, Actor(ActorKind.USER, "x"), was_released=True)
+
+
+async def test_old_copies_are_removed_but_the_newest(post: LetterHouse) -> None:
+    """Of those that are old enough, by which a restored database sees that nobody else does."""
+    await post.create("A-1")
+    later(post)
+    made_at = post.house.clock.now()
+    assert await post.release() == 1
+    copies = post.files("released")
+    releaser = BatchReleaser(post.house.resources, lambda: post.lines)
+    post.house.clock.move_to(made_at + timedelta(days=30))
+    assert await releaser.sweep() == 0
+    later(post, milliseconds=1)
+    assert await releaser.sweep() == 1
+    assert post.files("released") == copies[1:]
+    assert await releaser.sweep() == 0
+
+
+async def back_to(post: LetterHouse, state: str | None) -> None:
+    """The newest batch, as it was before; none: its letters wait."""
+    async with post.house.resources.database.transaction() as tx:
+        newest = await tx.fetchval("SELECT batch_id FROM letter_batches ORDER BY 1 DESC LIMIT 1")
+        if state is None:
+            await tx.execute(
+                "UPDATE letter_batch_items SET state = 'WAITING', batch_id = NULL"
+                " WHERE batch_id = $1", newest,
+            )  # fmt: skip
+            await tx.execute("DELETE FROM letter_batches WHERE batch_id = $1", newest)
+        else:
+            await tx.execute(
+                "UPDATE letter_batches SET state = $2, released_at = NULL, lease_until = made_at"
+                " WHERE batch_id = $1", newest, state,
+            )  # fmt: skip

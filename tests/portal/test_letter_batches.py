@@ -1,0 +1,202 @@
+"""The pages of letter batches: for whoever operates all merchants, and nobody else."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.letters import Batch, FolderLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.portal.lines import routes
+from tests.support.application import an_application
+from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.lost_time import back_up, restore
+from tests.support.portal import Clerk, sign_in
+
+_BATCHES = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DESC"
+_ITEMS = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 ORDER BY handed_at"
+_AUDIT = "SELECT action, after FROM installation_audit WHERE $1 > 0 AND action = 'letters.settle'"
+_LIST = "/portal/lines/batches"
+_ASKED = "/portal/lines/post/asked"
+_NOON = "2026-03-04T12:00:00Z"
+
+
+@pytest.fixture
+async def post(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> AsyncIterator[LetterHouse]:
+    folder = tmp_path / "letters"
+    line = FolderLine(channel="LETTER", folder=str(folder))
+    await apply_installation(resources, Installation(lines={"post": line}))
+    post = await a_house_with_a_folder(resources, clock, folder, Batch(every_minutes=60, most=3))
+    yield post
+    await post.adapter.close()
+
+
+async def a_clerk(post: LetterHouse, place: Place | None = None) -> Clerk:
+    app = an_application(post.house.resources).app
+    return await sign_in(post.house.resources, app, post.house, *([place] if place else []))
+
+
+async def release(post: LetterHouse, *references: str) -> None:
+    await post.create(*references)
+    post.house.clock.advance(timedelta(hours=1))
+    assert await post.release() == len(references)
+    post.house.clock.advance(timedelta(days=1))
+
+
+async def lose(post: LetterHouse, *references: str) -> None:
+    """Letters that waited when the backup was taken, and no copy tells of them."""
+    await post.create(*references)
+    backup = await back_up(post.house.resources)
+    post.house.clock.advance(timedelta(hours=1))
+    await restore(post.house.resources, backup)
+    await post.release()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, language: str) -> None:
+    await release(post, "A-1", "A-2", "A-3")
+    first, second, _ = post.references()
+    post.say("monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
+    post.say("broken.csv", "a;b\n")
+    await post.read_statuses()
+    clerk = await a_clerk(post)
+    await clerk.get(f"?lang={language}")
+    shown = (await clerk.get(_LIST)).text
+    words = {
+        "en": ("released", "monday.csv", "read", "refused", "its head lacks one of"),
+        "de": ("freigegeben", "monday.csv", "gelesen", "abgewiesen", "its head lacks one of"),
+    }
+    for word in words[language]:
+        assert word in shown
+    [row] = await post.house.rows(_BATCHES)
+    page = f"{_LIST}/{row['batch_id']}"
+    assert f'href="{page}?show=failed">1</a>' in shown
+    whole = (await clerk.get(page)).text
+    for reference in ("A-1", "A-2", "A-3"):
+        assert f">{reference}</bdi>" in whole
+    assert {"en": "came back", "de": "kam zurück"}[language] in whole
+    failed = (await clerk.get(f"{page}?show=failed")).text
+    assert failed.count(".pdf</td>") == 1
+
+
+async def test_its_letters_lead_to_their_claims(post: LetterHouse) -> None:
+    (claim,) = await post.create("A-1")
+    post.house.clock.advance(timedelta(hours=1))
+    await post.release()
+    clerk = await a_clerk(post)
+    [row] = await post.house.rows(_BATCHES)
+    shown = (await clerk.get(f"{_LIST}/{row['batch_id']}")).text
+    assert f'href="{clerk.at(f"/claims/{claim}")}"' in shown
+    letter = clerk.at(f"/claims/{claim}/messages/") + shown.partition("/messages/")[2][:36]
+    assert f'href="{letter}"' in shown
+    assert (await clerk.get(letter)).status_code == 200
+
+
+async def test_lists_go_on_where_a_page_ends(
+    post: LetterHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "PAGE", 1)
+    await release(post, "A-1", "A-2")
+    await release(post, "A-3")
+    clerk = await a_clerk(post)
+    newest, oldest = (str(row["batch_id"]) for row in await post.house.rows(_BATCHES))
+    first = await clerk.get(_LIST)
+    assert newest in first.text
+    assert oldest not in first.text
+    second = await clerk.get(_find_next(first.text))
+    assert oldest in second.text
+    assert newest not in second.text
+    assert 'rel="next"' not in second.text
+    letters = await clerk.get(f"{_LIST}/{oldest}")
+    others = await clerk.get(_find_next(letters.text))
+    assert {("A-1" in each.text, "A-2" in each.text) for each in (letters, others)} == {
+        (True, False), (False, True),
+    }  # fmt: skip
+    assert (await clerk.get(f"{_LIST}?after=x")).text.count(newest) > 0
+    assert "There are none" in (await clerk.get(f"{_LIST}?line=other")).text
+
+
+async def test_what_waits_is_told(post: LetterHouse) -> None:
+    await post.create("A-1", "A-2")
+    clerk = await a_clerk(post)
+    assert "2 letters" in (await clerk.get(_LIST)).text
+    assert _LIST in (await clerk.get("/portal/lines")).text
+
+
+async def test_a_person_settles_what_nothing_tells(post: LetterHouse) -> None:
+    await lose(post, "A-1", "A-2")
+    clerk = await a_clerk(post)
+    assert f'<a href="{_ASKED}">Settle 2 letters</a>' in (await clerk.get(_LIST)).text
+    page = (await clerk.get(_ASKED)).text
+    first, second = _find_boxes(page)
+    token = _find_token(page)
+    done = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "released"})
+    assert done.status_code == 303
+    assert "Settled." in (await clerk.follow(done)).text
+    assert _find_boxes((await clerk.get(_ASKED)).text) == [second]
+    again = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "not_released"})
+    assert "Somebody has settled it already." in (await clerk.follow(again)).text
+    await clerk.post(_ASKED, {"token": token, "letter": second, "outcome": "not_released"})
+    states = sorted((row["state"], row["doubt"]) for row in await post.house.rows(_ITEMS))
+    assert states == [("RELEASED", None), ("WAITING", None)]
+    told = [row["after"] for row in await post.house.rows(_AUDIT)]
+    assert sorted(told, key=str) == [
+        {"letters": 1, "released": False}, {"letters": 1, "released": True},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["letter", "outcome", "strange"])
+async def test_half_a_form_settles_nothing_and_keeps_what_was_given(
+    post: LetterHouse, given: str
+) -> None:
+    await lose(post, "A-1")
+    clerk = await a_clerk(post)
+    page = (await clerk.get(_ASKED)).text
+    [box] = _find_boxes(page)
+    fields = {
+        "letter": {"letter": box, "outcome": "x"}, "outcome": {"outcome": "released"},
+        "strange": {"letter": "1.x", "outcome": "released"},
+    }[given]  # fmt: skip
+    refused = await clerk.post(_ASKED, {"token": _find_token(page), **fields})
+    assert refused.status_code == 422
+    assert ("checked" in refused.text) is True
+    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNTOLD")]
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
+async def test_whoever_operates_not_all_merchants_sees_nothing(
+    post: LetterHouse, role: Role
+) -> None:
+    await lose(post, "A-1")
+    place = Place(memberships={post.house.merchant.merchant_id: role})
+    clerk = await a_clerk(post, place)
+    for path in (_LIST, _ASKED, f"{_LIST}/0190a0a0-0000-7000-8000-000000000000"):
+        refused = await clerk.get(path)
+        assert refused.status_code in (403, 404)
+        assert "A-1" not in refused.text
+    own = (await clerk.get("/portal/account")).text
+    fields = {"token": _find_token(own), "letter": "1.x", "outcome": "released"}
+    assert (await clerk.post(_ASKED, fields)).status_code in (403, 404, 422)
+    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNTOLD")]
+
+
+def _find_next(page: str) -> str:
+    link = page.partition('rel="next" href="')[2].partition('"')[0]
+    assert link
+    return link.replace("&amp;", "&")
+
+
+def _find_boxes(page: str) -> list[str]:
+    return [part.partition('"')[0] for part in page.split('name="letter" value="')[1:]]
+
+
+def _find_token(page: str) -> str:
+    return page.partition('name="token" value="')[2].partition('"')[0]
