@@ -20,6 +20,7 @@ _PART = "a part of a use case that writes the row"
 _CALLS = "a use case within it writes the row"
 _TYPED = "what a debtor types and has not sent is nobody's deed; sending it writes the row"
 _NO_ROW = {
+    "alarms.read_alarms": "it changes nothing",
     "assignment.start_runs": _PART,
     "claims.pause_claim": _CALLS,
     "claims.reopen_hold": "that a message did not arrive writes the row, and a new hold its own",

@@ -10,6 +10,7 @@ import asyncpg
 import click
 
 from dunwell.cli.database import reach_database
+from dunwell.cli.findings.alarms import check_alarms
 from dunwell.cli.findings.email_lines import check_email_lines
 from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.gateways import check_gateways
@@ -69,6 +70,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             gateways = asyncio.run(check_gateways(url, settings))
             lines = asyncio.run(check_letter_lines(url, settings))
             email_lines = asyncio.run(check_email_lines(url, settings))
+            alarms = asyncio.run(check_alarms(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -87,6 +89,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *gateways,
         *lines,
         *email_lines,
+        *alarms,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import msgspec
 
 from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.installation.alarms.setup import find_line_faults
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.document import Installation, list_changes, merge
 from dunwell.installation.lines.lines import list_secret_files
@@ -81,7 +82,8 @@ async def apply_installation(
 
 async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
     """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
-    letters wait for their batch: without it they would never be printed. Raises ValidationError."""
+    letters wait for their batch: without it they would never be printed; so does one that alarms
+    are told by. Raises ValidationError."""
     lines = after.lines or {}
     gone = [
         name
@@ -92,6 +94,7 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     faults = [_say_used(name, keys) for name, keys in sorted(used.items())]
     waiting = await find_lines_with_letters(tx, gone) if gone else ()
     faults += [_say_waiting(name) for name in sorted(waiting) if name not in used]
+    faults += find_line_faults(after.alarms, lines)
     if faults:
         raise ValidationError(faults)
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dunwell.errors import Fault, ValidationError
+from dunwell.installation.alarms.setup import Alarms, find_alarm_faults
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.line import LineName
 from dunwell.installation.lines.lines import Line, find_line_faults
@@ -17,7 +18,7 @@ from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies", "lines")
+_KEYS = ("operator", "trustedProxies", "lines", "alarms")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -29,6 +30,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     trusted_proxies: list[str] | None = None
     # What messages leave by, by name.
     lines: dict[LineName, Line] | None = None
+    # Who is told when a person is needed; nobody by default.
+    alarms: Alarms | None = None
 
 
 def is_installation(document: Any) -> bool:
@@ -48,7 +51,10 @@ def check_installation(document: Any) -> Installation:
     if faults:
         raise ValidationError(faults)
     installation = msgspec.convert(document, Installation)
-    if faults := list(find_line_faults(installation.lines or {})):
+    faults = list(find_line_faults(installation.lines or {}))
+    if installation.alarms is not None:
+        faults += find_alarm_faults(installation.alarms)
+    if faults:
         raise ValidationError(faults)
     return installation
 
