@@ -47,6 +47,7 @@ _NO_ROW = {
     "payments.start_payment": _CALLS,
     "rollout.publish_workflow": _CALLS,
     "onboarding.preview_workflows": "it changes nothing",
+    "rollout.foresee_costs": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
     "rollout.preview_draft": "it changes nothing",
     "rollout.preview_effects": "it changes nothing",
