@@ -1,7 +1,9 @@
 """A specimen of a letter by a line: printed, and put where the service looks, or in a file."""
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
 import asyncssh
 
@@ -56,22 +58,7 @@ async def _hand_over(
     """Raises Refusal, LetterUnfit."""
     line, now = installation.lines[name], resources.clock.now()
     assert isinstance(line, FolderLine | SftpLine), "a line for letters"
-    message = Message(
-        communication_id=resources.ids.new(now),
-        merchant_id=NOBODY,
-        claim_id=0,
-        channel="LETTER",
-        recipient="\n".join(address),
-        sender="",
-        sender_name="Dunwell",
-        reply_to=None,
-        language="en",
-        subject=None,
-        body_text="",
-        body_html=None,
-        created_at=now,
-        document=name_document(pdf),
-    )
+    message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
         files = await make_specimen_files(line, message, resources.keys, printer)
@@ -95,3 +82,22 @@ async def _hand_over(
     finally:
         await depot.close()
     return Accepted(f"{manifest} names {', '.join(files.contents)}")
+
+
+def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -> Message:
+    return Message(
+        communication_id=message_id,
+        merchant_id=NOBODY,
+        claim_id=0,
+        channel="LETTER",
+        recipient="\n".join(address),
+        sender="",
+        sender_name="Dunwell",
+        reply_to=None,
+        language="en",
+        subject=None,
+        body_text="",
+        body_html=None,
+        created_at=now,
+        document=name_document(pdf),
+    )
