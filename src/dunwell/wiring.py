@@ -20,6 +20,8 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
+from dunwell.alarms.look import LOOK_SECONDS, look_for_alarms
+from dunwell.alarms.send_mails import MAIL_SECONDS, send_alarm_mails
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
@@ -42,6 +44,7 @@ from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.kit.http_server import Bounds
+from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
 from dunwell.landing.application import build_site, list_routes
@@ -149,6 +152,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("notices", notices.run_once, finish=notices.close),
             *_list_report_loops(resources, Adapters(channels, lines.find)),
             *_list_letter_loops(resources, lines),
+            *_list_alarm_loops(resources, lines),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
@@ -201,6 +205,23 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
         Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),
         Loop("old manifests", releaser.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
         Loop("old status files", reader.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
+    ]
+
+
+def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+    """What tells operators that a person is needed."""
+    url = find_database_url(resources.settings)
+    return [
+        Loop(
+            "alarms",
+            lambda: look_for_alarms(resources, lines.find, url),
+            idle_seconds=LOOK_SECONDS,
+        ),
+        Loop(
+            "alarm mails",
+            lambda: send_alarm_mails(resources, lines.find),
+            idle_seconds=MAIL_SECONDS,
+        ),
     ]
 
 

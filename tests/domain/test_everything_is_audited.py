@@ -21,6 +21,7 @@ _CALLS = "a use case within it writes the row"
 _TYPED = "what a debtor types and has not sent is nobody's deed; sending it writes the row"
 _NO_ROW = {
     "assignment.edit_rules": "keeping the draft writes the row",
+    "alarms.read_alarms": "it changes nothing",
     "assignment.start_runs": _PART,
     "claims.pause_claim": _CALLS,
     "claims.reopen_hold": "that a message did not arrive writes the row, and a new hold its own",
@@ -51,6 +52,7 @@ _NO_ROW = {
     "sending.look_at_unplaced": "of no merchant: the installation's audit log tells of it",
     "sending.batches.settle_doubted": "of all merchants: a row of the installation's log",
     "onboarding.preview_workflows": "it changes nothing",
+    "rollout.foresee_costs": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
     "rollout.preview_draft": "it changes nothing",
     "rollout.preview_effects": "it changes nothing",

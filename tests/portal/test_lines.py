@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.mail_words import PLACES
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
@@ -12,6 +14,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.portal.render.addresses import build_address
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report
@@ -42,7 +45,7 @@ async def test_what_left_and_what_came_back_is_shown(
     await clerk.get(f"?lang={language}")
     quiet = await clerk.get("/portal/lines")
     assert quiet.status_code == 200
-    assert 'role="alert"' not in quiet.text
+    assert "too many" not in quiet.text
     for number in range(11):
         line.sent.insert(0, line.sent.pop())
         await report(
@@ -52,9 +55,20 @@ async def test_what_left_and_what_came_back_is_shown(
     await report(house, line, provider_id="x<i>", reference=None)
     await join_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
-    assert 'role="alert"' in shown
-    assert "mail.example" in shown
-    assert "&lt;b&gt;5.7.1" in shown
+    assert {"en": "too many", "de": "zu viele"}[language] in shown
+    # Twelve went to one domain: eleven failed, of one nothing is heard.
+    row = shown[shown.index("<bdi>example.org<") :]
+    share = {"en": "91.7", "de": "91,7"}[language]
+    figures = [
+        ">12</td>",
+        ">0</td>",
+        ">11</td>",
+        f">{share} %",
+        ">1</td>",
+        "<bdi>&lt;b&gt;5.7.1",
+    ]
+    places = [row.index(each) for each in figures]
+    assert places == sorted(places)
     assert "x&lt;i&gt;" in shown
     words = {"en": "we are refused", "de": "wir werden abgewiesen"}
     assert words[language] in shown
@@ -62,7 +76,7 @@ async def test_what_left_and_what_came_back_is_shown(
         clock.advance(later)
         clerk = await sign_in(resources, an_application(resources).app, house)
         shown = (await clerk.get("/portal/lines")).text
-        assert ("<bdi>mail.example<" in shown) is is_shown
+        assert ("<bdi>example.org<" in shown) is is_shown
 
 
 async def test_what_waits_is_counted(resources: Resources, clock: MovableClock) -> None:
@@ -74,6 +88,45 @@ async def test_what_waits_is_counted(resources: Resources, clock: MovableClock) 
     clerk = await sign_in(resources, an_application(resources).app, house)
     shown = (await clerk.get("/portal/lines")).text
     assert '<td class="sum">3<span class="under">' in shown
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_alarms_stand_on_the_page_with_where_they_are_mended(
+    resources: Resources, clock: MovableClock, language: str
+) -> None:
+    house, line = await a_world(resources, clock)
+    line.answers = [ConnectionError()]
+    await house.create("INV-99")
+    await house.run()
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    await clerk.get(f"?lang={language}")
+    start, nobody = (
+        (await clerk.get("")).text,
+        {"en": "does a worker run?", "de": "läuft ein Worker?"},
+    )
+    assert nobody[language] in start
+    clock.advance(timedelta(days=1))
+    await look_for_alarms(resources, house.lines.get, "")
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    await clerk.get(f"?lang={language}")
+    start = (await clerk.get("")).text
+    assert nobody[language] not in start
+    one = {"en": "1 alarm of the installation stands", "de": "1 Alarm der Installation steht an"}
+    assert one[language] in start
+    shown = (await clerk.get("/portal/lines")).text
+    path = f"/portal/m/{house.merchant.merchant_id}/messages?state=UNKNOWN"
+    assert f'<a href="{path}">{house.merchant.key}: ' in shown
+    assert (await clerk.get(path)).status_code == 200
+
+
+def test_each_kind_of_alarm_leads_to_a_page_of_ours() -> None:
+    pages = {build_address(page, merchant_id=7) for page in ("endpoints", "disputes", "replies")}
+    pages |= {
+        build_address("lines"), build_address("people_audit"),
+        build_address("messages", merchant_id=7, state="UNKNOWN"),
+    }  # fmt: skip
+    found = {path.format(subject=7) for path in PLACES.values()} | {"/portal/lines"}
+    assert found == pages
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])

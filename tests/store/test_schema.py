@@ -31,6 +31,7 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         "key_versions", "epochs", "restores",
         "seen_forwarders", "channel_reports", "inbound_sms", "installation_secrets", "line_paces",
         "letter_batches", "letter_status_files", "letter_status_readers", "mailbox_places",
+        "alarms", "alarm_tellings", "alarm_mails", "alarm_watch",
         "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",
         "passkey_challenges", "invitations", "user_identities", "single_sign_on_attempts",
         "provider_logouts",

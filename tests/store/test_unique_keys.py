@@ -32,6 +32,10 @@ WHERE attrelid = $1::regclass AND attnum > 0
 # out here; ! stands for a key over all merchants.
 UNIQUE = """
 access_tokens            token_hash; ! token_hash
+alarm_mails              ! mail_id
+alarm_tellings           ! alarm_id number; ! alarm_id
+alarm_watch              ! watch
+alarms                   ! alarm_id; ! kind subject
 allocations              claim_id payment_id item_id
 answer_drafts            dispute_id
 answer_templates         template_id; name
@@ -127,6 +131,11 @@ wrong_codes              ! minute
 """
 # Where a key is not about every row: what is true of those that it is about, and what is not.
 ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    ("alarm_tellings", "! alarm_id"): ({"phase": "OVER"}, {"phase": "LASTS"}),
+    ("alarms", "! kind subject"): ({}, {"over_at": NOW}),
+    ("alarms", "! kind subject, of events"): (
+        {"is_event": True, "over_at": NOW}, {"is_event": False, "over_at": NOW},
+    ),
     ("contact_ledger", "claim_id run step_id place"): (
         {"outcome": "SETTLED_SENT"}, {"outcome": "FAILED_LATER"},
     ),
@@ -148,13 +157,17 @@ ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }  # fmt: skip
 
 
+_OF_SCENARIOS = "workflow_id, of scenarios"
+
+
 def list_keys() -> list[tuple[str, str]]:
     keys = [
         (table, key.strip())
         for table, _, keys in (line.partition(" ") for line in UNIQUE.strip().splitlines())
         for key in keys.split(";")
     ]
-    return [*keys, ("workflow_versions", "workflow_id, of scenarios")]
+    twice = [("alarms", "! kind subject, of events"), ("workflow_versions", _OF_SCENARIOS)]
+    return [*keys, *twice]
 
 
 # Keys whose index has an expression, once more for another value of it.

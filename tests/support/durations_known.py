@@ -65,6 +65,20 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
         ),
     ),
+    "alarms/look.py _EVERY": (
+        "tests/usecases/test_alarms.py::test_one_worker_of_many_looks_in_a_minute",
+    ),
+    "alarms/look.py KEPT_FOR": ("tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",),
+    "alarms/look.py _DAY": ("tests/usecases/test_alarms.py::test_figures_are_of_one_day",),
+    "alarms/read_alarms.py STALE_AFTER": (
+        "tests/usecases/test_alarms.py::test_that_nobody_looks_is_seen",
+    ),
+    "alarms/send_mails.py _ANSWERED_WITHIN": (
+        "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
+    ),
+    "installation/alarms/alarm.py CALM": (
+        "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
+    ),
     "escalation/ask_channels.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),

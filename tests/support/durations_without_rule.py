@@ -8,6 +8,12 @@ _PATIENCE = "the patience of a process with another one: how long is waited befo
 _BOUND = "a bound of what is asked for or looked through, not a time that is over"
 
 NO_RULE: Mapping[str, str] = {
+    "alarms/look.py LOOK_SECONDS": _PAUSE,
+    "alarms/send_mails.py MAIL_SECONDS": _PAUSE,
+    "alarms/send_mails.py _CALL_SECONDS": _PATIENCE,
+    "alarms/send_mails.py _FIRST_PAUSE": _PAUSE,
+    "alarms/send_mails.py _LONGEST_PAUSE": _PAUSE,
+    "alarms/signs_store.py _LONGEST_PAUSE": _BOUND,
     "adapters/channels/gateway.py _SECONDS": _PATIENCE,
     "adapters/channels/print_service/channel.py _AFTER_MOVE_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _AFTER_REFUSED_KEY_SECONDS": _PAUSE,

@@ -10,6 +10,7 @@ import asyncpg
 import click
 
 from dunwell.cli.database import reach_database
+from dunwell.cli.findings.alarms import check_alarms
 from dunwell.cli.findings.email_lines import check_email_lines
 from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.gateways import check_gateways
@@ -71,6 +72,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             lines = asyncio.run(check_letter_lines(url, settings))
             email_lines = asyncio.run(check_email_lines(url, settings))
             sign_in = asyncio.run(check_sign_in(url, settings))
+            alarms = asyncio.run(check_alarms(url))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -90,6 +92,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *lines,
         *email_lines,
         *sign_in,
+        *alarms,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

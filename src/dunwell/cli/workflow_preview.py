@@ -13,7 +13,10 @@ from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.kit.resources import Resources
 from dunwell.kit.texts import say_count
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
+from dunwell.rollout.foresee_costs import foresee_costs
 from dunwell.rollout.next_contacts import ClaimPreview, NextContact
 from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
 from dunwell.workflows.open_workflow import check_switched, find_workflow
@@ -48,19 +51,24 @@ def command(
     Nothing is changed. It is assumed that each message is accepted at once and nobody pays.
     """
 
-    async def read(resources: Resources) -> Preview:
+    async def read(resources: Resources) -> tuple[Preview, Costs | None]:
         async with open_reading_work(resources, merchant_of_key(merchant)) as work:
             check_switched(work.merchant)
             workflow = await find_workflow(work.tx, work.merchant_id, name)
-            asked = Asked(days, _LISTED, progress, sink)
-            return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+            asked = Asked(days, _LISTED, progress, sink, costs=True)
+            preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+            printer = LetterPrinter(1, fonts=resources.settings.fonts)
+            try:
+                return preview, await foresee_costs(work, resources, preview, printer=printer)
+            finally:
+                await printer.close()
 
     with _open_list(list_to) as sink, show_progress() as progress:
-        preview = run_reading(data_dir, "workflow", read)
+        preview, costs = run_reading(data_dir, "workflow", read)
     if is_json:
-        echo_json(view_preview(name, preview))
+        echo_json(view_preview(name, preview, costs))
     else:
-        click.echo(render_preview(name, preview))
+        click.echo(render_preview(name, preview, costs))
     if list_to is not None:
         click.echo(f"{say_count(preview.effects.claims, 'claim')} written to {list_to}", err=True)
 

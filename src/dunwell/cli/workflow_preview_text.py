@@ -5,10 +5,12 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
+from dunwell.cli.workflow_costs_text import render_costs
 from dunwell.cli.workflow_reading import render_differences
 from dunwell.kit.texts import say_count
 from dunwell.messages.formatting import render_money
 from dunwell.messages.guards import HeldBy
+from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Effects
 from dunwell.rollout.effects_views import describe_aspects
 from dunwell.rollout.next_contacts import Kind, NextContact
@@ -37,7 +39,7 @@ _KIND_WORDS = {
 }
 
 
-def render_preview(name: str, preview: Preview) -> str:
+def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> str:
     plan, effects = preview.plan, preview.effects
     lines = list(_render_head(name, preview))
     if plan.before is None:
@@ -52,6 +54,8 @@ def render_preview(name: str, preview: Preview) -> str:
         lines += ["", *_render_next_contacts(effects, ZoneInfo(preview.timezone))]
         if effects.outlook is not None:
             lines += ["", *_render_outlook(effects.outlook, preview)]
+        if costs is not None:
+            lines += ["", *render_costs(costs, preview.currency)]
     return "\n".join(lines)
 
 

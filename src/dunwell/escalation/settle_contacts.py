@@ -30,6 +30,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
+from dunwell.sending.destinations import find_destination
 
 # Nobody was contacted: the guards raised for it are given back.
 _NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
@@ -102,14 +103,16 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
 
 
 def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
-    """Its id, what it becomes, its row in the ledger, and what it left by."""
+    """Its id, what it becomes, its row in the ledger, what it left by and where to."""
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
     line = setup.line if setup else None
     answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
     entry_id = work.ids.new(work.now)
-    return (each.contact.communication_id, state, *rest, entry_id, outcome, line, answer)
+    destination = find_destination(each.contact) if line else None
+    left_by = (line, answer, destination)
+    return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
 
 
 def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:

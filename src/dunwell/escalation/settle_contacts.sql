@@ -1,12 +1,13 @@
 -- What the channels answered changes, in one statement.
 -- $1 merchant, $2 its time; $3-$10 contacts; $11-$14 claims; $15-$20 history; $21-$26 the contacts
--- that follow; $27, $28 the contacts' lines and answers. Events are stored after it.
+-- that follow; $27-$29 the contacts' lines, answers and destinations. Events are stored after it.
 WITH given AS MATERIALIZED (
     SELECT *
     FROM unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[],
-                $8::boolean[], $9::uuid[], $10::text[], $27::text[], $28::text[])
+                $8::boolean[], $9::uuid[], $10::text[], $27::text[], $28::text[],
+                $29::text[])
         AS n (communication_id, state, failure, not_before, lease_until, is_settled, entry_id,
-              outcome, line, answer)
+              outcome, line, answer, destination)
 ), answered AS (
     UPDATE communications m
     SET state = n.state, failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
@@ -19,7 +20,7 @@ WITH given AS MATERIALIZED (
         content_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.content_digest END,
         tries = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0 ELSE m.tries END,
         settled_at = CASE WHEN n.is_settled THEN $2::timestamptz END,
-        line = n.line, answer = coalesce(n.answer, m.answer)
+        line = n.line, answer = coalesce(n.answer, m.answer), destination = n.destination
     FROM given n
     WHERE m.merchant_id = $1 AND m.communication_id = n.communication_id
 ), recorded AS (

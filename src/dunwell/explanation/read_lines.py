@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.explanation.line_figures import Backlog, Delivery, Failures, Sent, Unmatched
 from dunwell.explanation.lines_store import (
-    Backlog,
-    Failures,
-    Sent,
-    Unmatched,
+    Looked,
     load_backlogs,
+    load_deliveries,
     load_failures,
     load_sent,
     load_unmatched,
 )
+from dunwell.installation.alarms.setup import Alarms, Failing
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
@@ -22,11 +22,10 @@ from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
 
 LOOKED_BACK = timedelta(days=7)
+_NOTHING = Sent(0, 0, 0)
 # What is counted no further.
 MOST_WAITING, MOST_SENT = 1_001, 10_001
-_MOST_FAILURES, _MOST_UNMATCHED = 100, 50
-# A line that loses so many in a hundred, and more than a handful, is told of.
-_ALARM_SHARE, _LEAST_FAILED = 0.05, 10
+_MOST_DELIVERIES, _MOST_FAILURES, _MOST_UNMATCHED = 100, 300, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,34 +34,67 @@ class LineState:
     line: Line
     backlog: Backlog | None
     sent: Sent
+    # More comes back than the installation file lets pass: look before receivers refuse it all.
+    is_losing: bool
 
-    @property
-    def is_losing(self) -> bool:
-        """More comes back than is usual: look before receivers refuse it all."""
-        tried = self.sent.accepted + self.sent.failed
-        return self.sent.failed >= _LEAST_FAILED and self.sent.failed >= tried * _ALARM_SHARE
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a line sends to, and why what did not arrive there failed."""
+
+    delivery: Delivery
+    # The most frequent first.
+    reasons: Sequence[Failures]
+    is_losing: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LinesView:
     lines: Sequence[LineState]
-    # The most frequent first; refusals that are about us among them need an operator.
-    failures: Sequence[Failures]
+    # Where most failed first.
+    destinations: Sequence[Destination]
+    # Failures of messages that are no contacts (codes, receipts), the most frequent first.
+    others: Sequence[Failures]
     unmatched: Sequence[Unmatched]
+    # From when on a line or a destination loses too much.
+    failing: Failing
     since: datetime
 
 
 async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     """now: real time. Over all merchants."""
     check_right(actor, Right.OPERATE)
-    lines: Mapping[str, Line] = (await load_installation(tx)).installation.lines or {}
-    names, since = list(lines), now - LOOKED_BACK
-    backlogs = await load_backlogs(tx, names, now, MOST_WAITING)
-    sent = await load_sent(tx, names, since, MOST_SENT)
-    nothing = Sent(0, 0, 0)
-    states = [
-        LineState(name, line, backlogs.get(name), sent.get(name, nothing))
-        for name, line in lines.items()
-    ]
-    failures = await load_failures(tx, names, since, _MOST_FAILURES)
-    return LinesView(states, failures, await load_unmatched(tx, since, _MOST_UNMATCHED), since)
+    installation = (await load_installation(tx)).installation
+    lines: Mapping[str, Line] = installation.lines or {}
+    failing = (installation.alarms or Alarms()).failing
+    looked = Looked(list(lines), now - LOOKED_BACK, MOST_SENT)
+    backlogs = await load_backlogs(tx, looked.lines, now, MOST_WAITING)
+    sent = await load_sent(tx, looked)
+    deliveries = await load_deliveries(tx, looked, _MOST_DELIVERIES)
+    failures = await load_failures(tx, looked, _MOST_FAILURES)
+    shown = {(each.line, each.destination) for each in deliveries}
+    return LinesView(
+        lines=[
+            _describe_line(name, line, backlogs, sent.get(name, _NOTHING), failing)
+            for name, line in lines.items()
+        ],
+        destinations=[_describe(each, failures, failing) for each in deliveries],
+        others=[each for each in failures if (each.line, each.destination) not in shown],
+        unmatched=await load_unmatched(tx, looked.since, _MOST_UNMATCHED),
+        failing=failing,
+        since=looked.since,
+    )
+
+
+def _describe_line(
+    name: str, line: Line, backlogs: Mapping[str, Backlog], sent: Sent, failing: Failing
+) -> LineState:
+    is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
+    return LineState(name, line, backlogs.get(name), sent, is_losing)
+
+
+def _describe(delivery: Delivery, failures: Sequence[Failures], failing: Failing) -> Destination:
+    place, sent = (delivery.line, delivery.destination), delivery.sent
+    reasons = [each for each in failures if (each.line, each.destination) == place]
+    is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
+    return Destination(delivery, reasons, is_losing)

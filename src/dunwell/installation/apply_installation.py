@@ -7,6 +7,7 @@ from types import MappingProxyType
 import msgspec
 
 from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.installation.alarms.setup import find_line_faults
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.document import Installation, list_changes, list_secret_files, merge
 from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
@@ -83,8 +84,8 @@ async def apply_installation(
 
 async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
     """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
-    letters wait for their batch, and it stays where they lie: else they would never be printed.
-    Raises ValidationError."""
+    letters wait for their batch, and it stays where they lie: else they would never be printed; so
+    does one that alarms are told by. Raises ValidationError."""
     lines = after.lines or {}
     moved = [
         name for name, line in (before.lines or {}).items() if _is_moved(line, lines.get(name))
@@ -99,6 +100,7 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     left = {*gone, *moved}
     waiting = await find_lines_with_letters(tx, sorted(left)) if left else ()
     faults += [_say_waiting(name, lines) for name in sorted(waiting) if name not in used]
+    faults += find_line_faults(after.alarms, lines)
     if faults:
         raise ValidationError(faults)
 

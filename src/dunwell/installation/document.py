@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dunwell.errors import Fault, ValidationError
+from dunwell.installation.alarms.setup import Alarms, find_alarm_faults
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.line import LineName
 from dunwell.installation.lines.lines import Line, find_line_faults, list_line_secrets
@@ -18,7 +19,7 @@ from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies", "lines", "signIn")
+_KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -32,6 +33,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     lines: dict[LineName, Line] | None = None
     # How people sign in; none: by passwords and passkeys of Dunwell's own.
     sign_in: SignIn | None = None
+    # Who is told when a person is needed; nobody by default.
+    alarms: Alarms | None = None
 
 
 def is_installation(document: Any) -> bool:
@@ -54,6 +57,8 @@ def check_installation(document: Any) -> Installation:
     faults = list(find_line_faults(installation.lines or {}))
     if installation.sign_in is not None:
         faults += find_sign_in_faults(installation.sign_in)
+    if installation.alarms is not None:
+        faults += find_alarm_faults(installation.alarms)
     if faults:
         raise ValidationError(faults)
     return installation

@@ -26,6 +26,9 @@ class Asked:
     progress: Progress | None = None
     # Is given every claim that is reached, in the order of persons.
     sink: Sink | None = None
+    # Whether what messages cost is foreseen too: the process as it stands is played beside the
+    # change.
+    costs: bool = False
 
     def check(self) -> None:
         """Raises ValidationError."""
@@ -44,6 +47,8 @@ class Effects:
     aspects: Counter[Aspect] = field(default_factory=Counter)
     listed: list[ClaimPreview] = field(default_factory=list)
     outlook: Outlook | None = None
+    # Of the process as it stands; none unless costs were asked for.
+    outlook_before: Outlook | None = None
 
     def add(self, claim: ClaimPreview, asked: Asked) -> None:
         self.claims += 1

@@ -6,7 +6,7 @@ a few examples. Pure.
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -16,9 +16,14 @@ from dunwell.escalation.forecast import Foreseen
 from dunwell.escalation.schedule import Archived, FeeAdded, NobodyReachable
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.guards import HeldBy
+from dunwell.sending.prices import UNKNOWN_COUNTRY
 
 # The examples kept: the highest fees, the first claims nobody can reach.
 EXAMPLES = 10
+
+
+# A step, the channel it contacts by, and the country that goes to.
+SentTo = tuple[int, Channel, str]
 
 
 class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
@@ -51,6 +56,8 @@ class Outlook:
     # Steps that would find no usable channel in the window.
     missed_contacts: int = 0
     archived: int = 0
+    # Contacts by what their price goes by.
+    sent: Counter[SentTo] = field(default_factory=Counter)
 
     def add_claim(self, reference_number: str, *, is_reachable: bool) -> None:
         self.claims += 1
@@ -60,12 +67,18 @@ class Outlook:
         if len(self.unreachable_examples) < EXAMPLES:
             self.unreachable_examples.append(reference_number)
 
-    def add_foreseen(self, foreseen: Iterable[Foreseen], day: date) -> list[int]:
-        """What one claim does on a day; answers the fees in cents."""
+    def add_foreseen(
+        self, foreseen: Iterable[Foreseen], day: date, countries: Mapping[Channel, str]
+    ) -> list[int]:
+        """What one claim does on a day; answers the fees in cents. countries: where a contact by a
+        channel goes, of those whose price goes by it."""
         fees = []
         for each in foreseen:
             if each.channel is not None:
                 self.contacts[day, each.channel] += 1
+                if each.step is not None:
+                    country = countries.get(each.channel, UNKNOWN_COUNTRY)
+                    self.sent[each.step.id, each.channel, country] += 1
             elif isinstance(each.outcome, FeeAdded):
                 fees.append(int(each.outcome.step.value))
             elif isinstance(each.outcome, NobodyReachable):

@@ -24,6 +24,8 @@ class Player:
     standing: Position | UnderWay
     facts: StepFacts
     identities: tuple[bytes, ...]
+    # Where its contacts go; empty where nothing is priced.
+    countries: Mapping[Channel, str] = field(default_factory=dict)
 
 
 def make_quiet_guard(configuration: Configuration) -> Guard:
@@ -66,7 +68,8 @@ class Stage:
             at, place = waiting[0]
             foreseen = courses[place].advance()
             if foreseen:
-                added = self.outlook.add_foreseen(foreseen, zone.local_date(at))
+                day, countries = zone.local_date(at), players[place].countries
+                added = self.outlook.add_foreseen(foreseen, day, countries)
                 if added:
                     fees += added
                     charged[place] = players[place].reference_number

@@ -11,6 +11,7 @@ import msgspec
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.effects_views import (
     NextContactsView,
@@ -26,6 +27,7 @@ from dunwell.workflows.versions import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Preview:
+    workflow_id: UUID
     plan: PublicationPlan
     # The merchant's time and zone at which it was made.
     at: datetime
@@ -52,6 +54,8 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
     next_contacts: NextContactsView
     # None: no claim is reached, or nothing was to be played forward.
     outlook: OutlookView | None
+    # None: as above, or no line has prices.
+    costs: Costs | None = None
 
 
 async def preview_draft(
@@ -74,6 +78,7 @@ async def preview_draft(
     configuration = work.merchant.configuration
     currency = draft.definition.settings.currency if draft else None
     return Preview(
+        workflow_id=workflow_id,
         plan=plan,
         at=work.now,
         timezone=configuration.timezone,
@@ -83,7 +88,7 @@ async def preview_draft(
     )
 
 
-def view_preview(name: str, preview: Preview) -> PreviewView:
+def view_preview(name: str, preview: Preview, costs: Costs | None = None) -> PreviewView:
     plan, effects = preview.plan, preview.effects
     return PreviewView(
         workflow=name,
@@ -98,4 +103,5 @@ def view_preview(name: str, preview: Preview) -> PreviewView:
         currency=preview.currency,
         next_contacts=view_next_contacts(effects),
         outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        costs=costs,
     )

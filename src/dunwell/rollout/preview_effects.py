@@ -3,11 +3,12 @@ and the change played forward over all of them. Reads alone; nothing is locked o
 
 1. Go through the claims it reaches, person by person (`running_store`).
 2. Compare each claim's next contact under the version it runs on and under the change.
-3. Play the person's claims forward under the change, and add up what happens (`outlook`).
+3. Play the person's claims forward under the change, and add up what happens (`outlook`); where
+   costs are asked for and the courses differ, under the version they run on too.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -20,6 +21,7 @@ from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
+from dunwell.merchants.configuration import find_country as find_home
 from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
@@ -36,6 +38,7 @@ from dunwell.rollout.next_contacts import (
 from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.rollout.running_store import iterate_persons
+from dunwell.sending.prices import UNKNOWN_COUNTRY, find_country
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.versions import Version
 
@@ -59,7 +62,10 @@ async def preview_effects(work: Work, keys: KeyRing, change: MinorChange, asked:
     current = change.current
     table = _make_table(work, current, change.wanted, asked)
     process_key: tuple[UUID, int] = (current.workflow_id, current.major)
-    effects = Effects(outlook=table.stage.outlook if asked.days else None)
+    effects = Effects()
+    if asked.days:
+        effects.outlook = table.stage.outlook
+        effects.outlook_before = table.find_outlook_before() if asked.costs else None
     async for claims in iterate_persons(work.tx, keys, work.merchant, process_key):
         for claim in claims:
             effects.add(table.compare(claim), asked)
@@ -83,8 +89,15 @@ class _Table:
     contacts_before: NextContacts
     contacts_after: NextContacts
     stage: Stage
+    # The version they run on, played too; none: the courses are alike, or nobody asked.
+    stage_before: Stage | None
     # In the process's zone.
     today: date
+    # Where letters without a country go; none: it is not asked.
+    home: str | None
+
+    def find_outlook_before(self) -> Outlook:
+        return (self.stage_before or self.stage).outlook
 
     def compare(self, claim: RunningClaim) -> ClaimPreview:
         facts, now = claim.facts, self.stage.now
@@ -110,22 +123,29 @@ def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) 
     )
     until = work.now + timedelta(days=asked.days)
     quiet = make_quiet_guard(configuration)
-    return _Table(
-        before=before,
-        after=after,
-        is_alike=plays_alike(current.definition, wanted),
-        changed=find_changed_contents(current.definition, wanted),
-        channels_from=list(_list_channels_from(after)),
-        contacts_before=NextContacts(before, work.now, quiet),
-        contacts_after=NextContacts(after, work.now, quiet),
-        stage=Stage(
-            process=after,
+    is_alike = plays_alike(current.definition, wanted)
+
+    def make_stage(process: Process) -> Stage:
+        return Stage(
+            process=process,
             configuration=configuration,
             now=work.now,
             until=until,
             outlook=Outlook(work.now, until),
-        ),
+        )
+
+    return _Table(
+        before=before,
+        after=after,
+        is_alike=is_alike,
+        changed=find_changed_contents(current.definition, wanted),
+        channels_from=list(_list_channels_from(after)),
+        contacts_before=NextContacts(before, work.now, quiet),
+        contacts_after=NextContacts(after, work.now, quiet),
+        stage=make_stage(after),
+        stage_before=make_stage(before) if asked.costs and not is_alike else None,
         today=after.calendar.local_date(work.now),
+        home=(find_home(configuration) or UNKNOWN_COUNTRY) if asked.costs else None,
     )
 
 
@@ -138,15 +158,23 @@ def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
 
 async def _play(work: Work, keys: KeyRing, table: _Table, claims: Sequence[RunningClaim]) -> None:
     """The claims of whole persons, after those who were contacted lately are known."""
-    groups: list[list[Player]] = []
-    for _, of_person in groupby(claims, attrgetter("person")):
-        playing = [c for c in of_person if not (c.is_held_without_end or c.is_unsettled)]
-        groups.append([_make_player(work, keys, table, claim) for claim in playing])
-    identities = {i for players in groups for each in players for i in each.identities}
+    persons = [
+        [each for each in of_person if not (each.is_held_without_end or each.is_unsettled)]
+        for _, of_person in groupby(claims, attrgetter("person"))
+    ]
+    after = [[_make_player(work, keys, table, each) for each in playing] for playing in persons]
+    identities = {i for players in after for each in players for i in each.identities}
     contacted_on = await load_contacted(work.tx, work.merchant_id, list(identities))
-    for players in groups:
-        if players:
-            table.stage.play_person(players, contacted_on)
+    for playing, players in zip(persons, after, strict=True):
+        if not players:
+            continue
+        table.stage.play_person(players, contacted_on)
+        if table.stage_before is not None:
+            before = [
+                replace(player, standing=find_standing(table.before, claim, work.now))
+                for claim, player in zip(playing, players, strict=True)
+            ]
+            table.stage_before.play_person(before, contacted_on)
 
 
 def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) -> Player:
@@ -162,4 +190,14 @@ def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) 
         find_standing(table.after, claim, work.now),
         facts.step_facts(table.today),
         identify(keys, work.merchant_id, find_person(facts)),
+        _find_countries(claim, table.home) if table.home is not None else {},
     )
+
+
+def _find_countries(claim: RunningClaim, home: str) -> dict[Channel, str]:
+    """Where an SMS and a letter to the debtor go."""
+    facts = claim.facts
+    return {
+        "SMS": find_country(facts.mobile_number or ""),
+        "LETTER": facts.address.get("country") or home,
+    }

@@ -1,24 +1,25 @@
-"""`dunwell channel test`: one message by a line, to yourself, without merchant and claim."""
+"""`dunwell channel test`: one message by a line, to yourself, without merchant and claim. Nothing
+is written of it, as a contact or otherwise."""
 
 import asyncio
-from uuid import UUID
+from pathlib import Path
 
 import click
 
 from dunwell.adapters.lines import build_line
+from dunwell.cli.channel.specimen import try_letter
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import run_reading
 from dunwell.errors import NotFound, Refusal
+from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.standing import StandingInstallation
 from dunwell.kit.resources import Resources
-from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
+from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 
 _WORD = "channel"
 _SECONDS = 60
 _SUBJECT = "A test of Dunwell"
 _TEXT = "This is a test of the line {name}. It is about no claim, and no answer is needed."
-# A line that prints needs a document, which a claim's letter is.
-_LETTERS = "A letter is tried with a sandbox merchant: give it this line, and create a claim."
 
 
 @click.group(_WORD, no_args_is_help=False)
@@ -29,13 +30,21 @@ def command() -> None:
 @command.command("test")
 @data_dir_option
 @click.argument("line")
-@click.option("--to", "recipient", required=True, help="An address of yours on the line's channel.")
+@click.option(
+    "--to", "recipient", required=True,
+    help="An address of yours on the line's channel; a letter's with commas between its lines.",
+)  # fmt: skip
 @click.option("--from", "sender", default="", help="The sender; e-mail: an address.")
-def test(data_dir: str | None, line: str, recipient: str, sender: str) -> None:
-    """Send one message by LINE to an address of yours."""
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path),
+    help="Of a letter: write its PDF to this file, and hand nothing over.",
+)  # fmt: skip
+def test(data_dir: str | None, line: str, recipient: str, *, sender: str, out: Path | None) -> None:
+    """Send one message by LINE to an address of yours. A letter is printed as a specimen, and
+    handed over with a manifest of its own that says so."""
 
     async def run(resources: Resources) -> Outcome:
-        return await _send(resources, line, recipient=recipient, sender=sender)
+        return await _try(resources, line, recipient=recipient, sender=sender, out=out)
 
     outcome = run_reading(data_dir, _WORD, run)
     if isinstance(outcome, Accepted):
@@ -48,9 +57,9 @@ def test(data_dir: str | None, line: str, recipient: str, sender: str) -> None:
         raise Refusal(words)
 
 
-async def _send(
-    resources: Resources, name: str, *, recipient: str, sender: str
-) -> Accepted | Temporary | Permanent:
+async def _try(
+    resources: Resources, name: str, *, recipient: str, sender: str, out: Path | None
+) -> Outcome:
     """Raises NotFound, Refusal."""
     installation = StandingInstallation(resources)
     await installation.read()
@@ -58,8 +67,19 @@ async def _send(
     if line is None:
         known = ", ".join(installation.lines) or "none"
         raise NotFound(f"There is no line {name}; there are: {known}.")
-    if line.channel == "LETTER":
-        raise Refusal(_LETTERS)
+    if isinstance(line, FolderLine | SftpLine):
+        return await try_letter(resources, installation, name, recipient=recipient, out=out)
+    if out is not None:
+        raise Refusal("Only a letter is written to a file: leave --out out.")
+    return await _send(resources, installation, name, recipient=recipient, sender=sender)
+
+
+async def _send(
+    resources: Resources, installation: StandingInstallation, name: str,
+    *, recipient: str, sender: str,
+) -> Outcome:  # fmt: skip
+    """Raises Refusal."""
+    line = installation.lines[name]
     try:
         adapter = build_line(name, line, installation.secrets, resources)
     except LineUnusable as error:
@@ -67,7 +87,7 @@ async def _send(
     now = resources.clock.now()
     message = Message(
         # Of no merchant: what comes back of it is shown as unmatched.
-        communication_id=UUID(int=0),
+        communication_id=resources.ids.new(now),
         merchant_id=0,
         claim_id=0,
         channel=line.channel,

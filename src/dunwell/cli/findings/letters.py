@@ -75,7 +75,7 @@ async def _check_line(
 ) -> Finding:
     subject = f"line {name}"
     try:
-        depot = _open(name, line, secrets)
+        depot = open_line(name, line, secrets)
     except LineUnusable as error:
         return Finding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
     try:
@@ -95,7 +95,8 @@ async def _check_line(
         await depot.close()
 
 
-def _open(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
+def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
+    """Nothing is connected to. Raises LineUnusable."""
     if isinstance(line, FolderLine):
         return FolderDepot(Path(line.folder))
     return open_depot(name, line, secrets)

@@ -4,7 +4,7 @@ this."""
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0061"
-down_revision = "0056"
+down_revision = "0060"
 # An index of a large table, built beside those who write.
 IN_TRANSACTION = False
 

@@ -1,14 +1,17 @@
 """The lines of the installation and their letter batches: for whoever operates all merchants."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.alarms.mail_words import describe, find_place
+from dunwell.alarms.read_alarms import AlarmsView, read_alarms
 from dunwell.explanation import read_letter_batches
 from dunwell.explanation.read_letter_batches import read_asked_letters, read_batch, read_batches
 from dunwell.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
 from dunwell.people.signed_in import SignedIn
-from dunwell.portal.lines.views import AskedPage, BatchesPage, BatchPage, LinesPage
+from dunwell.portal.lines.views import AskedPage, BatchesPage, BatchPage, LinesPage, ShownAlarm
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import PAGE, find_page
@@ -24,7 +27,25 @@ async def show_lines(site: Site, visit: Visit, person: SignedIn) -> Response:
     resources = site.resources
     async with resources.database.transaction() as tx:
         view = await read_lines(tx, person.actor, resources.clock.now())
-    return site.answer(site.frame(visit), LinesPage(view, MOST_WAITING, MOST_SENT))
+        alarms = await read_alarms(tx, person.actor, resources.clock.now())
+    frame = site.frame(visit)
+    page = LinesPage(
+        view=view,
+        alarms=_show_alarms(alarms, frame.language),
+        is_stale=alarms.is_stale,
+        looked_at=alarms.looked_at,
+        is_told_nobody=alarms.is_told_nobody,
+        most_waiting=MOST_WAITING,
+        most_sent=MOST_SENT,
+    )
+    return site.answer(frame, page)
+
+
+def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
+    return [
+        ShownAlarm(describe(each, language), find_place(each), each.began_at)
+        for each in view.standing
+    ]
 
 
 @signed_in

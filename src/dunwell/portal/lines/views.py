@@ -1,16 +1,33 @@
 """What the pages of lines and of their letter batches show."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import ClassVar
+
+import msgspec
 
 from dunwell.explanation.read_letter_batches import AskedView, BatchesView, BatchView
 from dunwell.explanation.read_lines import LinesView
 from dunwell.portal.render.pages import Page
 
 
+class ShownAlarm(msgspec.Struct, frozen=True, gc=False):
+    """In the reader's language, with the address of where it is mended."""
+
+    words: str
+    address: str
+    began_at: datetime
+
+
 class LinesPage(Page, frozen=True):
     template: ClassVar[str] = "lines.html"
 
     view: LinesView
+    alarms: Sequence[ShownAlarm]
+    # Nobody looks for alarms, or nobody is told of them.
+    is_stale: bool
+    looked_at: datetime | None
+    is_told_nobody: bool
     # What is counted no further.
     most_waiting: int
     most_sent: int

@@ -5,7 +5,9 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
+from dunwell.alarms.read_alarms import read_alarms
 from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
+from dunwell.merchants.rights import Right
 from dunwell.portal.start.views import StartPage, count_channels, fill_days, list_waiting
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
@@ -22,6 +24,9 @@ async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
         waiting = await read_waiting(work)
         overview = await read_overview(work)
         now = work.now
+        alarms = None
+        if Right.OPERATE in desk.person.rights_everywhere:
+            alarms = await read_alarms(work.tx, desk.person.actor, work.real_now)
     by_currency = Counter[str]()
     for each in overview.paid:
         by_currency[each.currency] += each.cents
@@ -41,6 +46,8 @@ async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
         newest=NEWEST,
         channels=count_channels(overview.contacts),
         now=now,
+        alarms=len(alarms.standing) if alarms else 0,
+        is_unwatched=alarms is not None and alarms.is_stale,
     )
     return site.answer(frame, page)
 

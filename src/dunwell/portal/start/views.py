@@ -41,6 +41,9 @@ class StartPage(Page, frozen=True):
     # Channel, planned, accepted, failed, unknown.
     channels: Sequence[tuple[str, int, int, int, int]]
     now: datetime
+    # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
+    alarms: int
+    is_unwatched: bool
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

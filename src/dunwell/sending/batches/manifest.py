@@ -35,13 +35,15 @@ class Letter(msgspec.Struct, frozen=True, rename="camel"):
     files: Sequence[HandedFile]
 
 
-class Head(msgspec.Struct, frozen=True, rename="camel"):
+class Head(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     manifest: int
     batch: UUID
     line: str
     made_at: datetime
     letters: int
     pages: int
+    # Of a specimen: it is not to be posted.
+    test: bool = False
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -66,10 +68,11 @@ def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
 
 
 def write_manifest(
-    batch_id: UUID, line: str, made_at: datetime, letters: Sequence[Letter]
-) -> bytes:
+    batch_id: UUID, line: str, made_at: datetime, letters: Sequence[Letter],
+    *, is_test: bool = False,
+) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
-    head = Head(_VERSION, batch_id, line, made_at, len(letters), pages)
+    head = Head(_VERSION, batch_id, line, made_at, len(letters), pages, is_test)
     opened = msgspec.json.encode({"head": head})[:-1]
     rows = b",\n".join(msgspec.json.encode(each) for each in letters)
     return opened + b',"letters":[\n' + rows + b"\n]}\n"

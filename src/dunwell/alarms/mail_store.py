@@ -1,0 +1,85 @@
+"""The SQL of the e-mails that tell of alarms. Real time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.kit.db import Connection
+
+_SAVE = """
+INSERT INTO alarm_mails (mail_id, recipient, subject, body, made_at, due_at)
+SELECT n.mail_id, n.recipient, n.subject, n.body, $5, $5
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+    AS n (mail_id, recipient, subject, body)
+"""
+# All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
+_GIVE_UP = """
+UPDATE alarm_mails SET state = 'UNKNOWN', due_at = NULL
+WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+                  WHERE state = 'HANDED_OVER' AND due_at <= $1 FOR UPDATE SKIP LOCKED)
+"""
+_HAND_OVER = """
+UPDATE alarm_mails SET state = 'HANDED_OVER', tries = tries + 1, due_at = $2
+WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+                  WHERE state = 'PLANNED' AND due_at <= $1
+                  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING mail_id, recipient, subject, body, made_at, tries
+"""
+_SETTLE = """
+UPDATE alarm_mails SET state = $2, due_at = $3
+WHERE mail_id = $1 AND state = 'HANDED_OVER' AND tries = $4
+"""
+# By alarms_over and alarm_mails_made.
+_SWEEP_ALARMS = """
+DELETE FROM alarms WHERE alarm_id IN (SELECT alarm_id FROM alarms WHERE over_at < $1
+                                      ORDER BY over_at LIMIT $2)
+"""
+_SWEEP_MAILS = """
+DELETE FROM alarm_mails WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+                                          WHERE made_at < $1 ORDER BY made_at LIMIT $2)
+"""
+
+
+class NewMail(msgspec.Struct, frozen=True, gc=False):
+    mail_id: UUID
+    recipient: str
+    subject: str
+    body: str
+
+
+class DueMail(msgspec.Struct, frozen=True, gc=False):
+    mail_id: UUID
+    recipient: str
+    subject: str
+    body: str
+    made_at: datetime
+    # This one counted.
+    tries: int
+
+
+async def save_mails(tx: Connection, mails: Sequence[NewMail], now: datetime) -> None:
+    await tx.execute(
+        _SAVE, [each.mail_id for each in mails], [each.recipient for each in mails],
+        [each.subject for each in mails], [each.body for each in mails], now,
+    )  # fmt: skip
+
+
+async def hand_over(
+    tx: Connection, now: datetime, answered_by: datetime, limit: int
+) -> Sequence[DueMail]:
+    """Those to be called for. What is not settled by then is not sent again."""
+    await tx.execute(_GIVE_UP, now)
+    return [DueMail(*row) for row in await tx.fetch(_HAND_OVER, now, answered_by, limit)]
+
+
+async def settle(tx: Connection, mail: DueMail, state: str, again_at: datetime | None) -> None:
+    """again_at: of one that was surely not taken."""
+    await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.tries)
+
+
+async def sweep(tx: Connection, before: datetime, limit: int) -> None:
+    """Takes out alarms that were over before, and e-mails made before."""
+    await tx.execute(_SWEEP_ALARMS, before, limit)
+    await tx.execute(_SWEEP_MAILS, before, limit)

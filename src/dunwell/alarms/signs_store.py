@@ -1,0 +1,110 @@
+"""The SQL of what alarms look for, over all merchants in sets. Sandboxes, which contact nobody, are
+left out. Instants are real time, which is a live merchant's.
+"""
+
+from datetime import datetime, timedelta
+
+from dunwell.alarms.seen import OfLine, OfMerchant, Seen
+from dunwell.kit.db import Connection
+
+# The longest pause between two tries of a contact (escalation.settlement).
+_LONGEST_PAUSE = timedelta(hours=6)
+_MOST = 10_001
+# Contacts tried thrice have waited for their line since they were planned: each try puts the next
+# one off. Rides on communications_planned_anywhere; a claim that is held waits for nobody.
+_WAITING = """
+SELECT named.line, count(*)::integer AS count, min(late.since) AS since
+FROM (
+    SELECT c.merchant_id, c.channel,
+           CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END AS since
+    FROM communications c
+    WHERE c.state = 'PLANNED' AND c.not_before <= $2
+      AND CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END <= $1
+      AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
+                    AND k.claim_id = c.claim_id AND NOT k.held
+                    AND k.status IN ('CREATED', 'IN_PROCESS'))
+    ORDER BY c.not_before
+    LIMIT $3) late
+JOIN merchants m ON m.merchant_id = late.merchant_id AND NOT m.sandbox
+CROSS JOIN LATERAL (
+    SELECT m.configuration -> 'channels' -> late.channel ->> 'line' AS line) named
+WHERE named.line IS NOT NULL
+GROUP BY named.line
+"""
+# By letter_batch_items_waiting.
+_BATCHES = """
+SELECT line, count(*)::integer AS count, min(handed_at) AS since
+FROM letter_batch_items WHERE state = 'WAITING' GROUP BY line
+"""
+_MAILBOXES = "SELECT line, read_at FROM mailbox_places"
+# By communications_unknown, which holds nothing else.
+_UNKNOWN = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(c.handed_over_at) AS since
+FROM communications c
+JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
+WHERE c.state = 'UNKNOWN' AND c.handed_over_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By disputes_overdue_told.
+_OVERDUE = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_told_at) AS since
+FROM disputes d
+JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
+WHERE d.state = 'OPEN' AND d.overdue_told_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By debtor_replies_unseen.
+_UNSEEN = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
+FROM debtor_replies r
+JOIN merchants m ON m.merchant_id = r.merchant_id AND NOT m.sandbox
+WHERE r.seen_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By webhook_endpoints_off.
+_OFF = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.disabled_at) AS since
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
+GROUP BY m.merchant_id, m.key
+"""
+# By inbound_sms_unmatched and channel_reports_unmatched: since $1.
+_STRANGE_SMS = """
+SELECT line, count(*)::integer AS count, min(received_at) AS since
+FROM inbound_sms WHERE kind = 'UNMATCHED' AND received_at > $1 GROUP BY line
+"""
+_STRANGE_REPORTS = """
+SELECT line, count(*)::integer AS count, min(received_at) AS since
+FROM channel_reports WHERE outcome = 'UNMATCHED' AND received_at > $1 GROUP BY line
+"""
+# By claims_due_anywhere: the first that nobody has worked on.
+_STEPS = """
+SELECT c.due_at
+FROM claims c
+JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
+WHERE c.due_at <= $1 AND NOT c.held
+ORDER BY c.due_at
+LIMIT 1
+"""
+
+
+async def load_seen(
+    tx: Connection, now: datetime, *, late_before: datetime, unseen_before: datetime,
+    strange_since: datetime,
+) -> Seen:  # fmt: skip
+    """late_before, unseen_before: from when on what waits is told; strange_since: how far back
+    what names nothing of ours is counted."""
+    waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MOST)
+    return Seen(
+        waiting=[OfLine(*row) for row in waiting],
+        batches=[OfLine(*row) for row in await tx.fetch(_BATCHES)],
+        mailboxes=[(row["line"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
+        unknown=[OfMerchant(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
+        overdue=[OfMerchant(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
+        unseen=[OfMerchant(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
+        off=[OfMerchant(*row) for row in await tx.fetch(_OFF, now)],
+        strange_sms=[OfLine(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
+        strange_reports=[OfLine(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)],
+        step_due_at=await tx.fetchval(_STEPS, late_before),
+    )

@@ -1,0 +1,61 @@
+"""What doctor says of alarms."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.alarms.read_alarms import AlarmsView
+from dunwell.cli.findings.alarms import judge_standing, judge_telling, judge_watch
+from dunwell.installation.alarms.alarm import Alarm, Figures, Kind
+from dunwell.installation.document import check_installation
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+
+
+@pytest.mark.parametrize(
+    ("looked_at", "is_stale", "mark", "words"),
+    [
+        (NOW, False, "ok", "a worker looks for them each minute"),
+        (None, True, "note", "nobody has looked for any yet"),
+        (NOW, True, "FAULT", "nobody has looked for any since 2026-03-02 09:00 UTC"),
+    ],
+)
+def test_that_nobody_looks_is_told(
+    looked_at: datetime | None, is_stale: bool, mark: str, words: str
+) -> None:
+    found = judge_watch(AlarmsView([], looked_at, is_stale, is_told_nobody=True))
+    assert (found.mark, found.words) == (mark, words)
+
+
+@pytest.mark.parametrize(
+    ("document", "mark", "words"),
+    [
+        ({"trustedProxies": []}, "note", "nobody is told of them by e-mail"),
+        (
+            {"alarms": {"email": ["ops@example.com"]}}, "FAULT",
+            "cannot be told to 1 addresses: there is no line for e-mail",
+        ),
+        (
+            {"alarms": {"email": ["ops@example.com"]}, "lines": {"post": _LINE}}, "ok",
+            "told to 1 addresses by the line post",
+        ),
+    ],
+)  # fmt: skip
+def test_whom_they_are_told_is_said(document: dict[str, Any], mark: str, words: str) -> None:
+    found = judge_telling(check_installation(document))
+    assert (found.mark, found.words) == (mark, words)
+
+
+def test_those_that_stand_are_notes() -> None:
+    alarm = Alarm(
+        alarm_id=UUID(int=1), kind=Kind.STEPS_LATE, subject="", figures=Figures(since=NOW),
+        began_at=NOW, seen_at=NOW, over_at=None,
+    )  # fmt: skip
+    [found] = judge_standing(AlarmsView([alarm], NOW, is_stale=False, is_told_nobody=False))
+    assert (found.mark, found.words[:45]) == (
+        "note",
+        "Steps of processes are due since 2026-03-02 0",
+    )

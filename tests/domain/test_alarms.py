@@ -1,0 +1,229 @@
+"""When an alarm begins, is told, is told again and is over; and what of all that is seen is a sign
+of one."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from dunwell.alarms.mail_words import Telling, describe, write_mail
+from dunwell.alarms.seen import OfLine, OfMerchant, Seen
+from dunwell.alarms.sender import choose_lines, find_sender
+from dunwell.alarms.signs import LineFigures, Outside, find_signs
+from dunwell.errors import ValidationError
+from dunwell.explanation.line_figures import Delivery, Sent
+from dunwell.installation.alarms.alarm import (
+    EVENTS,
+    Alarm,
+    Figures,
+    Kind,
+    Phase,
+    Sign,
+    compare,
+    decide_phase,
+)
+from dunwell.installation.alarms.setup import Alarms, Failing
+from dunwell.installation.document import Installation, check_installation
+from tests.support.durations import JUST
+from tests.support.operators import OWN
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+_LINES: dict[str, Any] = {
+    "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},
+    "box": {
+        "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
+        "returnDomain": "r.example.com",
+        "mailbox": {"server": "i:993", "credentials": {"user": "u", "passwordFile": "p"}},
+    },
+    "print": {"channel": "LETTER", "adapter": "folder", "folder": "/letters"},
+}  # fmt: skip
+LINES = check_installation({"lines": _LINES}).lines or {}
+NOTHING = Seen(
+    waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[],
+    strange_sms=[], strange_reports=[], step_due_at=None,
+)  # fmt: skip
+NO_FIGURES = LineFigures({}, [])
+
+
+def an_alarm(kind: Kind = Kind.LINE_BACKLOG, **given: Any) -> Alarm:
+    usual: dict[str, Any] = {
+        "alarm_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
+        "figures": Figures(count=3, since=NOW - HOUR), "seen_at": NOW, "over_at": None,
+    }  # fmt: skip
+    return Alarm(**usual | given)
+
+
+@pytest.mark.parametrize(
+    ("alarm", "later", "phase"),
+    [
+        (an_alarm(), HOUR, Phase.BEGAN),
+        (an_alarm(over_at=NOW), HOUR, None),
+        (an_alarm(told_as=Phase.BEGAN, told_at=NOW), DAY - JUST, None),
+        (an_alarm(told_as=Phase.BEGAN, told_at=NOW), DAY, Phase.LASTS),
+        (an_alarm(told_as=Phase.LASTS, told_at=NOW), DAY - JUST, None),
+        (an_alarm(told_as=Phase.LASTS, told_at=NOW), DAY, Phase.LASTS),
+        (an_alarm(told_as=Phase.BEGAN, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
+        (an_alarm(told_as=Phase.LASTS, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
+        (an_alarm(told_as=Phase.OVER, told_at=NOW, over_at=NOW), 9 * DAY, None),
+        (an_alarm(Kind.BREAK_GLASS, over_at=NOW), JUST, Phase.BEGAN),
+        (an_alarm(Kind.BREAK_GLASS, over_at=NOW, told_as=Phase.BEGAN, told_at=NOW), DAY, None),
+    ],
+)
+def test_each_is_told_once_again_after_a_time_and_when_it_is_over(
+    alarm: Alarm, later: timedelta, phase: Phase | None
+) -> None:
+    assert decide_phase(alarm, NOW + later, DAY) is phase
+
+
+def test_what_comes_and_goes_is_one_alarm() -> None:
+    sign = Sign(Kind.LINE_BACKLOG, "post", Figures(count=4))
+    other = Sign(Kind.LINE_BACKLOG, "box")
+    alarm = an_alarm()
+    assert compare([], [sign, sign], NOW).began == [sign]
+    changes = compare([alarm], [sign, other], NOW)
+    assert (changes.began, changes.over) == ([other], [])
+    assert changes.lasting == {alarm.alarm_id: sign}
+    a_quarter = timedelta(minutes=15)
+    assert compare([alarm], [], NOW + a_quarter - JUST).over == []
+    assert compare([alarm], [], NOW + a_quarter).over == [alarm.alarm_id]
+
+
+@pytest.mark.parametrize(
+    ("sent", "failed", "is_reached"),
+    [(9, 9, False), (10, 10, True), (200, 10, True), (201, 10, False), (1000, 50, True)],
+)
+def test_a_line_fails_by_number_and_by_share(sent: int, failed: int, *, is_reached: bool) -> None:
+    assert Failing().is_reached(sent=sent, failed=failed) is is_reached
+    assert not Failing(percent=100, least=3).is_reached(sent=4, failed=3)
+
+
+def look(figures: LineFigures = NO_FIGURES, outside: Outside | None = None, **seen: Any) -> Any:
+    found = find_signs(
+        Alarms(), LINES, msgspec.structs.replace(NOTHING, **seen), figures, outside or Outside(),
+        now=NOW,
+    )  # fmt: skip
+    return [(each.kind, each.subject) for each in found]
+
+
+def test_nothing_seen_is_no_sign() -> None:
+    assert look() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen", "subject"),
+    [
+        (Kind.LINE_BACKLOG, {"waiting": [OfLine("post", 3, NOW)]}, "post"),
+        (Kind.BATCH_LATE, {"batches": [OfLine("print", 3, NOW - 2 * HOUR)]}, "print"),
+        (None, {"batches": [OfLine("print", 3, NOW - 2 * HOUR + JUST)]}, ""),
+        (Kind.MAILBOX_LATE, {"mailboxes": [("box", NOW - HOUR)]}, "box"),
+        (None, {"mailboxes": [("box", NOW - HOUR + JUST)]}, ""),
+        (None, {"mailboxes": [("post", NOW - DAY)]}, ""),
+        (None, {"mailboxes": [("gone", NOW - DAY)]}, ""),
+        (Kind.UNMATCHED_REPORTS, {"strange_reports": [OfLine("post", 10, NOW)]}, "post"),
+        (None, {"strange_reports": [OfLine("post", 9, NOW)]}, ""),
+        (Kind.UNMATCHED_SMS, {"strange_sms": [OfLine("sms", 1, NOW)]}, "sms"),
+        (Kind.UNKNOWN_SENDS, {"unknown": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (Kind.OVERDUE_DISPUTES, {"overdue": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (Kind.UNSEEN_REPLIES, {"unseen": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (Kind.WEBHOOKS_OFF, {"off": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (Kind.STEPS_LATE, {"step_due_at": NOW}, ""),
+    ],
+)
+def test_what_waits_too_long_is_a_sign(
+    kind: Kind | None, seen: dict[str, Any], subject: str
+) -> None:
+    assert look(**seen) == ([(kind, subject)] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("failed", "people", "kinds"),
+    [
+        (10, 3, [Kind.LINE_FAILING, Kind.DESTINATION_FAILING]),
+        (9, 9, []),
+        # Of so few people the domain could be somebody's own.
+        (10, 2, [Kind.LINE_FAILING]),
+    ],
+)
+def test_a_domain_that_refuses_us_is_a_sign(failed: int, people: int, kinds: list[Kind]) -> None:
+    sent = Sent(100, 0, failed)
+    figures = LineFigures({"post": sent}, [Delivery("post", "mail.example", sent, people)])
+    assert [kind for kind, _ in look(figures)] == kinds
+    unknown = LineFigures({}, [Delivery("post", None, sent, people)])
+    assert look(unknown) == []
+
+
+def test_what_is_outside_is_a_sign() -> None:
+    outside = Outside(unusable=["post"], is_archive_behind=True)
+    assert look(outside=outside) == [(Kind.LINE_UNUSABLE, "post"), (Kind.ARCHIVE_BEHIND, "")]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_each_kind_has_its_words(language: str) -> None:
+    figures = Figures(count=3, among=40, since=NOW, merchant="nordwind")
+    for kind in Kind:
+        words = describe(an_alarm(kind, figures=figures), language)
+        assert "None" not in words
+        assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
+    assert set(Kind) >= EVENTS
+
+
+def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
+    unknown = an_alarm(
+        Kind.UNKNOWN_SENDS, subject="7", figures=Figures(count=2, since=NOW, merchant="nordwind")
+    )
+    tellings = [
+        Telling(an_alarm(), Phase.BEGAN), Telling(unknown, Phase.LASTS),
+        Telling(an_alarm(Kind.BATCH_LATE, subject="print"), Phase.OVER),
+    ]  # fmt: skip
+    subject, body = write_mail(tellings, Alarms(), "https://pay.example.com")
+    assert subject == (
+        "Dunwell needs somebody: Line post: messages that wait to leave: 3, "
+        "since 2026-03-02 08:00 UTC, and 1 more"
+    )
+    assert body.startswith("New:\n- Line post: messages that wait to leave: 3")
+    assert "\n  https://pay.example.com/portal/lines\n\nStill so:\n- nordwind: messages of" in body
+    assert "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nOver:\n- Line" in body
+    assert "told again after 24 hours" in body
+
+
+def test_what_is_over_alone_says_so() -> None:
+    over = [Telling(an_alarm(), Phase.OVER)]
+    assert write_mail(over, Alarms(language="de"), "")[0].startswith("Dunwell: vorbei: Leitung")
+
+
+def test_alarms_leave_by_a_line_that_is_well() -> None:
+    assert choose_lines(Alarms(), LINES, ()) == ["post", "box"]
+    assert choose_lines(Alarms(line="box"), LINES, ()) == ["box", "post"]
+    assert choose_lines(Alarms(line="box"), LINES, ["box"]) == ["post", "box"]
+    assert choose_lines(Alarms(), {}, ()) == []
+
+
+def test_the_sender_is_named_or_the_operator_s() -> None:
+    named = Installation(operator=OWN, alarms=Alarms(sender="dunwell@example.com"))
+    assert find_sender(named, "ops@example.com") == "dunwell@example.com"
+    assert find_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
+    assert find_sender(Installation(), "ops@example.com") == "ops@example.com"
+
+
+@pytest.mark.parametrize(
+    ("alarms", "path"),
+    [
+        ({"email": ["ops"]}, "/alarms/email/0"),
+        ({"email": ["ops@example.com", "a@b.c\n"]}, "/alarms/email/1"),
+        ({"from": "Dunwell"}, "/alarms/from"),
+        ({"email": ["ops@example.com"] * 21}, "/alarms/email"),
+        ({"againAfterHours": 0}, "/alarms/againAfterHours"),
+        ({"lateAfterMinutes": 1}, "/alarms/lateAfterMinutes"),
+        ({"failing": {"percent": 0}}, "/alarms/failing/percent"),
+        ({"failing": {"least": 2}}, "/alarms/failing/least"),
+        ({"language": "fr"}, "/alarms/language"),
+        ({"mail": []}, "/alarms/mail"),
+    ],
+)
+def test_a_faulty_setup_is_refused_with_the_place(alarms: dict[str, Any], path: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        check_installation({"alarms": alarms})
+    assert {fault.path for fault in refused.value.faults} == {path}

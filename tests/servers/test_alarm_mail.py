@@ -1,0 +1,46 @@
+"""Alarms over a real Postfix: what the operator finds in the mailbox."""
+
+from datetime import timedelta
+from email import message_from_bytes
+from email.policy import default
+from typing import Any
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.servers.postfix import Postfix
+from tests.servers.test_email import drain, read_line, world
+from tests.support.sinks import Sink
+
+__all__ = ["world"]
+_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
+
+
+async def test_an_alarm_arrives_where_the_installation_file_says(
+    resources: Resources,
+    clock: MovableClock,
+    postfix: Postfix,
+    world: Sink,
+) -> None:
+    alarms = {"email": ["ops@example.org"], "from": "dunwell@example.org", "language": "de"}
+    document = {"lines": {"post": _LINE | {"encryption": "NONE"}}, "alarms": alarms}
+    await apply_installation(resources, check_installation(document))
+    channel = SmtpChannel("post", read_line(postfix), {}, resources.keys)
+    # The line cannot be used at this moment, and can when it is to tell so.
+    assert await look_for_alarms(resources, lambda _: None, "") == 1
+    for _ in range(2):
+        await send_alarm_mails(resources, lambda _: channel)
+        clock.advance(timedelta(minutes=10))
+    await channel.close()
+    drain(postfix)
+    [arrived] = world.taken
+    assert arrived.recipient == "ops@example.org"
+    message = message_from_bytes(arrived.content, policy=default)
+    assert message["Subject"].startswith("Dunwell braucht jemanden: Leitung post ist so nicht")
+    assert message["From"].addresses[0].addr_spec == "dunwell@example.org"
+    text = message.get_content() if not message.is_multipart() else str(message)
+    assert f"{resources.settings.public_url}/portal/lines" in text

@@ -1,0 +1,209 @@
+"""`dunwell channel test` by each adapter, to real servers: one message arrives, and nothing is
+written of it."""
+
+import asyncio
+import json
+from email import message_from_bytes
+from email.policy import default
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation, check_installation
+from dunwell.installation.lines.lines import Line
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.manifest import write_manifest
+from tests.servers.kannel import Kannel
+from tests.servers.postfix import Postfix
+from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_line, wait_until
+from tests.servers.sshd import Sshd
+from tests.servers.test_email import drain, read_line, world
+from tests.support.command_line import CommandLine, Done
+from tests.support.operators import OWN
+from tests.support.print_files import list_files, read_pdf
+from tests.support.sinks import Sink
+from tests.support.twilio import ACCOUNT, TOKEN, a_fake_twilio
+
+__all__ = ["world"]
+_TO = "Petra Hansen, Speicherweg 12, 20457 Hamburg"
+_ROWS = """
+SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_ledger)
+     + (SELECT count(*) FROM letter_batch_items) + (SELECT count(*) FROM letter_batches)
+     + (SELECT count(*) FROM debtor_notices) + (SELECT count(*) FROM audit_log)
+"""
+
+
+async def apply(resources: Resources, name: str, line: Line, **secrets: bytes) -> None:
+    given = {f"lines/{name}/{path}": secret for path, secret in secrets.items()}
+    installation = Installation(lines={name: line}, operator=OWN)
+    await apply_installation(resources, installation, given)
+
+
+async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
+    """In a thread: servers of this process answer meanwhile."""
+    done = await asyncio.to_thread(dunwell.run, "channel", "test", *words)
+    async with resources.database.connection() as connection:
+        assert await connection.fetchval(_ROWS) == 0
+    return done
+
+
+async def test_an_e_mail_arrives(
+    resources: Resources, dunwell: CommandLine, postfix: Postfix, world: Sink
+) -> None:
+    await apply(resources, "post", read_line(postfix))
+    done = await run(resources, dunwell, "post", "--to", "ops@example.org")
+    assert done.stdout.startswith("The line post took it: 250 2.0.0")
+    drain(postfix)
+    [arrived] = world.taken
+    message = message_from_bytes(arrived.content, policy=default)
+    assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "A test of Dunwell")
+    # Each is a message of its own.
+    await run(resources, dunwell, "post", "--to", "ops@example.org")
+    drain(postfix)
+    ids = {message_from_bytes(each.content)["Message-ID"] for each in world.taken}
+    assert len(ids) == 2
+
+
+async def test_what_the_server_refuses_is_told(
+    resources: Resources, dunwell: CommandLine, postfix: Postfix
+) -> None:
+    await apply(resources, "post", read_line(postfix))
+    done = await run(resources, dunwell, "post", "--to", "ops@nowhere.example")
+    assert done.returncode == 1
+    assert "refused it for good. The mail server refused it: 550 5.1.2" in done.stderr
+
+
+async def test_a_server_that_is_away_is_told(resources: Resources, dunwell: CommandLine) -> None:
+    document = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:9"}
+    lines: dict[str, Any] = {"lines": {"post": document | {"encryption": "NONE"}}}
+    await apply_installation(resources, check_installation(lines))
+    done = await run(resources, dunwell, "post", "--to", "ops@example.org")
+    assert "did not take it for now. dunwell doctor looks into why." in done.stderr
+    done = await run(resources, dunwell, "sms", "--to", "ops@example.org")
+    assert "There is no line sms; there are: post." in done.stderr
+
+
+async def test_an_sms_arrives_by_kannel(
+    resources: Resources, dunwell: CommandLine, kannel: Kannel
+) -> None:
+    installation = Installation(lines={NAME: a_line(kannel.address)})
+    await apply_installation(resources, installation, SECRETS)
+    done = await run(resources, dunwell, NAME, "--to", NUMBER, "--from", "Nordwind")
+    assert done.stdout.startswith(f"The line {NAME} took it")
+
+    async def has_arrived() -> bool:
+        return len(kannel.centre.read_messages()) == 1
+
+    await wait_until(has_arrived)
+    [(_, text)] = kannel.centre.read_messages()
+    assert text.startswith(f"This is a test of the line {NAME}.")
+
+
+async def test_an_sms_arrives_by_twilios_dialect(
+    resources: Resources, dunwell: CommandLine
+) -> None:
+    async with a_fake_twilio() as fake:
+        document: dict[str, Any] = {
+            "channel": "SMS", "adapter": "twilio", "server": fake.address,
+            "networks": ["127.0.0.1"],
+            "credentials": {"user": ACCOUNT, "passwordFile": "p"},
+        }  # fmt: skip
+        installation = check_installation({"lines": {"sms": document}})
+        secrets = {"lines/sms/credentials/passwordFile": TOKEN}
+        await apply_installation(resources, installation, secrets)
+        done = await run(resources, dunwell, "sms", "--to", NUMBER, "--from", "Nordwind")
+        assert done.returncode == 0, done.stderr
+        [message] = fake.messages
+    assert (message["To"], message["From"]) == (NUMBER, "Nordwind")
+    assert message["Body"].startswith("This is a test of the line sms.")
+
+
+def read_specimen(folder: Path) -> tuple[dict[str, Any], str, bytes]:
+    """The manifest, the name of the letter in it, and that letter; nothing else is there."""
+    [manifest] = folder.glob("test-*.json")
+    read = json.loads(manifest.read_text())
+    [letter] = read["letters"]
+    [file] = letter["files"]
+    content = (folder / file["name"]).read_bytes()
+    assert sha256(content).hexdigest() == file["sha256"]
+    assert {each.name for each in folder.iterdir()} == {manifest.name, file["name"]}
+    return read["head"], file["name"], content
+
+
+def check_specimen(folder: Path, said: str) -> None:
+    head, name, content = read_specimen(folder)
+    assert (head["test"], head["letters"], head["line"]) == (True, 1, "post")
+    assert name in said
+    assert read_pdf(content)[1] == 1
+
+
+async def test_a_specimen_is_put_on_the_print_services_server(
+    resources: Resources, dunwell: CommandLine, sshd: Sshd
+) -> None:
+    key = sshd.secrets["lines/post/keyFile"]
+    await apply(resources, "post", sshd.line(), keyFile=key)
+    done = await run(resources, dunwell, "post", "--to", _TO)
+    assert done.returncode == 0, done.stderr
+    check_specimen(sshd.depot, done.stdout)
+
+
+async def test_another_host_key_gets_no_specimen(
+    resources: Resources, dunwell: CommandLine, sshd: Sshd
+) -> None:
+    key, line = sshd.secrets["lines/post/keyFile"], sshd.line()
+    sshd.stop()
+    sshd.replace_host_key()
+    sshd.start()
+    await apply(resources, "post", line, keyFile=key)
+    done = await run(resources, dunwell, "post", "--to", _TO)
+    assert "another host key than the pinned one: nothing was handed over" in done.stderr
+    assert list_files(sshd.depot) == []
+
+
+@pytest.fixture
+async def folder(resources: Resources, tmp_path: Path) -> Path:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    line = {"channel": "LETTER", "adapter": "folder", "folder": str(folder), "layout": "c5-6"}
+    await apply_installation(resources, check_installation({"lines": {"post": line}}))
+    return folder
+
+
+async def test_a_specimen_is_put_into_a_folder(
+    resources: Resources, dunwell: CommandLine, folder: Path
+) -> None:
+    done = await run(resources, dunwell, "post", "--to", _TO)
+    assert done.returncode == 0, done.stderr
+    check_specimen(folder, done.stdout)
+    await asyncio.to_thread(folder.rename, folder.with_name("away"))
+    done = await run(resources, dunwell, "post", "--to", _TO)
+    assert "did not take it (FileNotFoundError). Run: dunwell doctor" in done.stderr
+
+
+async def test_a_specimen_is_written_to_a_file_alone(
+    resources: Resources, dunwell: CommandLine, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "specimen.pdf"
+    done = await run(resources, dunwell, "post", "--to", _TO, "--out", str(path))
+    assert f"{path} written, nothing handed over" in done.stdout
+    assert read_pdf(await asyncio.to_thread(path.read_bytes))[1] == 1
+    assert list_files(folder) == []
+
+
+@pytest.mark.parametrize("address", [" , ", ", ".join("abcdefgh")])
+async def test_an_address_has_one_to_six_lines(
+    resources: Resources, dunwell: CommandLine, folder: Path, address: str
+) -> None:
+    done = await run(resources, dunwell, "post", "--to", address)
+    assert "An address has one to 6 lines." in done.stderr
+    assert list_files(folder) == []
+
+
+async def test_a_batch_never_says_that_it_is_a_test(resources: Resources) -> None:
+    now = resources.clock.now()
+    batch = write_manifest(resources.ids.new(now), "post", now, [])
+    assert "test" not in msgspec.json.decode(batch)["head"]

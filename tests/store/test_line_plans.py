@@ -1,0 +1,85 @@
+"""What the lines' page and the look for alarms read stays little beside very many messages: each
+statement rides on its index, and no large table is read whole."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.alarms.signs_store import load_seen
+from dunwell.explanation.lines_store import (
+    Looked,
+    load_backlogs,
+    load_deliveries,
+    load_failures,
+    load_sent,
+)
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from tests.support.house import House, a_house
+from tests.support.plans import Explaining
+
+COUNT, MOST = 20_000, 500
+_FILL = f"""
+WITH filled AS (
+    INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
+    SELECT $1, 'FILL-' || n, 'EUR', now(), now() FROM generate_series(1, {COUNT}) n
+    RETURNING claim_id
+)
+INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
+                            state, not_before, planned_at, settled_at, line, destination)
+SELECT $1, gen_random_uuid(), claim_id, 1, 1, 0, 'EMAIL',
+       CASE WHEN claim_id % 50 = 0 THEN 'FAILED' ELSE 'ACCEPTED' END, $2, $2,
+       $2::timestamptz - claim_id % 86400 * interval '1 second', 'post',
+       'd' || claim_id % 7 || '.example'
+FROM filled
+RETURNING 1
+"""
+_TABLES = ("claims", "communications", "channel_reports", "disputes", "debtor_replies")
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    house = await a_house(resources, clock)
+    await house.rows(_FILL, clock.now())
+    async with resources.database.connection() as connection:
+        for table in _TABLES:
+            await connection.execute(f"ANALYZE {table}")
+    return house
+
+
+async def read_figures(tx: Connection, house: House) -> list[object]:
+    looked = Looked(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
+    deliveries = await load_deliveries(tx, looked, 100)
+    sent = await load_sent(tx, looked)
+    assert sum(each.sent.sent for each in deliveries) == sent["post"].sent == MOST
+    failures = await load_failures(tx, looked, 100)
+    assert sum(each.messages for each in failures) == sent["post"].failed
+    return [sent, deliveries, failures]
+
+
+async def test_figures_by_destination_ride_on_the_lines_index(
+    house: House, resources: Resources
+) -> None:
+    async with resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        await read_figures(explaining, house)
+    assert "communications_of_line" in explaining.indexes, explaining.plans
+    assert "communications" not in explaining.tables_read_whole, explaining.plans
+    assert explaining.rows_read < 20 * MOST, explaining.plans
+
+
+async def test_the_look_for_alarms_reads_what_is_wrong_alone(
+    house: House, resources: Resources
+) -> None:
+    now = house.clock.now()
+    async with resources.database.connection() as connection:
+        explaining = Explaining(connection)
+        await load_seen(
+            explaining, now,
+            late_before=now, unseen_before=now, strange_since=now - timedelta(days=1),
+        )  # fmt: skip
+        await load_backlogs(explaining, ["post"], now, MOST)
+    large = {"communications", "claims"}
+    assert not large & set(explaining.tables_read_whole), explaining.plans
+    assert explaining.rows_read < 100, explaining.plans

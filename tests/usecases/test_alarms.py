@@ -1,0 +1,305 @@
+"""Alarms over a real database: found in sets over all merchants, told once, again and when over."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.read_alarms import read_alarms
+from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.errors import InsufficientScope, ValidationError
+from dunwell.installation.alarms.alarm import Kind
+from dunwell.installation.alarms.raise_alarm import raise_alarm
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.durations import JUST
+from tests.support.house import House, ScriptedLine
+from tests.support.lines import a_house_with_a_line, report
+from tests.support.rows import insert_row
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_ALARMS: dict[str, Any] = {"email": ["ops@example.com", "night@example.com"]}
+_MAILS = "SELECT recipient, subject, body, state, tries FROM alarm_mails WHERE $1 > 0 ORDER BY 1, 2"
+
+
+class World:
+    """An installation with one line that somebody is told of."""
+
+    def __init__(self, house: House, line: ScriptedLine) -> None:
+        self.house, self.line = house, line
+        self.lines: dict[str, Any] = {"post": line}
+
+    async def look(self, later: timedelta = MINUTE) -> int:
+        self.house.clock.advance(later)
+        return await look_for_alarms(self.house.resources, self.lines.get, "")
+
+    async def send(self) -> list[str]:
+        """The subjects of what the line was given."""
+        self.line.sent.clear()
+        await send_alarm_mails(self.house.resources, self.lines.get)
+        return [each.subject or "" for each in self.line.sent]
+
+    async def standing(self) -> list[tuple[str, str]]:
+        resources = self.house.resources
+        async with resources.database.transaction() as tx:
+            view = await read_alarms(tx, COMMAND_LINE, resources.clock.now())
+        return [(each.kind, each.subject) for each in view.standing]
+
+    async def states(self) -> list[str]:
+        return [row["state"] for row in await self.house.rows(_MAILS)]
+
+
+@pytest.fixture
+async def world(resources: Resources, clock: MovableClock) -> World:
+    document = {"lines": {"post": _LINE}, "alarms": _ALARMS}
+    await apply_installation(resources, check_installation(document))
+    line = ScriptedLine()
+    return World(await a_house_with_a_line(resources, clock, line), line)
+
+
+async def test_quiet_is_told_to_nobody(world: World) -> None:
+    await world.house.create("INV-1", "INV-2")
+    await world.house.run()
+    assert await world.look() == 0
+    assert (await world.standing(), await world.states()) == ([], [])
+
+
+async def test_a_line_that_takes_nothing_is_told_once_again_and_when_it_is_over(
+    world: World,
+) -> None:
+    world.line.answers = [Temporary(1)] * 3
+    await world.house.create("INV-1")
+    await world.house.run()
+    for _ in range(2):
+        world.house.clock.advance(2 * MINUTE)
+        await world.house.run()
+    assert await world.look() == 0
+    assert await world.look(HOUR) == 1
+    assert await world.standing() == [("LINE_BACKLOG", "post")]
+    [told, other] = await world.send()
+    assert told == other
+    assert told.startswith("Dunwell needs somebody: Line post: messages that wait to leave: 1, ")
+    assert [await world.look() for _ in range(3)] == [0, 0, 0]
+    assert await world.send() == []
+    assert await world.look(DAY) == 1
+    assert len(await world.send()) == 2
+    await world.house.run()
+    assert await world.look() == 0
+    assert await world.look(15 * MINUTE) == 1
+    assert [each.startswith("Dunwell: over: Line post") for each in await world.send()] == [
+        True
+    ] * 2
+    assert await world.standing() == []
+    assert await world.look(2 * DAY) == 0
+    assert set(await world.states()) == {"ACCEPTED"}
+
+
+async def test_it_names_no_person(world: World) -> None:
+    world.line.answers = [Permanent("refused")] * 12
+    await world.house.create(*(f"INV-{number}" for number in range(12)))
+    await world.house.run()
+    await world.look()
+    await world.send()
+    kinds = {kind for kind, _ in await world.standing()}
+    assert kinds == {Kind.LINE_FAILING, Kind.DESTINATION_FAILING}
+    told = " ".join(str(tuple(row)) for row in await world.house.rows(_MAILS))
+    for personal in ("Mustermann", "Erika", "inv-1@", "INV-1"):
+        assert personal not in told
+    assert "post/example.org: of 12 messages in a day 12 failed there" in told
+
+
+async def test_one_worker_of_many_looks_in_a_minute(world: World) -> None:
+    await world.look()
+    world.lines.clear()
+    resources = world.house.resources
+    assert await look_for_alarms(resources, world.lines.get, "") == 0
+    assert await world.standing() == []
+    assert await world.look(timedelta(seconds=45) - JUST) == 0
+    assert await world.look(JUST) == 1
+    assert await world.standing() == [("LINE_UNUSABLE", "post")]
+
+
+async def test_a_send_nobody_knows_of_is_told_after_a_day(world: World) -> None:
+    world.line.answers = [ConnectionError()]
+    await world.house.create("INV-1")
+    await world.house.run()
+    assert await world.look(DAY - JUST) == 0
+    assert await world.look(MINUTE) == 1
+    merchant_id = str(world.house.merchant.merchant_id)
+    assert await world.standing() == [("UNKNOWN_SENDS", merchant_id)]
+
+
+async def test_what_a_hold_keeps_waits_for_no_line(world: World) -> None:
+    world.line.answers = [Temporary(1)] * 3
+    await world.house.create("INV-1")
+    await world.house.run()
+    await world.house.rows("UPDATE claims SET held = true WHERE merchant_id = $1 RETURNING 1")
+    await world.look(2 * HOUR)
+    assert await world.standing() == []
+
+
+async def test_webhooks_switched_off_and_answers_nobody_saw_are_told(world: World) -> None:
+    merchant_id = world.house.merchant.merchant_id
+    now = world.house.clock.now()
+    async with world.house.resources.database.transaction() as tx:
+        for table, values in (
+            ("webhook_endpoints", {"disabled_at": now}),
+            ("debtor_replies", {"received_at": now, "is_automatic": False}),
+            ("disputes", {"state": "OPEN", "overdue_told_at": now}),
+        ):
+            await insert_row(tx, table, 1, merchant_id=merchant_id, **values)
+    await world.look()
+    assert await world.standing() == [("WEBHOOKS_OFF", str(merchant_id))]
+    await world.look(DAY)
+    assert {kind for kind, _ in await world.standing()} == {
+        "WEBHOOKS_OFF", "UNSEEN_REPLIES", "OVERDUE_DISPUTES",
+    }  # fmt: skip
+
+
+async def test_steps_that_nobody_works_on_are_told(world: World) -> None:
+    await world.house.create("INV-1")
+    assert await world.look(HOUR - JUST) == 0
+    assert await world.look(MINUTE) == 1
+    assert await world.standing() == [("STEPS_LATE", "")]
+
+
+async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> None:
+    await world.house.create("INV-1")
+    await world.house.run()
+    for number in range(10):
+        await world.look()
+        assert await world.standing() == []
+        await report(world.house, world.line, provider_id=str(number), reference=None)
+        await world.house.rows(
+            "UPDATE channel_reports SET outcome = 'UNMATCHED', due_at = NULL"
+            " WHERE $1 > 0 RETURNING 1"
+        )
+    await world.look()
+    assert await world.standing() == [("UNMATCHED_REPORTS", "post")]
+
+
+async def test_what_has_happened_is_told_once_and_never_over(world: World) -> None:
+    resources = world.house.resources
+    for subject in ("one", "one", "two"):
+        async with resources.database.transaction() as tx:
+            now = resources.clock.now()
+            await raise_alarm(tx, Kind.BREAK_GLASS, subject, now, resources.ids)
+    assert await world.look() == 2
+    assert len(await world.send()) == 2
+    assert await world.look(3 * DAY) == 0
+    assert await world.standing() == []
+
+
+async def test_an_answer_that_is_lost_is_not_sent_again(world: World) -> None:
+    await world.house.create("INV-1")
+    await world.look(2 * HOUR)
+    world.line.answers = [ConnectionError(), Temporary(1)]
+    assert len(await world.send()) == 2
+    assert sorted(await world.states()) == ["PLANNED", "UNKNOWN"]
+    assert await world.send() == []
+    world.house.clock.advance(MINUTE)
+    assert len(await world.send()) == 1
+    assert sorted(await world.states()) == ["ACCEPTED", "UNKNOWN"]
+
+
+async def test_what_a_dead_worker_held_is_not_sent_again(world: World) -> None:
+    await world.house.create("INV-1")
+    await world.look(2 * HOUR)
+    resources = world.house.resources
+
+    def die(_name: str) -> None:
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        await send_alarm_mails(resources, die)
+    world.house.clock.advance(3 * MINUTE - JUST)
+    assert await world.send() == []
+    assert set(await world.states()) == {"HANDED_OVER"}
+    world.house.clock.advance(JUST)
+    assert await world.send() == []
+    assert set(await world.states()) == {"UNKNOWN"}
+
+
+async def test_figures_are_of_one_day(world: World) -> None:
+    world.line.answers = [Permanent("refused")] * 12
+    await world.house.create(*(f"INV-{number}" for number in range(12)))
+    await world.house.run()
+    await world.look(DAY - MINUTE)
+    failing = ("LINE_FAILING", "post")
+    assert failing in await world.standing()
+    # A quarter of an hour after it was found last.
+    await world.look(2 * MINUTE)
+    assert failing in await world.standing()
+    await world.look(13 * MINUTE)
+    assert failing not in await world.standing()
+
+
+async def test_without_a_line_it_waits_and_leaves_by_the_next(world: World) -> None:
+    await world.house.create("INV-1")
+    await world.look(2 * HOUR)
+    kept = world.lines.pop("post")
+    assert await world.send() == []
+    world.lines["post"] = kept
+    world.house.clock.advance(MINUTE)
+    assert len(await world.send()) == 2
+
+
+async def test_nobody_named_is_told_nothing_and_all_stands_in_the_portal(world: World) -> None:
+    resources = world.house.resources
+    await apply_installation(resources, check_installation({"alarms": {"email": []}}))
+    await world.house.create("INV-1")
+    assert await world.look(2 * HOUR) == 0
+    assert await world.standing() == [("STEPS_LATE", "")]
+    # Whoever is named later hears of what still stands.
+    await apply_installation(resources, check_installation({"alarms": _ALARMS}))
+    assert await world.look() == 1
+
+
+async def test_the_line_that_alarms_name_must_be_there(world: World) -> None:
+    resources = world.house.resources
+    with pytest.raises(ValidationError) as refused:
+        await apply_installation(resources, check_installation({"alarms": {"line": "other"}}))
+    assert [each.path for each in refused.value.faults] == ["/alarms/line"]
+
+
+async def test_what_is_old_is_taken_out(world: World) -> None:
+    async def count() -> tuple[int, int]:
+        [row] = await world.house.rows(
+            "SELECT (SELECT count(*) FROM alarms), (SELECT count(*) FROM alarm_mails) WHERE $1 > 0"
+        )
+        return row[0], row[1]
+
+    resources = world.house.resources
+    async with resources.database.transaction() as tx:
+        await raise_alarm(tx, Kind.BREAK_GLASS, "one", resources.clock.now(), resources.ids)
+    await world.look(JUST)
+    await world.look(90 * DAY - JUST)
+    assert await count() == (1, 2)
+    await world.look()
+    assert await count() == (0, 0)
+
+
+async def test_whoever_does_not_operate_sees_no_alarms(world: World) -> None:
+    async with world.house.resources.database.transaction() as tx:
+        nobody = credential_actor("erp", frozenset())
+        with pytest.raises(InsufficientScope):
+            await read_alarms(tx, nobody, world.house.clock.now())
+
+
+async def test_that_nobody_looks_is_seen(world: World) -> None:
+    async def is_stale() -> bool:
+        async with world.house.resources.database.transaction() as tx:
+            return (await read_alarms(tx, COMMAND_LINE, world.house.clock.now())).is_stale
+
+    assert await is_stale()
+    await world.look()
+    world.house.clock.advance(10 * MINUTE - JUST)
+    assert not await is_stale()
+    world.house.clock.advance(JUST)
+    assert await is_stale()

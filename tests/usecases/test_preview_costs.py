@@ -1,0 +1,191 @@
+"""What a changed workflow's messages cost, before and after, by channel, line and country."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.errors import InsufficientScope
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import snapshot
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import Actor, credential_actor
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.rollout.costs import Costs, Spent
+from dunwell.rollout.effects import Asked
+from dunwell.rollout.foresee_costs import foresee_costs
+from dunwell.rollout.preview_draft import preview_draft
+from dunwell.workflows.open_workflow import find_workflow
+from dunwell.workflows.save_draft import save_draft
+from tests.support.channels import ADDRESS, TEMPLATE
+from tests.support.command_line import CommandLine
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import ERP, House, a_house
+from tests.support.merchants import CONFIGURATION
+
+_LINES: dict[str, Any] = {
+    "post": {
+        "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
+        "prices": {"*": 0.5},
+    },
+    "sms": {
+        "channel": "SMS", "adapter": "twilio", "prices": {"DE": 7.5, "AT": 8},
+        "credentials": {"user": "AC", "passwordFile": "p"},
+    },
+    "print": {
+        "channel": "LETTER", "adapter": "folder", "folder": "/letters",
+        "prices": {"DE": 85, "*": 170},
+    },
+}  # fmt: skip
+_SETUPS: Any = {
+    "EMAIL": ChannelSetup(line="post"), "SMS": ChannelSetup(line="sms"),
+    "LETTER": ChannelSetup(line="print"),
+}  # fmt: skip
+# What does not fit one sheet.
+_LONG = {"de": "Bitte zahlen Sie **{{ outstanding }}**.\n\n" * 120, "en": "{{ outstanding }}"}
+
+
+def a_template(**changes: Any) -> dict[str, Any]:
+    return {"reminder": {**TEMPLATE, **changes}}
+
+
+def steps(channel: str, **changes: Any) -> list[dict[str, Any]]:
+    return [{**DOCUMENT["steps"][0], "channel": channel, **changes}, *DOCUMENT["steps"][1:]]
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """E-mails to three debtors: one of Austria, one whose number is nobody's country."""
+    await apply_installation(resources, check_installation({"lines": _LINES}))
+    configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
+    definition = a_definition(steps=steps("EMAIL"), templates=a_template())
+    house = await a_house(resources, clock, definition, configuration=configuration)
+    for reference, number, country in (
+        ("INV-1", "+4915112345678", "DE"), ("INV-2", "+436641234567", "AT"),
+        ("INV-3", "+12125550123", "US"),
+    ):  # fmt: skip
+        await house.create(
+            reference,
+            email=f"{reference.lower()}@example.org",
+            mobileNumber=number,
+            address={**ADDRESS, "country": country},
+        )
+    return house
+
+
+@pytest.fixture
+async def printer() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter(1)
+    yield printer
+    await printer.close()
+
+
+async def save(house: House, **changes: Any) -> None:
+    given = {"templates": a_template(), **changes}
+    async with house.work() as work:
+        await save_draft(work, "Standard", a_definition(**given))
+
+
+async def foresee(
+    house: House, printer: LetterPrinter, actor: Actor = ERP, days: int = 30
+) -> Costs | None:
+    resources = house.resources
+    async with resources.database.connection() as connection, snapshot(connection):
+        work = Work.open(resources, connection, house.merchant, ERP)
+        workflow = await find_workflow(connection, work.merchant_id, "Standard")
+        asked = Asked(days, costs=True)
+        preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+        work = Work.open(resources, connection, house.merchant, actor)
+        return await foresee_costs(work, resources, preview, printer=printer)
+
+
+def show(costs: Costs | None) -> list[tuple[Any, ...]]:
+    assert costs is not None
+    return [
+        (each.channel, each.line, each.country, _tell(each.before), _tell(each.after))
+        for each in costs.rows
+    ]
+
+
+def _tell(spent: Spent) -> tuple[int, int, str]:
+    return spent.messages, spent.unpriced, f"{spent.cents.normalize():f}"
+
+
+async def test_another_channel_costs_what_its_lines_say(
+    house: House, printer: LetterPrinter
+) -> None:
+    await save(house, steps=steps("SMS"))
+    costs = await foresee(house, printer)
+    assert show(costs) == [
+        ("EMAIL", "post", None, (3, 0, "1.5"), (0, 0, "0")),
+        ("SMS", "sms", "AT", (0, 0, "0"), (1, 0, "8")),
+        ("SMS", "sms", "DE", (0, 0, "0"), (1, 0, "7.5")),
+        ("SMS", "sms", "US", (0, 0, "0"), (1, 1, "0")),
+    ]
+    assert costs is not None
+    assert (costs.before.cents, costs.after.cents) == (Decimal("1.5"), Decimal("15.5"))
+
+
+async def test_letters_cost_their_printed_sheets_by_country(
+    house: House, printer: LetterPrinter
+) -> None:
+    await save(house, steps=steps("LETTER"))
+    assert show(await foresee(house, printer))[1:] == [
+        ("LETTER", "print", "AT", (0, 0, "0"), (1, 0, "170")),
+        ("LETTER", "print", "DE", (0, 0, "0"), (1, 0, "85")),
+        ("LETTER", "print", "US", (0, 0, "0"), (1, 0, "170")),
+    ]
+    long = {**TEMPLATE["LETTER"], "body": _LONG}
+    await save(house, steps=steps("LETTER"), templates=a_template(LETTER=long))
+    [_, _, (*_, german), _] = show(await foresee(house, printer))
+    cents = Decimal(german[2])
+    assert cents % 85 == 0
+    assert cents >= 3 * 85
+
+
+async def test_a_longer_text_alone_costs_more(house: House, printer: LetterPrinter) -> None:
+    await house.publish(a_definition(steps=steps("SMS"), templates=a_template()))
+    body = {"de": "x" * 200 + TEMPLATE["SMS"]["body"]["de"], "en": TEMPLATE["SMS"]["body"]["en"]}
+    await house.create("INV-9", mobileNumber="+4915112345679", email=None)
+    await save(house, steps=steps("SMS"), templates=a_template(SMS={"body": body}))
+    costs = await foresee(house, printer)
+    assert costs is not None
+    assert costs.after.cents > costs.before.cents > 0
+    assert costs.after.messages == costs.before.messages
+
+
+async def test_nothing_is_said_without_prices_or_days(house: House, printer: LetterPrinter) -> None:
+    await save(house, steps=steps("SMS"))
+    assert await foresee(house, printer, days=0) is None
+    bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}
+    await apply_installation(house.resources, check_installation({"lines": bare}))
+    assert await foresee(house, printer) is None
+
+
+async def test_whoever_may_not_configure_is_told_nothing(
+    house: House, printer: LetterPrinter
+) -> None:
+    await save(house, steps=steps("SMS"))
+    with pytest.raises(InsufficientScope):
+        await foresee(house, printer, credential_actor("erp", frozenset()))
+
+
+async def test_the_command_line_tells_it(dunwell: CommandLine, house: House) -> None:
+    await save(house, steps=steps("SMS"))
+    told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
+    [_, costs] = told.split("What these messages cost by the prices of their lines")
+    lines = [line.split() for line in costs.splitlines()]
+    assert ["SMS", "sms", "DE", "-", "€0.00", "1", "€0.08"] in lines
+    assert ["SMS", "sms", "US", "-", "€0.00", "1", "no", "price"] in lines
+    assert ["together", "3", "€0.02", "3", "€0.16"] in lines
+    assert ["Without", "a", "price:", "0", "before,", "1", "after"] in lines
+    told = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
+    seen = msgspec.json.decode(told)["costs"]
+    assert seen["after"] == {"messages": 3, "unpriced": 1, "cents": "15.5"}
+    assert seen["rows"][0]["line"] == "post"
