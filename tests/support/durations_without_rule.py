@@ -15,6 +15,7 @@ NO_RULE: Mapping[str, str] = {
     "alarms/send_mails.py _LONGEST_PAUSE": _PAUSE,
     "alarms/signs_store.py _LONGEST_PAUSE": _BOUND,
     "adapters/channels/gateway.py _SECONDS": _PATIENCE,
+    "adapters/channels/gateway.py _TURN_SECONDS": _PATIENCE,
     "adapters/channels/print_service/channel.py _AFTER_MOVE_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _AFTER_REFUSED_KEY_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _RETRY_AFTER_SECONDS": _PAUSE,

@@ -35,6 +35,8 @@ NOT_ONE_MERCHANTS = _name({
         "sending.batches.doubt_store._FIND_ASKED",
         "sending.batches.doubt_store._MARK_RELEASED_BEFORE",
         "sending.batches.doubt_store._MARK_GONE", "sending.batches.doubt_store._CLEAR_ASKED",
+        "sending.batches.item_store._BEGIN", "sending.batches.item_store._FINISH",
+        "sending.report_store._COUNT",
         "sending.batches.item_store._FIND", "sending.batches.item_store._FIND_LEFT",
         "sending.batches.item_store._FIND_TAKING_BACK", "sending.batches.status_store._SAVE",
         "sending.batches.status_store._RENEW", "sending.batches.status_store._TAKE",

@@ -45,8 +45,12 @@ class Gateway:
     """One line's. networks: the only ones it may lie in; none: anywhere public. connections: that
     it is given at a time."""
 
-    def __init__(self, line: str, networks: Sequence[str], *, connections: int) -> None:
+    def __init__(
+        self, line: str, networks: Sequence[str], *, connections: int,
+        turn_seconds: float = _TURN_SECONDS,
+    ) -> None:  # fmt: skip
         self._line = line
+        self._turn_seconds = turn_seconds
         self._slots = asyncio.Semaphore(connections)
         self._networks = [ip_network(network) for network in networks]
         self._opening = asyncio.Lock()
@@ -57,7 +61,7 @@ class Gateway:
         """Temporary: it was not reached. Raises UnclearAnswer."""
         client = await self._find_client()
         try:
-            await asyncio.wait_for(self._slots.acquire(), _TURN_SECONDS)
+            await asyncio.wait_for(self._slots.acquire(), self._turn_seconds)
         except TimeoutError:
             return AWAY
         try:

@@ -1,0 +1,74 @@
+"""A gateway is called by so many at a time; who waits too long for a turn has surely not left."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from dunwell.adapters.channels.gateway import AWAY, Gateway
+from dunwell.kit.http import Answer
+
+
+class SlowGateway:
+    """Answers when it is let."""
+
+    def __init__(self) -> None:
+        self.open, self.most, self.calls = 0, 0, 0
+        self.may_answer = asyncio.Event()
+
+    async def take(self, _request: web.Request) -> web.Response:
+        self.calls += 1
+        self.open += 1
+        self.most = max(self.most, self.open)
+        await self.may_answer.wait()
+        self.open -= 1
+        return web.Response(status=202)
+
+
+async def call_it(
+    calls: int, *, turn_seconds: float, is_open: bool
+) -> tuple[SlowGateway, list[object]]:
+    slow = SlowGateway()
+    if is_open:
+        slow.may_answer.set()
+    application = web.Application()
+    application.router.add_post("/", slow.take)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    gateway = Gateway("sms", ["127.0.0.1/32"], connections=2, turn_seconds=turn_seconds)
+    posts = [asyncio.create_task(gateway.post(address, b"x", {})) for _ in range(calls)]
+    if not is_open:
+        await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
+        slow.may_answer.set()
+    answers = await asyncio.gather(*posts)
+    await gateway.close()
+    await runner.cleanup()
+    return slow, [each.status if isinstance(each, Answer) else each for each in answers]
+
+
+async def test_no_more_than_it_takes_are_with_it_at_a_time() -> None:
+    slow, answers = await call_it(20, turn_seconds=20, is_open=True)
+
+    assert answers == [202] * 20
+    assert slow.most <= 2
+
+
+async def test_who_waits_too_long_for_a_turn_was_never_there() -> None:
+    slow, answers = await call_it(5, turn_seconds=0.05, is_open=False)
+
+    assert sorted(map(str, answers)) == sorted(map(str, [202, 202, AWAY, AWAY, AWAY]))
+    assert slow.calls == 2
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+async def test_a_turn_is_given_back_by_whoever_is_broken_off(connections: int) -> None:
+    gateway = Gateway("sms", ["127.0.0.1/32"], connections=connections, turn_seconds=0.05)
+    nobody = "http://127.0.0.1:9/"
+
+    answers = [await gateway.post(nobody, b"x", {}) for _ in range(connections + 2)]
+
+    assert answers == [AWAY] * (connections + 2)
+    await gateway.close()
