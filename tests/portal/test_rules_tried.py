@@ -63,8 +63,8 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
     }  # fmt: skip
     page = await clerk.post("/rules/try", {**form, **typed})
     words = plain(page.text)
-    assert "70 % of such claims: It gets “Friendly”" in words
-    assert "30 % of such claims: It gets “Letters first”" in words
+    assert "70 of 100 such claims: It gets “Friendly”" in words
+    assert "30 of 100 such claims: It gets “Letters first”" in words
     assert (
         "only this was missing: Known of the debtor: e-mail address (the claim: none of these )"
         in words
