@@ -1,0 +1,203 @@
+"""The pages of assignment rules in Chromium: accessible and within their width in both languages;
+a rule made, moved, tried and published in all ways; two people at one rule."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from dunwell.assignment.read_rules import RulesView, read_rules
+from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.site import Site
+from tests.support.house import House
+from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.support.rules_world import (
+    ABROAD,
+    COLLEAGUE,
+    EVERYTHING,
+    HIDDEN,
+    LARGE,
+    MARKUP,
+    TRIAL,
+    a_rules_house,
+    draft,
+)
+
+_PATHS = {
+    "list": "/rules",
+    "rule": "/rules/rule?name=Trial%20of%20letters",
+    "new": "/rules/rule",
+    "try": "/rules/try?reference=RE-2026-1000",
+    "effect": "/rules/effect",
+    "publish": "/rules/publish",
+    "versions": "/rules/versions",
+    "version": "/rules/versions/5",
+    "file": "/rules/file",
+}
+_SCRIPTED = WAYS[0]
+
+
+@asynccontextmanager
+async def at_rules(
+    chromium: Browser, site: Site, way: PortalWay, journey: str = ""
+) -> AsyncIterator[AtWork]:
+    world = await a_portal_world(site.till.house)
+    await a_rules_house(world.house)
+    async with sit_down(chromium, site, world, way, journey) as clerk:
+        yield clerk
+
+
+async def read(house: House) -> RulesView:
+    async with house.work() as work:
+        return await read_rules(work)
+
+
+async def names(world: PortalWorld) -> list[str]:
+    return [rule.name for rule in (await read(world.house)).edited.rules]
+
+
+@in_all_portal_ways
+async def test_every_page_is_accessible_and_fits(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    async with at_rules(chromium, site, way, "rules-pages") as clerk:
+        texts = {**HIDDEN, "name": f"Unten {MARKUP}", "target": f"Texts {MARKUP}"}
+        await draft(
+            clerk.world.house, {**LARGE, "active": False}, TRIAL, ABROAD, EVERYTHING, HIDDEN,
+            {**LARGE, "name": "Large again"}, texts, default=None, by=COLLEAGUE,
+        )  # fmt: skip
+        for path in (*_PATHS.values(), f"/rules/rule?name={_quote(str(EVERYTHING['name']))}"):
+            await clerk.go(path)
+            if way.scripts:
+                await clerk.judge(html_checker)
+
+
+def _quote(text: str) -> str:
+    return text.replace("&", "%26").replace("+", "%2B")
+
+
+@in_all_portal_ways
+async def test_a_rule_is_made_moved_looked_at_and_published(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    async with at_rules(chromium, site, way, "rules") as clerk:
+        page, world = clerk.page, clerk.world
+        await clerk.go("")
+        await clerk.turn_to("Rules")
+        await clerk.press("Add a rule")
+        await clerk.fill("What the rule is called", "Small & <new>")
+        await page.locator("summary").nth(1).press("Enter")
+        await page.locator("#outstanding_max").fill("200")
+        await page.locator("#share_0").select_option("Friendly")
+        await page.locator("#percent_0").fill("50")
+        await clerk.press("Check")
+        await clerk.sees("The shares must make 100 percent together.")
+        if way.scripts:
+            await clerk.judge(html_checker)
+        await page.locator("#share_1").select_option("Letters first")
+        await page.locator("#percent_1").fill("50")
+        await clerk.press("Save in the draft")
+        await clerk.sees("The rule is saved in the draft.")
+        for _ in range(3):
+            await clerk.press("Move “%(name)s” up", name="Small & <new>")
+        assert (await names(world))[0] == "Small & <new>"
+        assert await page.evaluate("document.activeElement.value") == "down"
+        await clerk.press("What it would have done to the last 30 days")
+        await clerk.reads("Small & <new>")
+        await clerk.press("Publish or discard …")
+        await clerk.fill("What it is for", "Try it on small ones")
+        await clerk.press("Publish")
+        await clerk.sees(
+            "The rules are published. Claims that are created from now on follow them."
+        )
+        assert (await read(world.house)).version == 6
+        await clerk.press("Published versions")
+        await clerk.reads("Try it on small ones")
+        await clerk.press("Version %(number)s", number="5")
+        await clerk.press("Make it the draft")
+        await clerk.sees("The old version is the draft. It decides nothing until it is published.")
+        assert await names(world) == ["Large", "Austria and Switzerland", "Trial of letters"]
+
+
+@in_all_portal_ways
+async def test_a_claim_is_tried_and_what_was_missing_is_named(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    async with at_rules(chromium, site, way, "rules-try") as clerk:
+        await clerk.go("/rules")
+        await clerk.press("Try a claim")
+        await clerk.fill("A claim that is there, by its reference or number", "RE-2026-1003")
+        await clerk.press("Try it")
+        await clerk.sees("Nearly")
+        await clerk.sees("No rule takes it; this is what no rule takes.")
+        await clerk.page.locator("details.panel > summary").press("Enter")
+        await clerk.page.locator("#outstanding").fill("900")
+        await clerk.press_at(clerk.page.locator("details.panel .acts button"))
+        await clerk.sees("“%(name)s” takes it.", name="Large")
+        if way.scripts:
+            await clerk.judge(html_checker)
+
+
+@in_all_portal_ways
+async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    async with at_rules(chromium, site, way, "rules-together") as clerk:
+        page, world = clerk.page, clerk.world
+        async with sit_down(chromium, site, world, _SCRIPTED) as other:
+            await clerk.go("/rules/rule?name=Large")
+            await other.go("/rules/rule?name=Large")
+            await other.page.locator("#outstanding_min").fill("600")
+            await other.press("Save in the draft")
+            await page.locator("#outstanding_min").fill("700")
+            await clerk.press("Save in the draft")
+            await clerk.sees("Somebody else was quicker")
+            await clerk.reads("600")
+            assert await page.locator("#outstanding_min").input_value() == "700"
+            if way.scripts:
+                await clerk.judge(html_checker)
+            await clerk.press("Save in the draft")
+            await clerk.press("Publish or discard …")
+            await clerk.press("Publish")
+            await clerk.sees("Nothing was published")
+            await clerk.sees("I have looked at the changes by %(who)s: they may go out.")
+            await clerk.tick(page.locator("main input[name=agreed]"))
+            await clerk.press("Publish")
+            assert (await read(world.house)).version == 6
+
+
+async def test_a_rule_is_dragged_and_checked_while_it_is_written(
+    chromium: Browser, site: Site
+) -> None:
+    async with at_rules(chromium, site, _SCRIPTED) as clerk:
+        page = clerk.page
+        await clerk.go("/rules")
+        rows = page.locator("ol.rules > li")
+        async with page.expect_navigation():
+            await rows.nth(2).locator(".grip").drag_to(rows.nth(0))
+        assert (await names(clerk.world))[0] == "Trial of letters"
+        await clerk.go("/rules/rule")
+        await page.locator("#name").fill("Large")
+        checked = page.locator("#checked")
+        await expect(checked).to_contain_text("another rule has this name")
+        await page.locator("#name").fill("Very large")
+        await page.locator("#share_0").select_option("Friendly")
+        await page.locator("summary").nth(1).click()
+        await page.locator("#outstanding_min").fill("90000")
+        await expect(checked).to_contain_text("Never matches: “Large” stands before it")
+        assert (await read(clerk.world.house)).draft is not None
+        assert "Very large" not in await names(clerk.world)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+async def test_no_name_however_long_widens_a_page(
+    chromium: Browser, site: Site, width: int
+) -> None:
+    async with at_rules(chromium, site, _SCRIPTED) as clerk:
+        long = "Mahnverfahrensvorstufenregelung" * 8
+        await draft(clerk.world.house, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
+        await clerk.page.set_viewport_size({"width": width, "height": 900})
+        for path in ("/rules", f"/rules/rule?name={long}", "/rules/publish", "/rules/effect"):
+            await clerk.go(path)
