@@ -54,7 +54,7 @@ class PrintService:
 
 @dataclass
 class Installation:
-    """A worker is started again and again, each time so much later that no lease of before holds."""
+    """A worker is started again and again, each time so much later that no lease still holds."""
 
     resources: Resources
     post: LetterHouse
