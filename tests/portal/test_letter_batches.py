@@ -78,7 +78,8 @@ async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, langua
         assert word in shown
     [row] = await post.house.rows(_BATCHES)
     page = f"{_LIST}/{row['batch_id']}"
-    assert f'href="{page}?show=failed">1</a>' in shown
+    told = {"en": "1 did not arrive", "de": "1 nicht angekommen"}[language]
+    assert f'href="{page}?show=failed">{told}</a>' in shown
     whole = (await clerk.get(page)).text
     for reference in ("A-1", "A-2", "A-3"):
         assert f">{reference}</bdi>" in whole

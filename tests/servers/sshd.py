@@ -41,6 +41,26 @@ class Sshd:
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
+    # What it is started by; it becomes the server.
+    around: tuple[str, ...] = ()
+
+    def take_password(self, password: bytes) -> bool:
+        """Of whoever runs the tests, before it starts. The server alone sees the file that says so
+        instead of the machine's own; only root can do that: False, where it cannot."""
+        made = subprocess.run(
+            ["openssl", "passwd", "-6", "-stdin"], input=password, capture_output=True, check=True
+        )
+        shadow = self.folder / "shadow"
+        shadow.write_text(
+            f"{getpass.getuser()}:{made.stdout.decode().strip()}:20000:0:99999:7:::\n"
+        )
+        shadow.chmod(0o600)
+        put_over = 'mount --bind "$0" /etc/shadow && exec "$@"'
+        self.around = ("unshare", "--mount", "sh", "-c", put_over, str(shadow))
+        config = self.folder / "sshd_config"
+        config.write_text(config.read_text().replace("PasswordAuthentication no", ""))
+        tried = subprocess.run([*self.around, "true"], capture_output=True, check=False)
+        return os.getuid() == 0 and tried.returncode == 0
 
     @property
     def depot(self) -> Path:
@@ -49,7 +69,7 @@ class Sshd:
     def start(self) -> None:
         path = shutil.which("sshd") or "/usr/sbin/sshd"
         self.process = subprocess.Popen(
-            [path, "-D", "-e", "-f", str(self.folder / "sshd_config")],
+            [*self.around, path, "-D", "-e", "-f", str(self.folder / "sshd_config")],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         _await_answer(self.port)

@@ -1,59 +1,68 @@
-"""Letters as they were when a backup was taken, and what a restore makes of them: rows go back, the
-print service's folder does not."""
+"""A backup of a test's database, and going back to it: its rows go back, the print service's folder
+does not."""
 
-from collections.abc import Mapping
+import asyncio
+import subprocess
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from dunwell.claims.pause_claim import resume_claim
+from dunwell.kit.postgres import find_binaries
 from dunwell.kit.resources import Resources
-from dunwell.recovery.hold import hold, resume
+from dunwell.recovery.hold import REASON, hold, resume
+from tests.support.house import House
 
-# In the order that foreign keys want.
-_TABLES = ("letter_batches", "letter_batch_items", "letters_found")
-_KEEP = "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM {0} t"
-_PUT_BACK = "INSERT INTO {0} SELECT * FROM jsonb_populate_recordset(NULL::{0}, $1)"
-_CONTACTS_KEPT = "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM communications t"
-_CONTACTS_BACK = """
-UPDATE communications c SET state = k.state, settled_at = k.settled_at, answer = k.answer,
-    handed_over_at = k.handed_over_at, line = k.line
-FROM jsonb_populate_recordset(NULL::communications, $1) k
-WHERE (c.merchant_id, c.communication_id) = (k.merchant_id, k.communication_id)
+# What is the server's own, and what was restored before.
+_KEPT = ("alembic_version", "epochs", "restores")
+_EMPTY = """
+SELECT format('TRUNCATE %s CASCADE', string_agg(format('%I', relname), ', ')) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL ($1::text[])
 """
-
-# The ledger of what was sent then is lost too.
-_NO_TRIGGERS = "SET LOCAL session_replication_role = replica"
-_UNWRITE = """
-DELETE FROM contact_ledger l
-USING communications c
-WHERE (c.merchant_id, c.claim_id, c.run, c.step_id) = (l.merchant_id, l.claim_id, l.run, l.step_id)
-  AND c.state = 'PLANNED'
+_PAUSED = """
+SELECT DISTINCT claim_id FROM holds WHERE merchant_id = $1 AND reason = $2 AND lifted_at IS NULL
 """
 
 
 @dataclass(frozen=True)
 class Backup:
+    """rows: as `psql` takes them."""
+
     taken_at: datetime
-    rows: Mapping[str, Any]
-    contacts: Any
+    rows: bytes
 
 
 async def back_up(resources: Resources) -> Backup:
-    async with resources.database.connection() as connection:
-        rows = {table: await connection.fetchval(_KEEP.format(table)) for table in _TABLES}
-        contacts = await connection.fetchval(_CONTACTS_KEPT)
-    return Backup(resources.clock.now(), rows, contacts)
+    taken_at = resources.clock.now()
+    without = [f"--exclude-table=public.{table}" for table in _KEPT]
+    rows = await _run(
+        resources, "pg_dump", "--data-only", "--disable-triggers", "--schema=public", *without
+    )
+    return Backup(taken_at, rows)
 
 
 async def restore(resources: Resources, backup: Backup) -> None:
     """And all that was lost is said to have ended just now."""
-    async with resources.database.transaction() as tx:
-        for table in reversed(_TABLES):
-            await tx.execute(f"DELETE FROM {table}")
-        for table in _TABLES:
-            await tx.execute(_PUT_BACK.format(table), backup.rows[table])
-        await tx.execute(_CONTACTS_BACK, backup.contacts)
-        await tx.execute(_NO_TRIGGERS)
-        await tx.execute(_UNWRITE)
+    async with resources.database.connection() as connection:
+        await connection.execute(await connection.fetchval(_EMPTY, list(_KEPT)))
+    await _run(
+        resources, "psql", "--no-psqlrc", "--quiet", "--single-transaction",
+        "--set=ON_ERROR_STOP=1", rows=backup.rows,
+    )  # fmt: skip
     await hold(resources, backup.taken_at)
     await resume(resources, resources.clock.now())
+
+
+async def let_go_on(house: House) -> None:
+    """Every claim that was paused by it."""
+    for row in await house.rows(_PAUSED, REASON):
+        async with house.work() as work:
+            await resume_claim(work, row["claim_id"])
+
+
+async def _run(resources: Resources, program: str, *arguments: str, rows: bytes = b"") -> bytes:
+    path = find_binaries(resources.settings.pg_bin) / program
+    command = [str(path), *arguments, f"--dbname={resources.settings.database_url}"]
+    done = await asyncio.to_thread(
+        subprocess.run, command, input=rows, capture_output=True, check=True
+    )
+    return done.stdout

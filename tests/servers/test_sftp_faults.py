@@ -1,0 +1,197 @@
+"""Letters by SFTP where the server takes a password, fills up or dies behind a rename, and a
+print service that says too much, too late, twice or what is not true."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.lines.letters import Batch
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.batches.status_file import MOST_LINES
+from dunwell.sending.channel import Accepted, Temporary
+from tests.servers.sshd import Sshd, make_sshd
+from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status
+from tests.support.merchants import a_merchant
+from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
+
+_PASSWORD = b"correct horse battery"
+_WITH_PASSWORD = {"key_file": None, "password_file": "letters.password"}
+# More than a batch's lease.
+_LEASE = timedelta(minutes=4)
+_NOON, _TEN = "2026-03-04T12:00:00Z", "2026-03-04T10:00:00Z"
+_REPORTS = """
+SELECT state, outcome, count(*) AS count FROM channel_reports WHERE $1 > 0
+GROUP BY state, outcome ORDER BY state, outcome
+"""
+
+
+@pytest.fixture
+def by_password(tmp_path: Path) -> Iterator[Sshd]:
+    """Its user signs in with a password."""
+    server = make_sshd(tmp_path / "by-password")
+    if not server.take_password(_PASSWORD):
+        pytest.skip("only root can give a server a file of passwords of its own")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnderTest:
+    async with resources.database.transaction() as tx:
+        merchant = await a_merchant(tx, now=resources.clock.now())
+    adapter = with_password(by_password, resources, _PASSWORD)
+    return under_test(adapter, by_password.depot, merchant.merchant_id)
+
+
+@pytest.fixture
+async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
+    line = sshd.line(batch=Batch(every_minutes=60, most=2))
+    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    yield await a_letter_house(resources, clock, adapter, sshd.depot)
+    await adapter.close()
+
+
+def fill(path: Path) -> None:
+    """Raises OSError, when not a page is left."""
+    with path.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+
+
+def with_password(
+    server: Sshd, resources: Resources, password: bytes, **changes: object
+) -> SftpChannel:
+    line = server.line(**_WITH_PASSWORD | changes)
+    return SftpChannel(LINE, line, {"lines/post/passwordFile": password}, resources)
+
+
+async def test_a_password_lets_letters_in(
+    by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
+) -> None:
+    """A file of it ends with a line's end."""
+    adapter = with_password(by_password, resources, _PASSWORD + b"\n")
+    assert isinstance(await adapter.send(message_of.a_message()), Accepted)
+    assert len(list_letters(by_password.depot)) == 1
+    await adapter.close()
+
+
+async def test_a_wrong_password_lets_nothing_in_and_is_tried_again(
+    by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
+) -> None:
+    wrong = with_password(by_password, resources, b"wrong")
+    message = message_of.a_message()
+    assert await wrong.send(message) == Temporary(60)
+    with pytest.raises(PermissionError):
+        await wrong.letter_line.depot.list()
+    await wrong.close()
+    assert list_files(by_password.depot) == []
+    right = with_password(by_password, resources, _PASSWORD)
+    assert isinstance(await right.send(message), Accepted)
+    await right.close()
+
+
+async def test_a_password_is_shown_to_no_other_host_key(
+    by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
+) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
+    adapter = with_password(by_password, resources, _PASSWORD, host_key=other)
+    assert await adapter.send(message_of.a_message()) == Temporary(600)
+    assert list_files(by_password.depot) == []
+    await adapter.close()
+
+
+class CutDepot(SftpDepot):
+    """The server dies when the manifest has its name, before it says so."""
+
+    server: Sshd
+
+    async def finish_part(self, name: str) -> None:
+        await super().finish_part(name)
+        self.server.stop()
+        raise ConnectionError(name)
+
+
+async def test_a_server_that_dies_behind_the_rename_has_released_the_batch_once(
+    sshd: Sshd, post: LetterHouse
+) -> None:
+    depot = CutDepot(sshd.line(), password=None, key=sshd.secrets["lines/post/keyFile"])
+    depot.server = sshd
+    whole, post.adapter._depot = post.adapter._depot, depot
+    await post.create("A-1", "A-2")
+    assert await post.release() == 0
+    post.adapter._depot = whole
+    sshd.start()
+    (before,) = post.manifests()
+    post.house.clock.advance(_LEASE)
+    await post.release()
+    assert post.manifests() == [before]
+    assert [row[0] for row in await post.items()] == ["BATCHED"] * 2
+    await depot.close()
+
+
+async def test_a_full_disk_releases_nothing_and_all_of_it_later(
+    sshd: Sshd, post: LetterHouse
+) -> None:
+    """Of the print service: its letters fit, the manifest does not."""
+    if os.getuid() != 0:
+        pytest.skip("only root can make a disk that is full")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(sshd.depot)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: ASYNC221
+        pytest.skip("this machine mounts nothing")
+    try:
+        await post.create("A-1", "A-2")
+        full = sshd.depot / "full"
+        with pytest.raises(OSError, match="No space"):
+            fill(full)
+        assert await post.release() == 0
+        assert [row[0] for row in await post.items()] == ["WAITING"] * 2
+        assert post.manifests() == []
+        full.unlink()
+        assert await post.release() == 2
+        (manifest,) = post.manifests()
+        assert manifest["head"]["letters"] == 2
+    finally:
+        subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
+
+
+async def test_what_a_service_says_twice_late_in_any_order_and_falsely_is_said_once(
+    post: LetterHouse,
+) -> None:
+    await post.create("A-1", "A-2")
+    first, second = post.references()
+    forged = second[:-1] + ("a" if second[-1] != "a" else "b")
+    post.say("1.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
+    post.say("2.csv", write_status((first, "posted", _NOON), (first, "printed", _TEN)))
+    post.say("3.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
+    assert await post.read_statuses() == 3
+    assert sorted(await post.items(), key=str) == sorted([
+        ("WAITING", "ACCEPTED", None, "POSTED", True), ("WAITING", "ACCEPTED", None, None, False),
+    ], key=str)  # fmt: skip
+    reports = [tuple(row) for row in await post.house.rows(_REPORTS)]
+    assert reports == [
+        ("DELAYED", "IGNORED", 1), ("DELIVERED", "DELIVERED", 1), ("RETURNED", "UNMATCHED", 1),
+    ]  # fmt: skip
+
+
+async def test_the_largest_file_there_may_be_is_read_whole(post: LetterHouse) -> None:
+    """Every line of it about one letter that is ours, and thousands that are not."""
+    await post.create("A-1")
+    (reference,) = post.references()
+    strange = [(f"X-{number}", "posted", _NOON) for number in range(MOST_LINES - 1)]
+    post.say("1.csv", write_status(*strange, (reference, "returned", _NOON)))
+    assert await post.read_statuses() == 1
+    while await join_reports(post.house.resources):
+        pass
+    (item,) = await post.items()
+    assert item[1:3] == ("FAILED", "returned by the post")
+    assert len(post.files("status/done")) == 1

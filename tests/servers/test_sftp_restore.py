@@ -1,0 +1,123 @@
+"""kill -9 of the worker, and back to a backup taken in the middle, again and again, while a print
+service takes away what it is given: no letter is in two manifests, and none is lost."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from dunwell.adapters.channels.sftp.channel import SftpChannel
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.letters import Batch
+from dunwell.kit.clock import MovableClock, SystemClock
+from dunwell.kit.resources import Resources
+from tests.servers.sshd import Sshd
+from tests.support.channels import ADDRESS
+from tests.support.letter_house import LINE, LetterHouse, a_letter_house
+from tests.support.lost_time import back_up, let_go_on, restore
+from tests.support.print_files import list_letters
+from tests.support.processes import a_process
+from tests.support.worker_process import AheadClock
+
+_ROUNDS, _LETTERS = 8, 120
+# More than any lease lasts, a batch's too.
+_AHEAD_SECONDS = 200
+_OPEN = """
+SELECT (SELECT count(*) FROM communications
+        WHERE merchant_id = $1 AND state NOT IN ('ACCEPTED', 'UNKNOWN'))
+     + (SELECT count(*) FROM letter_batch_items WHERE merchant_id = $1 AND state <> 'BATCHED')
+     + (SELECT count(*) FROM letter_batches WHERE state <> 'RELEASED') AS count
+"""
+_RELEASED = "SELECT count(*) FROM letter_batches WHERE $1 > 0 AND state = 'RELEASED'"
+_FOUND = "SELECT count(*) FROM letter_batches WHERE $1 > 0 AND found_at IS NOT NULL"
+
+
+@dataclass
+class PrintService:
+    """What it has printed, by the manifests that it has taken away with their letters."""
+
+    depot: Path
+    printed: list[str] = field(default_factory=list)
+
+    def take(self) -> None:
+        for path in sorted(self.depot.glob("batch-*.json")):
+            for letter in msgspec.json.decode(path.read_bytes())["letters"]:
+                (self.depot / letter["files"][0]["name"]).unlink(missing_ok=True)
+                self.printed.append(letter["reference"])
+            path.unlink()
+
+
+@dataclass
+class Installation:
+    """A worker is started again and again, each time so much later that no lease still holds."""
+
+    resources: Resources
+    post: LetterHouse
+    arguments: tuple[str, ...]
+    starts: int = 0
+
+    @asynccontextmanager
+    async def a_worker(self) -> AsyncIterator[None]:
+        """kill -9 at the end."""
+        ahead = str(self.starts * _AHEAD_SECONDS)
+        self.starts += 1
+        module = "tests.support.letter_process"
+        with a_process(self.resources.settings, module, ahead, *self.arguments):
+            yield
+
+    @property
+    def late(self) -> Resources:
+        """As a person's command has it who comes behind the last worker."""
+        return replace(
+            self.resources, clock=AheadClock(timedelta(seconds=self.starts * _AHEAD_SECONDS))
+        )
+
+    async def count(self, statement: str) -> int:
+        [row] = await self.post.house.rows(statement)
+        number: int = row["count"]
+        return number
+
+
+async def test_no_letter_is_printed_twice_whatever_is_restored(
+    sshd: Sshd, resources: Resources
+) -> None:
+    real = replace(resources, clock=SystemClock())
+    line = sshd.line(batch=Batch(every_minutes=1, most=10))
+    adapter = SftpChannel(LINE, line, sshd.secrets, real)
+    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
+    await adapter.close()
+    await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    while await Engine(real).run_once():
+        pass
+    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
+    installation = Installation(real, post, arguments)
+    service, chance = PrintService(sshd.depot), random.Random(19)
+    async with installation.a_worker(), asyncio.timeout(120):
+        while not await installation.count(_RELEASED):  # noqa: ASYNC110 - the database tells
+            await asyncio.sleep(0.05)
+    for _ in range(_ROUNDS):
+        async with installation.a_worker():
+            await asyncio.sleep(chance.random())
+        service.take()
+        backup = await back_up(installation.late)
+        async with installation.a_worker():
+            await asyncio.sleep(0.2 + chance.random())
+        service.take()
+        await restore(installation.late, backup)
+        post.house.clock.move_to(installation.late.clock.now())
+        await let_go_on(post.house)
+    async with installation.a_worker(), asyncio.timeout(300):
+        while await installation.count(_OPEN):  # noqa: ASYNC110 - the database tells
+            await asyncio.sleep(0.2)
+    service.take()
+    found = await installation.count(_FOUND)
+    print(f"\nrestores: {_ROUNDS}, printed: {len(service.printed)}, batches found: {found}")
+    assert found > 0
+    assert len(service.printed) == len(set(service.printed)) == _LETTERS
+    # What was handed over a second time lies there still, and is named by nothing.
+    assert {name.removesuffix(".pdf") for name in list_letters(sshd.depot)} <= set(service.printed)
