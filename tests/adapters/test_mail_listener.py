@@ -10,8 +10,12 @@ import pytest
 
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
+from dunwell.claims.store import lock_claim
+from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.bounces import a_block, a_plain_mail, a_report
+from tests.support.house import ScriptedLine
+from tests.support.lines import a_house_with_a_line
 from tests.support.smtp_lines import a_line
 
 _REPORT = a_report(a_block("failed", "5.1.1"))
@@ -125,6 +129,59 @@ async def test_more_than_so_many_connections_are_refused(resources: Resources) -
         assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()
+
+
+async def test_strangers_at_one_door_keep_nobody_from_the_other(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Neither by their connections, nor by what they bring: here answers to a claim that somebody
+    else holds."""
+    line = ScriptedLine()
+    house = await a_house_with_a_line(resources, clock, line)
+    [claim_id] = await house.create()
+    await house.run()
+    reply = write_address(
+        resources.keys, "reply", "returns.example.com",
+        merchant_id=house.merchant.merchant_id, communication_id=line.sent[0].communication_id,
+    )  # fmt: skip
+    doorkeeper = Doorkeeper(resources, lambda: {"post": a_line(25)}, most=2)
+
+    async def answer(client: aiosmtplib.SMTP, number: int) -> None:
+        await client.mail("erika@customer.example")
+        await client.rcpt(reply)
+        await client.data(a_plain_mail("erika@customer.example", f"Re {number}", "I paid."))
+
+    async with (
+        listen(doorkeeper, "SMTP", "127.0.0.1", 0) as smtp,
+        listen(doorkeeper, "LMTP", "127.0.0.1", 0) as lmtp,
+        a_client(smtp) as one,
+        a_client(smtp) as two,
+    ):
+        async with house.work() as work:
+            assert await lock_claim(work.tx, work.merchant_id, claim_id)
+            waiting = [asyncio.create_task(answer(each, n)) for n, each in enumerate((one, two))]
+            async with asyncio.timeout(20):
+                while not doorkeeper.is_busy("SMTP"):  # noqa: ASYNC110 - the listener tells
+                    await asyncio.sleep(0.01)
+                assert await bring_by_lmtp(lmtp, bounce(resources)) == b"250"
+            assert not any(each.done() for each in waiting)
+        await asyncio.gather(*waiting)
+    assert len(await saved(resources)) == 1
+
+
+async def bring_by_lmtp(port: int, recipient: str) -> bytes:
+    """The last answer's code."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await reader.readline()
+    said = ("LHLO mail.example.com", "MAIL FROM:<>", f"RCPT TO:<{recipient}>", "DATA")
+    for words in (*(each.encode() for each in said), _REPORT + b"\r\n."):
+        writer.write(words + b"\r\n")
+        answer = await reader.readline()
+        while answer[3:4] == b"-":
+            answer = await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+    return answer[:3]
 
 
 async def test_lmtp_takes_one_recipient_at_a_time(resources: Resources) -> None:

@@ -8,10 +8,13 @@ import pytest
 
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.notices.facts import CodeFacts, RateDueFacts
+from dunwell.notices.notice import Unreachable
 from dunwell.sending.references import write_reference
 from tests.support.application import an_application
-from tests.support.house import House, ScriptedLine
+from tests.support.house import House, ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line
+from tests.support.notices import an_asker
 from tests.support.one_claim import connect_one
 
 _SUPPRESSED = """
@@ -61,6 +64,28 @@ async def test_parts_are_taken_as_a_form_is(house: House, visitor: httpx.AsyncCl
     answer = await visitor.post(await path(house), files={"List-Unsubscribe": (None, "One-Click")})
     assert answer.status_code == 200
     assert len(await house.rows(_SUPPRESSED)) == 1
+
+
+async def test_a_reminder_of_a_plan_is_ended_as_one_of_the_process(
+    resources: Resources, clock: MovableClock, visitor: httpx.AsyncClient
+) -> None:
+    """And what answers an act of the debtor's bears no such link."""
+    asker = await an_asker(resources, clock)
+    channel = ScriptedChannel()
+    for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
+        await asker.planned(facts)
+        await asker.run(channel)
+    reminder, code = channel.sent
+    assert code.unsubscribe_url is None
+    assert reminder.unsubscribe_url is not None
+    path = reminder.unsubscribe_url.removeprefix(resources.settings.public_url)
+    answer = await visitor.post(path, content="List-Unsubscribe=One-Click")
+    assert answer.status_code == 200
+    suppressed = [tuple(row) for row in await asker.house.rows(_SUPPRESSED)]
+    assert suppressed == [("EMAIL", "DEBTOR", "DEBTOR")]
+    assert await asker.ask(RateDueFacts("INV-1001", "EUR", 1, clock.now().date())) == Unreachable(
+        "SUPPRESSED"
+    )
 
 
 async def test_looking_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:

@@ -5,6 +5,8 @@ import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from email import message_from_bytes
+from email.policy import default
 from typing import Any
 
 import pytest
@@ -18,12 +20,17 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.notices.facts import CodeFacts, RateDueFacts
+from dunwell.notices.sender import NoticeSender
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.debian import PRODUCTION, replace_in, wait_until
 from tests.servers.postfix import Postfix
 from tests.support.house import House
 from tests.support.lines import a_house_with_a_line
 from tests.support.mail_texts import read_email
+from tests.support.notices import Asker
 from tests.support.sinks import Sink
 from tests.support.smtp_lines import a_line
 from tests.support.threaded_sink import a_threaded_sink
@@ -123,6 +130,27 @@ async def test_what_the_world_refuses_comes_back(  # noqa: PLR0917 - fixtures an
         assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == suppressed
     assert world.taken == []
+
+
+async def test_what_comes_again_and_again_is_ended_by_one_click(
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+) -> None:
+    """Reminders of a process and of a plan; no code, which was asked for."""
+    async with a_house(resources, clock, postfix) as house:
+        [claim_id] = await house.create(email="erika@customer.example")
+        await house.run()
+        asker = Asker(house, claim_id, NoticeWriter(load_languages(), "https://pay.example"))
+        for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
+            await asker.planned(facts, recipient="erika@customer.example")
+        sender = NoticeSender(house.resources, [], find_line=house.lines.get)
+        while await sender.run_once() or not sender.is_idle:
+            pass
+        await sender.close()
+        drain(postfix)
+    mails = [message_from_bytes(each.content, policy=default) for each in world.taken]
+    ended = {mail["Subject"]: mail["List-Unsubscribe-Post"] for mail in mails}
+    assert ended.pop("Ihr Code für Nordwind") is None
+    assert list(ended.values()) == ["List-Unsubscribe=One-Click"] * 2
 
 
 async def test_what_is_greylisted_arrives_a_little_later(

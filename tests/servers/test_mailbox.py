@@ -66,6 +66,20 @@ async def test_what_no_reader_gets_through_holds_up_nothing(
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
 
 
+async def test_a_mail_that_kills_its_reader_is_passed_over(
+    resources: Resources, dovecot: Dovecot, user: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And told, by its number in the mailbox."""
+    mailbox = a_mailbox(dovecot, user)
+    nested = ("(" * 60 + "\r\n ") * 100
+    dovecot.deliver(user, b"Subject: x\r\n\r\nx", f"{nested}x")
+    dovecot.deliver(user, _REPORT, bounce(resources))
+    assert await look_into(resources, "post", mailbox, "right") == 2
+    assert await saved(resources) == [("FAILED", "5.1.1", _MESSAGE)]
+    assert "mail not taken, passed over" in capsys.readouterr().out
+    assert await look_into(resources, "post", mailbox, "right") == 0
+
+
 async def test_a_mailbox_made_anew_is_read_from_its_beginning(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:

@@ -63,6 +63,8 @@ _WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
 _BY_LETTER = frozenset({Kind.ANSWER})
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
 _AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
+# Sent of itself, again and again, as a process's messages are. All else answers one act.
+_ENDED_BY_ONE_CLICK = frozenset({Kind.REMINDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,11 @@ def list_ways(kind: Kind, tried: NoticeChannel | None) -> Sequence[NoticeChannel
 def is_awaited(kind: Kind) -> bool:
     """Whether anybody may ask for it, who then waits for it."""
     return kind in _AWAITED
+
+
+def is_ended_by_one_click(kind: Kind) -> bool:
+    """Whether its e-mail bears List-Unsubscribe (RFC 8058)."""
+    return kind in _ENDED_BY_ONE_CLICK
 
 
 def heeds_suppression(kind: Kind, reason: str) -> bool:

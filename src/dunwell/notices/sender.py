@@ -32,7 +32,7 @@ from dunwell.messages.letters.printer import (
 from dunwell.messages.letters.sheet import write_sheet
 from dunwell.messages.letters.short_letter import put_on
 from dunwell.messages.suppression import load_reasons_of_many
-from dunwell.notices.notice import heeds_suppression
+from dunwell.notices.notice import heeds_suppression, is_ended_by_one_click
 from dunwell.notices.secrets import unmask
 from dunwell.notices.settled import count_unsent
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call, decide_settlement
@@ -51,6 +51,7 @@ from dunwell.sending.channel import (
 from dunwell.sending.heed_refusals import heed_refusals
 from dunwell.sending.lease import BEAT_SECONDS, begin_lease
 from dunwell.sending.logo import find_logo
+from dunwell.sending.references import write_reference
 from dunwell.sending.sender import Begun, Sender
 
 _SLOTS = 64
@@ -116,7 +117,15 @@ class HandedOverNotice:
             logo=find_logo(self.merchant, notice.body_html),
             document=pdf,
             is_sandbox=self.merchant.is_sandbox,
+            unsubscribe_url=self._find_unsubscribe_url(item),
         )
+
+    def _find_unsubscribe_url(self, item: LeasedNotice) -> str | None:
+        notice, resources = item.notice, self._resources
+        if notice.addressee.channel != "EMAIL" or not is_ended_by_one_click(notice.kind):
+            return None
+        reference = write_reference(resources.keys, item.merchant_id, item.notice_id)
+        return f"{resources.settings.public_url}/u/{reference}"
 
     async def _print(self, item: LeasedNotice) -> MessageFile | None:
         """Raises Unprintable, OSError."""

@@ -8,9 +8,9 @@ again.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import structlog
 from aiosmtpd.lmtp import LMTP
@@ -26,6 +26,7 @@ from dunwell.replies.take_reply import TakenReply
 
 Protocol = Literal["SMTP", "LMTP"]
 MOST_BYTES = 10 * 1024 * 1024
+# By SMTP, and as many by LMTP.
 MOST_CONNECTIONS = 20
 # Of one address; a mail server of one's own before this one brings all.
 _MOST_OF_ONE = 5
@@ -33,6 +34,7 @@ _MOST_OF_ONE = 5
 _COMMAND_SECONDS = 60
 # Of one connection, however busy.
 _CONNECTION_SECONDS = 600
+# Of each protocol.
 _READ_AT_ONCE = 2
 _ANSWERS = {
     TakenReply.NEW: "250 2.0.0 Taken",
@@ -50,16 +52,24 @@ class Doorkeeper:
     def __init__(
         self, resources: Resources, find_lines: Callable[[], Any], *, most: int = MOST_CONNECTIONS
     ) -> None:
-        """find_lines: the lines as they stand at this moment, by name."""
+        """find_lines: the lines as they stand at this moment, by name. most: connections of each
+        protocol."""
         self._resources = resources
         self._find_lines: Callable[[], dict[str, Line]] = find_lines
-        self._reading = asyncio.Semaphore(_READ_AT_ONCE)
+        # Of each door its own: strangers at the one keep nobody from the other.
+        doors: tuple[Protocol, ...] = get_args(Protocol)
+        self._reading = {each: asyncio.Semaphore(_READ_AT_ONCE) for each in doors}
         self._most = most
-        self.open: Counter[str] = Counter()
+        self.open: Mapping[Protocol, Counter[str]] = {each: Counter() for each in doors}
 
     def admits(self, host: str, protocol: Protocol) -> bool:
-        is_full = self.open.total() >= self._most
-        return not is_full and (protocol == "LMTP" or self.open[host] < _MOST_OF_ONE)
+        open_now = self.open[protocol]
+        is_full = open_now.total() >= self._most
+        return not is_full and (protocol == "LMTP" or open_now[host] < _MOST_OF_ONE)
+
+    def is_busy(self, protocol: Protocol) -> bool:
+        """Whether what comes next waits until something else is read."""
+        return self._reading[protocol].locked()
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's
         self, _server: Any, _session: Session, envelope: Envelope, address: str, _options: list[str]
@@ -75,15 +85,16 @@ class Doorkeeper:
         return "250 2.1.5 OK"
 
     async def handle_DATA(  # noqa: N802 - aiosmtpd's
-        self, _server: Any, _session: Session, envelope: Envelope
+        self, server: Any, _session: Session, envelope: Envelope
     ) -> str:
+        door: Protocol = server.protocol
         [recipient] = envelope.rcpt_tos
         line, content = self._find_line(recipient), envelope.content
         if line is None or not isinstance(content, bytes):
             return "550 5.7.1 We take no mail for this domain"
         brought = incoming.Envelope(line, _read_sender(envelope), recipient, content)
         try:
-            async with self._reading:
+            async with self._reading[door]:
                 return _ANSWERS[await receive_mail(self._resources, brought)]
         except Unavailable:
             return "451 4.3.0 Come again later"
@@ -130,7 +141,7 @@ class _Bounded(SMTP):
             transport.close()
             return
         self._host = host
-        doorkeeper.open[host] += 1
+        doorkeeper.open[self.protocol][host] += 1
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(_CONNECTION_SECONDS, transport.close)
         super().connection_made(transport)
@@ -147,7 +158,7 @@ class _Bounded(SMTP):
             return
         self._end.cancel()
         self._end = None
-        open_now = self.event_handler.open
+        open_now = self.event_handler.open[self.protocol]
         open_now[self._host] -= 1
         if not open_now[self._host]:
             del open_now[self._host]

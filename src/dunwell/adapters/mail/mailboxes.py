@@ -11,6 +11,7 @@ from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
 from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.errors import Unavailable
 from dunwell.installation.lines.email import Mailbox, SmtpLine
 from dunwell.installation.standing import StandingInstallation
 from dunwell.kit.resources import Resources
@@ -59,7 +60,12 @@ async def look_into(resources: Resources, line: str, mailbox: Mailbox, password:
         fetch_mail, mailbox, password, validity=place.validity, behind_uid=place.last_uid
     )
     for mail in fetched.mails:
-        await _take(resources, line, mail)
+        try:
+            await _take(resources, line, mail)
+        except Unavailable:
+            raise
+        except Exception:  # what one mail does to its reader holds up no other
+            log.exception("mail not taken, passed over", line=line, uid=mail.uid)
         passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
         async with resources.database.transaction() as tx:
             await save_place(tx, line, passed, resources.clock.now())

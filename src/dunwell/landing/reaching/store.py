@@ -38,12 +38,16 @@ WHERE (merchant_id, claim_id) IN (
     SELECT merchant_id, claim_id FROM debtor_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
-# By primary keys. What a message said may be gone: then it is the address on file.
+# By primary keys. Where a message went may be gone: then it takes nobody off.
 _FIND_WRITTEN = """
 SELECT content.recipient
 FROM communications contact
 JOIN communication_contents content USING (merchant_id, communication_id)
 WHERE contact.merchant_id = $1 AND contact.communication_id = $2 AND contact.channel = 'EMAIL'
+UNION ALL
+SELECT recipient
+FROM debtor_notices
+WHERE merchant_id = $1 AND notice_id = $2 AND channel = 'EMAIL'
 """
 # Of the addresses on file when the session was opened.
 SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
