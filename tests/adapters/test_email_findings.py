@@ -1,12 +1,14 @@
 """What doctor says of a mail server: reached, encrypted, let in."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from dunwell.cli.findings.email_lines import check_email_line
+from dunwell.cli.findings.email_lines import check_email_line, look_up
 from dunwell.installation.lines.email import SmtpLine
 from tests.support.certificates import write_certificate
+from tests.support.name_server import a_name_server
 from tests.support.sinks import a_sink
 from tests.support.smtp_lines import a_line
 
@@ -44,7 +46,8 @@ async def test_certificates_and_passwords_are_tried(
     context = write_certificate(tmp_path, "localhost")
     async with a_sink(context=context, auth_required=True) as sink:
         line = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
-        assert await look(line) == ("FAULT", "the certificate of SERVER proves nothing")
+        nobody = "nobody that this machine trusts vouches for the certificate of SERVER"
+        assert await look(line) == ("FAULT", nobody)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
         assert await look(line) == ("ok", "SERVER lets us in by STARTTLS, as dunwell")
         assert await look(line, b"wrong") == ("FAULT", "SERVER does not let us in (535)")
@@ -54,3 +57,55 @@ async def test_a_password_that_is_gone_is_a_fault() -> None:
     line = local(25, encryption="STARTTLS", credentials=_CREDENTIALS)
     [found] = await check_email_line("post", line, {})
     assert (found.mark, found.words) == ("FAULT", "cannot be used")
+
+
+@pytest.mark.parametrize(
+    ("host", "lasts", "words"),
+    [
+        ("localhost", -timedelta(hours=1), "the certificate of SERVER has expired"),
+        ("other.example", timedelta(days=1), "the certificate of SERVER is for another name"),
+    ],
+)
+async def test_what_is_wrong_with_a_certificate_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, lasts: timedelta, words: str
+) -> None:
+    context = write_certificate(tmp_path, host, lasts=lasts)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    async with a_sink(context=context) as sink:
+        line = local(sink.port, encryption="STARTTLS")
+        assert await look(line) == ("FAULT", words)
+
+
+async def test_the_records_are_asked_of_whoever_answers() -> None:
+    """A server of names that has what it is told, and then one that has it all right."""
+    wrong = {("returns.example.com", "TXT"): ["v=spf1 +all"]}
+    line = a_line(9, dkim={"domain": "example.com", "selector": "s", "keyFile": "k"})
+    async with a_name_server(wrong):
+        found = await look_up("line post", line)
+    assert [(each.mark, each.words) for each in found] == [
+        ("FAULT", "returns.example.com has no MX: no bounce and no answer comes back"),
+        ("FAULT", "the SPF of returns.example.com ends in +all: anybody may send"),
+        ("note", "returns.example.com has no DMARC"),
+        (
+            "FAULT",
+            "s._domainkey.example.com has no DKIM key: signatures count for nothing",
+        ),
+    ]  # fmt: skip
+    assert all(each.remedy and "ublish" in each.remedy for each in found)
+    right = {
+        ("returns.example.com", "TXT"): ["v=spf1 mx -all"],
+        ("returns.example.com", "MX"): ["10 mail.example.com."],
+        ("_dmarc.returns.example.com", "TXT"): ["v=DMARC1; p=reject"],
+        ("s._domainkey.example.com", "TXT"): ["v=DKIM1; k=rsa; p=MIGf"],
+    }
+    async with a_name_server(right):
+        found = await look_up("line post", line)
+    assert {each.mark for each in found} == {"ok"}
+
+
+async def test_no_resolver_is_no_fault() -> None:
+    async with a_name_server(None):
+        [found, _] = await look_up(
+            "line post", a_line(9, dkim={"domain": "e.example", "selector": "s", "keyFile": "k"})
+        )
+    assert (found.mark, "no resolver answers" in found.words) == ("ok", True)

@@ -1,6 +1,7 @@
 """A mailbox that catches what comes back, read by IMAP from a real Dovecot."""
 
 import itertools
+from datetime import timedelta
 from uuid import UUID
 
 import msgspec
@@ -10,6 +11,7 @@ from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.imap import MailboxAway
 from dunwell.adapters.mail.mailboxes import look_into
 from dunwell.installation.lines.email import Mailbox
+from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.servers.dovecot import Dovecot
 from tests.support.bounces import a_block, a_plain_mail, a_report
@@ -54,6 +56,20 @@ async def test_what_is_new_is_taken_once(resources: Resources, dovecot: Dovecot,
     dovecot.deliver(user, a_plain_mail("x@y.example", "Hello", "Nothing of yours."), "x@y.example")
     assert await look_into(resources, "post", mailbox, "right") == 1
     assert (await saved(resources))[1:] == [("DELAYED", "unreadable", None)]
+
+
+async def test_a_quiet_mailbox_is_known_to_be_read(
+    resources: Resources, clock: MovableClock, dovecot: Dovecot, user: str
+) -> None:
+    """Or nobody would know one that `dunwell mail` looks into from one that it does not."""
+    mailbox = a_mailbox(dovecot, user)
+    dovecot.deliver(user, _REPORT, bounce(resources))
+    for taken in (1, 0, 0):
+        clock.advance(timedelta(hours=1))
+        assert await look_into(resources, "post", mailbox, "right") == taken
+        async with resources.database.connection() as connection:
+            [row] = await connection.fetch("SELECT read_at, last_uid FROM mailbox_places")
+        assert tuple(row) == (clock.now(), 1)
 
 
 async def test_what_no_reader_gets_through_holds_up_nothing(

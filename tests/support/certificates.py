@@ -11,8 +11,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
 
 
-def write_certificate(folder: Path, host: str) -> ssl.SSLContext:
-    """As certificate.pem and key.pem; the context of a server that has it."""
+def write_certificate(
+    folder: Path, host: str, *, lasts: timedelta = timedelta(days=1)
+) -> ssl.SSLContext:
+    """As certificate.pem and key.pem; the context of a server that has it. lasts: from a moment
+    ago on; less than none: it has expired."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
@@ -22,8 +25,8 @@ def write_certificate(folder: Path, host: str) -> ssl.SSLContext:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=2))
+        .not_valid_after(now + lasts)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, SHA256())

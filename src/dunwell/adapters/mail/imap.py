@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from imapclient import IMAPClient
-from imapclient.exceptions import IMAPClientError
+from imapclient.exceptions import IMAPClientError, LoginError
 
 from dunwell.adapters.channels.smtp.connections import read_host
 from dunwell.installation.lines.email import Mailbox
@@ -20,6 +20,10 @@ MOST_BYTES = 10 * 1024 * 1024
 
 class MailboxAway(Exception):  # noqa: N818 - reads as what happened
     """It does not answer, or does not let us in; the words name no secret."""
+
+
+class MailboxRefused(MailboxAway):
+    """It does not let us in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,20 @@ def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: in
             uids = sorted(uid for uid in client.search(f"UID {last + 1}:*") if uid > last)
             return Fetched(found, [_fetch(client, uid) for uid in uids[:_MOST_AT_ONCE]])
     except (IMAPClientError, OSError, KeyError, ValueError) as error:
+        raise MailboxAway(type(error).__name__) from error
+
+
+def look_at_mailbox(mailbox: Mailbox, password: str) -> None:
+    """Whether it lets us in, and has the folder. Blocks. Raises MailboxAway, as MailboxRefused for
+    a wrong user or password."""
+    try:
+        with _connect(mailbox) as client:
+            client.login(mailbox.credentials.user, password)
+            if not client.folder_exists(mailbox.folder):
+                raise MailboxAway(f"it has no folder {mailbox.folder}")
+    except LoginError as error:
+        raise MailboxRefused from error
+    except (IMAPClientError, OSError, ValueError) as error:
         raise MailboxAway(type(error).__name__) from error
 
 

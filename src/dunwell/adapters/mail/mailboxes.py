@@ -59,6 +59,8 @@ async def look_into(resources: Resources, line: str, mailbox: Mailbox, password:
     fetched: Fetched = await asyncio.to_thread(
         fetch_mail, mailbox, password, validity=place.validity, behind_uid=place.last_uid
     )
+    is_same = fetched.validity == place.validity
+    passed = MailboxPlace(mailbox.folder, fetched.validity, place.last_uid if is_same else 0)
     for mail in fetched.mails:
         try:
             await _take(resources, line, mail)
@@ -67,9 +69,16 @@ async def look_into(resources: Resources, line: str, mailbox: Mailbox, password:
         except Exception:  # what one mail does to its reader holds up no other
             log.exception("mail not taken, passed over", line=line, uid=mail.uid)
         passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
-        async with resources.database.transaction() as tx:
-            await save_place(tx, line, passed, resources.clock.now())
+        await _pass(resources, line, passed)
+    if not fetched.mails:
+        # That it was looked into is noted too: alarms go by it.
+        await _pass(resources, line, passed)
     return len(fetched.mails)
+
+
+async def _pass(resources: Resources, line: str, place: MailboxPlace) -> None:
+    async with resources.database.transaction() as tx:
+        await save_place(tx, line, place, resources.clock.now())
 
 
 async def _take(resources: Resources, line: str, mail: FetchedMail) -> None:

@@ -1,6 +1,7 @@
 """What `dunwell doctor` says of each line for e-mail: whether its server lets us in as the line
 says, and what other servers read of its domain."""
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 
@@ -10,14 +11,15 @@ import dns.asyncresolver
 import dns.exception
 import dns.resolver
 
-from dunwell.adapters.channels.smtp.adapter import find_server
+from dunwell.adapters.channels.smtp.adapter import find_server, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.channels.smtp.signing import open_signer
+from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
 from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
 from dunwell.cli.findings.finding import Finding
 from dunwell.config import Settings
 from dunwell.errors import Unavailable
-from dunwell.installation.lines.email import SmtpLine
+from dunwell.installation.lines.email import Mailbox, SmtpLine
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
@@ -25,6 +27,8 @@ from dunwell.kit.db import Database
 from dunwell.sending.channel import LineUnusable
 
 _RESOLVER_SECONDS = 5.0
+# OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH.
+_EXPIRED, _OTHER_NAME = 10, 62
 _NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 
 
@@ -55,7 +59,28 @@ async def check_email_line(
         reached = await _reach(subject, line, Connections(find_server(name, line, secrets), most=1))
     except LineUnusable as error:
         return [Finding(subject, "cannot be used", str(error))]
-    return [reached, *await _look_up(subject, line)]
+    mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
+    return [reached, *mailbox, *await look_up(subject, line)]
+
+
+async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes]) -> Finding:
+    """It is read, and nothing of it taken."""
+    subject, server = f"line {name}", mailbox.server
+    try:
+        password = read_secret(secrets, f"lines/{name}/mailbox/credentials/passwordFile")
+        await asyncio.to_thread(look_at_mailbox, mailbox, password.strip("\r\n"))
+    except LineUnusable as error:
+        return Finding(subject, "the mailbox cannot be used", str(error))
+    except MailboxRefused:
+        remedy = "Correct user and passwordFile of its mailbox, and run: dunwell apply FILE"
+        return Finding(subject, f"the mailbox at {server} does not let us in", remedy)
+    except MailboxAway as error:
+        remedy = (
+            "Correct server, encryption and folder of its mailbox; a firewall may stand between."
+        )
+        return Finding(subject, f"the mailbox at {server} is away: {error}", remedy)
+    who = mailbox.credentials.user
+    return Finding(subject, f"the mailbox at {server} lets us in, as {who}")
 
 
 async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Finding:
@@ -63,7 +88,7 @@ async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Find
     try:
         client = await connections.connect()
     except aiosmtplib.SMTPAuthenticationError as error:
-        remedy = "Correct user and passwordFile, and apply the installation file once more."
+        remedy = "Correct user and passwordFile, and run: dunwell apply FILE"
         return Finding(subject, f"{server} does not let us in ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
         return _describe_away(subject, line, error)
@@ -75,9 +100,9 @@ async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Find
 
 def _describe_away(subject: str, line: SmtpLine, error: Exception) -> Finding:
     causes = [error, error.__cause__, error.__context__]
-    if any(isinstance(each, ssl.SSLCertVerificationError) for each in causes):
-        remedy = "Name the server as its certificate does, or give it one that others vouch for."
-        return Finding(subject, f"the certificate of {line.server} proves nothing", remedy)
+    for each in causes:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return _describe_certificate(subject, line, each)
     if any(isinstance(each, ssl.SSLError) for each in causes):
         remedy = 'The port wants another "encryption": 465 usually TLS, 587 STARTTLS.'
         return Finding(subject, f"{line.server} does not speak {line.encryption}", remedy)
@@ -88,7 +113,27 @@ def _describe_away(subject: str, line: SmtpLine, error: Exception) -> Finding:
     return Finding(subject, f"{line.server} does not answer ({type(error).__name__})", remedy)
 
 
-async def _look_up(subject: str, line: SmtpLine) -> list[Finding]:
+def _describe_certificate(
+    subject: str, line: SmtpLine, error: ssl.SSLCertVerificationError
+) -> Finding:
+    """By OpenSSL's own number of what is wrong."""
+    server = line.server
+    if error.verify_code == _EXPIRED:
+        words = f"the certificate of {server} has expired"
+        remedy = "Renew it there, and see that the mail server reads the new one."
+    elif error.verify_code == _OTHER_NAME:
+        words = f"the certificate of {server} is for another name"
+        remedy = "Name the server in the line as its certificate does."
+    else:
+        words = f"nobody that this machine trusts vouches for the certificate of {server}"
+        remedy = (
+            "Give the mail server one of a public authority, or name yours: SSL_CERT_FILE=FILE."
+        )
+    return Finding(subject, words, remedy)
+
+
+async def look_up(subject: str, line: SmtpLine) -> list[Finding]:
+    """What other servers read of its domains."""
     findings: list[Finding] = []
     if line.return_domain is None:
         words = "has no returnDomain: nothing is heard of bounces"

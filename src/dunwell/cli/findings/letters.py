@@ -19,7 +19,7 @@ from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Database
 from dunwell.messages.letters.fonts.shelf import FontShelf
-from dunwell.sending.batches.depot import Depot, HostKeyRefused
+from dunwell.sending.batches.depot import Depot, HostKeyRefused, LoginRefused
 from dunwell.sending.channel import LineUnusable
 
 _PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
@@ -64,13 +64,13 @@ async def check_letter_lines(url: str, settings: Settings) -> list[Finding]:
     finally:
         await database.close()
     return [
-        await _check_line(name, line, secrets)
+        await check_letter_line(name, line, secrets)
         for name, line in lines.items()
         if isinstance(line, FolderLine | SftpLine)
     ]
 
 
-async def _check_line(
+async def check_letter_line(
     name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]
 ) -> Finding:
     subject = f"line {name}"
@@ -85,14 +85,34 @@ async def _check_line(
         words = "the server shows another host key than the pinned one: nothing is handed over"
         remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
         return Finding(subject, words, remedy)
-    except PermissionError:
-        remedy = "Correct user, keyFile or passwordFile, or the rights of the folder."
-        return Finding(subject, "refuses user, key or password, or the folder", remedy)
     except OSError as error:
-        words = f"{line.folder} is away or takes no files ({type(error).__name__})"
-        return Finding(subject, words, "See docs/operator/channels.md, Print services.")
+        return _describe_away(subject, line, error)
     finally:
         await depot.close()
+
+
+def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) -> Finding:
+    folder, where = line.folder, "on this machine" if isinstance(line, FolderLine) else "there"
+    match error:
+        case LoginRefused():
+            words = "the server refuses the user, the key or the password"
+            remedy = "Correct user, keyFile or passwordFile, and run: dunwell apply FILE"
+        case PermissionError():
+            words = f"we may not write in {folder}"
+            remedy = f"Give it to whoever Dunwell is {where}: chown, or chmod u+rwx."
+        case FileNotFoundError():
+            words = f"there is no folder {folder}"
+            remedy = f"Make it {where}, or mount its disk; or correct the line's folder."
+        case TimeoutError():
+            words = "the server does not answer in time"
+            remedy = "See that it runs; a firewall may stand between."
+        case ConnectionError():
+            words = "the server does not answer"
+            remedy = "Start it, or correct the line's server; a firewall may stand between."
+        case _:
+            words = f"{folder} takes no files ({type(error).__name__})"
+            remedy = "See whether its disk is full or read-only."
+    return Finding(subject, words, remedy)
 
 
 def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:

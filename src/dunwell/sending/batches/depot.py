@@ -1,7 +1,7 @@
 """The port of a folder that letters are handed over in: on this machine, or on a server.
 
 Names are ours or were listed there, never paths. Everything raises OSError while the folder is away
-or full; FileNotFoundError for what is not there. Pure.
+or full; FileNotFoundError for what is not there, PermissionError where we may not. Pure.
 """
 
 from typing import Protocol
@@ -17,6 +17,10 @@ PART = ".part"
 
 class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened
     """The server shows another key than the one that is pinned."""
+
+
+class LoginRefused(PermissionError):  # noqa: N818 - reads as what happened
+    """The server does not let us in."""
 
 
 class Depot(Protocol):

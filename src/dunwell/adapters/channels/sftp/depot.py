@@ -12,7 +12,7 @@ import asyncssh
 from asyncssh import SSHClientConnection
 
 from dunwell.installation.lines.letters import SftpLine
-from dunwell.sending.batches.depot import PART, HostKeyRefused
+from dunwell.sending.batches.depot import PART, HostKeyRefused, LoginRefused
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0
 _PORT = 22
@@ -130,8 +130,10 @@ class SftpDepot:
         except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection) as error:
             self._drop(client)
             raise ConnectionError(str(error)) from error
+        except asyncssh.SFTPPermissionDenied as error:
+            raise PermissionError("the server does not let us write or read there") from error
         except asyncssh.SFTPError as error:
-            # A full disk, a folder that may not be written in.
+            # A full disk.
             raise OSError(f"the server refuses: {error.code}") from error
         except (OSError, asyncssh.Error) as error:
             self._drop(client)
@@ -153,7 +155,7 @@ class SftpDepot:
             except asyncssh.HostKeyNotVerifiable as error:
                 raise HostKeyRefused("the server shows another host key") from error
             except asyncssh.PermissionDenied as error:
-                raise PermissionError("the server refuses user, key or password") from error
+                raise LoginRefused("the server refuses user, key or password") from error
             except (OSError, asyncssh.Error) as error:
                 raise ConnectionError(type(error).__name__) from error
             return self._client

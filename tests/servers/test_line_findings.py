@@ -1,0 +1,126 @@
+"""What doctor says of lines whose real server has a fault: what is wrong, and how to mend it."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from dunwell.cli.findings.email_lines import check_email_line
+from dunwell.cli.findings.finding import Finding
+from dunwell.cli.findings.letters import check_letter_line
+from dunwell.installation.lines.letters import FolderLine
+from tests.servers.dovecot import Dovecot
+from tests.servers.sshd import Sshd
+from tests.support.print_files import list_files
+from tests.support.smtp_lines import a_line
+
+_NOBODY = 65_534
+
+
+def read(found: Finding) -> tuple[str, str]:
+    """Its words, with what is each time another; each fault says how to mend it."""
+    assert not found.is_fault or found.remedy
+    return found.mark, found.words
+
+
+async def test_a_server_for_letters_that_takes_them_is_well(sshd: Sshd) -> None:
+    mark, words = read(await check_letter_line("post", sshd.line(), sshd.secrets))
+    assert (mark, words.split(" in ")[0]) == ("ok", "writes, reads and removes")
+    assert list_files(sshd.depot) == []
+
+
+async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
+    line = sshd.line()
+    sshd.stop()
+    sshd.replace_host_key()
+    sshd.start()
+    found = await check_letter_line("post", line, sshd.secrets)
+    assert read(found) == (
+        "FAULT", "the server shows another host key than the pinned one: nothing is handed over",
+    )  # fmt: skip
+    assert list_files(sshd.depot) == []
+
+
+async def test_a_key_that_the_server_does_not_know_is_a_fault(sshd: Sshd) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
+    found = await check_letter_line("post", sshd.line(), {"lines/post/keyFile": other})
+    words = "the server refuses the user, the key or the password"
+    assert read(found) == ("FAULT", words)
+    assert "keyFile" in (found.remedy or "")
+
+
+async def test_a_server_that_lets_us_not_write_is_a_fault(sshd: Sshd) -> None:
+    path = sshd.folder / "sshd_config"
+    sshd.stop()
+    path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -R"))
+    sshd.start()
+    found = await check_letter_line("post", sshd.line(), sshd.secrets)
+    assert read(found) == ("FAULT", f"we may not write in {sshd.depot}")
+
+
+async def test_a_server_without_the_folder_or_away_is_a_fault(sshd: Sshd) -> None:
+    line = sshd.line(folder=f"{sshd.depot}/gone")
+    found = await check_letter_line("post", line, sshd.secrets)
+    assert read(found) == ("FAULT", f"there is no folder {sshd.depot}/gone")
+    sshd.stop()
+    found = await check_letter_line("post", sshd.line(), sshd.secrets)
+    assert read(found) == ("FAULT", "the server does not answer")
+
+
+@contextmanager
+def a_closed_folder() -> Iterator[Path]:
+    """As somebody who may read it and no more."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o555)
+        before = os.geteuid()
+        if before == 0:
+            os.seteuid(_NOBODY)
+        try:
+            yield folder
+        finally:
+            os.seteuid(before)
+
+
+async def test_a_folder_that_is_closed_or_gone_is_a_fault(tmp_path: Path) -> None:
+    with a_closed_folder() as folder:
+        line = FolderLine(channel="LETTER", folder=str(folder))
+        found = await check_letter_line("post", line, {})
+    assert read(found) == ("FAULT", f"we may not write in {folder}")
+    line = FolderLine(channel="LETTER", folder=str(tmp_path / "gone"))
+    found = await check_letter_line("post", line, {})
+    assert read(found) == ("FAULT", f"there is no folder {tmp_path}/gone")
+    assert "mount its disk" in (found.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "password", "mark", "words"),
+    [
+        ({}, b"right\n", "ok", "the mailbox at SERVER lets us in, as returns"),
+        ({}, b"wrong", "FAULT", "the mailbox at SERVER does not let us in"),
+        ({}, None, "FAULT", "the mailbox cannot be used"),
+        (
+            {"folder": "Elsewhere"}, b"right", "FAULT",
+            "the mailbox at SERVER is away: it has no folder Elsewhere",
+        ),
+        (
+            {"server": "127.0.0.1:9"}, b"right", "FAULT",
+            "the mailbox at SERVER is away: ConnectionRefusedError",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_mailbox_that_cannot_be_read_is_a_fault(
+    dovecot: Dovecot, changes: dict[str, str], password: bytes | None, mark: str, words: str
+) -> None:
+    mailbox = {
+        "server": f"127.0.0.1:{dovecot.imap_port}", "encryption": "NONE",
+        "credentials": {"user": "returns", "passwordFile": "p"}, **changes,
+    }  # fmt: skip
+    name = "lines/post/mailbox/credentials/passwordFile"
+    secrets = {} if password is None else {name: password}
+    found = (await check_email_line("post", a_line(9, mailbox=mailbox), secrets))[1]
+    assert read(found) == (mark, words.replace("SERVER", str(mailbox["server"])))
