@@ -14,8 +14,8 @@ from dunwell.sending.report import Cause, Reference, Report, ReportState
 _SAVE = """
 INSERT INTO channel_reports
     (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
-     destination, raw, received_at, due_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+     destination, raw, is_proven, received_at, due_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
 ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
 RETURNING report_id
 """
@@ -33,7 +33,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
 """
 # By channel_reports_due.
 _LEASE = """
-SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at
+SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
 FROM channel_reports
 WHERE due_at <= $1
 ORDER BY due_at
@@ -64,6 +64,7 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
     reason: str
     cause: Cause
     received_at: datetime
+    is_proven: bool
 
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
@@ -73,7 +74,7 @@ async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids
         _SAVE, ids.new(real_now), report.line, report.provider_id, report.state,
         report.happened_at, named.merchant_id if named else None,
         named.communication_id if named else None, report.reason, report.cause,
-        report.destination, report.raw, real_now,
+        report.destination, report.raw, report.is_proven, real_now,
     )  # fmt: skip
     return saved is not None
 
@@ -107,6 +108,7 @@ async def lock_due_reports(
             reason=row["reason"],
             cause=row["cause"],
             received_at=row["received_at"],
+            is_proven=row["is_proven"],
         )
         for row in await tx.fetch(_LEASE, real_now, limit)
     ]
