@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,9 +13,11 @@ from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.escalation.join_reports import join_reports
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.sending.report import Reference
 from tests.support.bounces import a_block, a_report
-from tests.support.house import House
-from tests.support.lines import a_house_with_a_line
+from tests.support.house import House, ScriptedLine
+from tests.support.lines import a_house_with_a_line, report
+from tests.support.rows import insert_row
 from tests.support.sinks import Sink, a_sink
 from tests.support.smtp_lines import a_line
 
@@ -80,14 +83,41 @@ async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_house(resources, clock, "die-after") as (house, sink):
-        content = a_report(a_block("failed", "5.1.1"))
+        # As our own mail server writes it.
+        content = b"Received: by mail.example.com (Postfix)\r\n"
+        content += a_report(a_block("failed", "5.1.1"))
+        brought = Envelope("post", "", sink.taken[0].sender, content, is_by_our_server=True)
         for _ in range(2):
-            await receive_mail(resources, Envelope("post", "", sink.taken[0].sender, content))
+            await receive_mail(resources, brought)
             await join_reports(resources)
             await house.run()
         assert await contacts(house) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]
         assert len(sink.taken) == 1
+
+
+async def test_what_anybody_can_write_is_believed_of_an_address_the_second_time(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = ScriptedLine()
+    house = await a_house_with_a_line(resources, clock, line)
+    [claim_id] = await house.create(email="erika@customer.example")
+    await house.run()
+    merchant_id, first = house.merchant.merchant_id, line.sent[0].communication_id
+    second = {"merchant_id": merchant_id, "communication_id": UUID(int=7)}
+    async with resources.database.transaction() as tx:
+        accepted = {"state": "ACCEPTED", "line": "post", "claim_id": claim_id}
+        await insert_row(tx, "communications", 7, **second, **accepted)
+        to = {"recipient": "erika@customer.example"}
+        await insert_row(tx, "communication_contents", 7, **second, **to)
+    suppressed = []
+    for number, contact_id in enumerate((first, first, UUID(int=7))):
+        reference = Reference(merchant_id, contact_id)
+        told = {"provider_id": str(number), "cause": "ADDRESS", "is_proven": False}
+        await report(house, line, reference=reference, **told)
+        await join_reports(house.resources)
+        suppressed.append([row["reason"] for row in await house.rows(_SUPPRESSED)])
+    assert suppressed == [[], [], ["BOUNCE"]]
 
 
 @pytest.mark.parametrize("address", ["bounce+aaaa@returns.example.com", "x@returns.example.com"])

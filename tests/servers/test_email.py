@@ -9,6 +9,7 @@ from email import message_from_bytes
 from email.policy import default
 from typing import Any
 
+import aiosmtplib
 import pytest
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
@@ -27,6 +28,7 @@ from dunwell.notices.sender import NoticeSender
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.debian import PRODUCTION, replace_in, wait_until
 from tests.servers.postfix import Postfix
+from tests.support.bounces import a_block, a_report
 from tests.support.house import House
 from tests.support.lines import a_house_with_a_line
 from tests.support.mail_texts import read_email
@@ -130,6 +132,31 @@ async def test_what_the_world_refuses_comes_back(  # noqa: PLR0917 - fixtures an
         assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == suppressed
     assert world.taken == []
+
+
+async def test_who_makes_up_a_report_suppresses_nobody_with_it(
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+) -> None:
+    """Whoever has a message knows its address to come back to. It is told as failed, once; of the
+    address it is believed when a second message comes back so."""
+    async with a_house(resources, clock, postfix) as house:
+        for number in (1, 2):
+            await house.create(
+                f"R-{number}", email=f"e{number}@customer.example", customerNumber=str(number),
+                mobileNumber=f"+49151123456{number}",
+            )  # fmt: skip
+        await house.run()
+        drain(postfix)
+        forged = a_report(a_block("failed", "5.1.1"), original="Received: by localhost (Postfix)")
+        for forged_one in (forged, b"Received: by mail.example.com (Postfix)\r\n" + forged):
+            async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
+                taken = world.taken.pop()
+                content = forged_one.replace(b"report-1", taken.recipient.encode())
+                await client.sendmail("", [taken.sender], content)
+        assert [told[:2] for told in await reports(house, 2)] == [("FAILED", "ADDRESS")] * 2
+        assert await house.rows(_SUPPRESSED) == []
+        states = sorted((row["channel"], row["state"]) for row in await house.rows(_CONTACTS))
+        assert states == [("EMAIL", "FAILED")] * 2 + [("SMS", "ACCEPTED")] * 2
 
 
 async def test_what_comes_again_and_again_is_ended_by_one_click(

@@ -14,6 +14,7 @@ import structlog
 from dunwell.errors import InvalidState, NotFound, Unavailable
 from dunwell.escalation.join_store import (
     ReportedMessage,
+    has_failed_before,
     load_reported,
     lock_report,
     note_deliveries,
@@ -143,7 +144,7 @@ async def _change(
             return ReportOutcome.SETTLE_AS_SENT
     if outcome is not ReportOutcome.FAIL:
         return outcome
-    if waiting.cause == "ADDRESS" and message.address:
+    if message.address and await _is_nobodys(work, waiting, message):
         # Before the next channel is chosen: this one reaches nobody any more.
         await suppress(work, resources.keys, message.channel, message.address, "BOUNCE")
     if waiting.cause == "ABOUT_US":
@@ -158,6 +159,13 @@ async def _change(
     except NotFound:
         return ReportOutcome.IGNORE
     return ReportOutcome.FAIL
+
+
+async def _is_nobodys(work: Work, waiting: WaitingReport, message: ReportedMessage) -> bool:
+    """What anybody may have made up is believed of an address the second time it is told."""
+    if waiting.cause != "ADDRESS":
+        return False
+    return waiting.is_proven or await has_failed_before(work.tx, message.reference)
 
 
 async def sweep_old_reports(resources: Resources) -> int:

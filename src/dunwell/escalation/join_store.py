@@ -37,6 +37,17 @@ FROM (SELECT m.merchant_id, m.communication_id
       FOR NO KEY UPDATE OF m) locked
 WHERE m.merchant_id = locked.merchant_id AND m.communication_id = locked.communication_id
 """
+# By the key of a claim's contacts, then on channel_reports_of_message.
+_HAS_FAILED_BEFORE = """
+SELECT EXISTS (
+    SELECT FROM communications this
+    JOIN communications other USING (merchant_id, claim_id, channel)
+    JOIN channel_reports r
+        ON r.merchant_id = other.merchant_id AND r.communication_id = other.communication_id
+    WHERE this.merchant_id = $1 AND this.communication_id = $2
+      AND other.communication_id <> this.communication_id
+      AND r.outcome = 'FAILED' AND r.cause = 'ADDRESS')
+"""
 _LOCK_REPORT = """
 SELECT report_id FROM channel_reports
 WHERE report_id = $1 AND due_at IS NOT NULL
@@ -110,6 +121,13 @@ async def note_deliveries(
         merchant_ids = [each.merchant_id for each in contacts]
         ids = [each.communication_id for each in contacts]
         await tx.execute(_NOTE, merchant_ids, ids, real_now)
+
+
+async def has_failed_before(tx: Connection, reference: Reference) -> bool:
+    """Whether another contact of the claim by this channel came back too, as from nobody."""
+    return bool(
+        await tx.fetchval(_HAS_FAILED_BEFORE, reference.merchant_id, reference.communication_id)
+    )
 
 
 async def lock_report(tx: Connection, report_id: UUID) -> bool:

@@ -53,6 +53,9 @@ class Report:
     raw: bytes
     # Where it was to go, as far as figures count it: an e-mail's domain, a number's country.
     destination: str | None = None
+    # Whether nobody can have written it but the channel, or our own mail server. Whoever has a
+    # message can make up a report of it: alone it suppresses no address.
+    is_proven: bool = True
 
 
 class ReportOutcome(Enum):

@@ -22,6 +22,8 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $
 ) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
     reason, cause, destination, raw)
 ORDER BY line, provider_id, state, happened_at
+     destination, raw, is_proven, received_at, due_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
 ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
 RETURNING report_id
 """
@@ -42,7 +44,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
 """
 # By channel_reports_due.
 _LEASE = """
-SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at
+SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
 FROM channel_reports
 WHERE due_at <= $1
 ORDER BY due_at
@@ -73,11 +75,20 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
     reason: str
     cause: Cause
     received_at: datetime
+    is_proven: bool
 
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
     """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
     return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
+    named = report.reference
+    saved = await tx.fetchval(
+        _SAVE, ids.new(real_now), report.line, report.provider_id, report.state,
+        report.happened_at, named.merchant_id if named else None,
+        named.communication_id if named else None, report.reason, report.cause,
+        report.destination, report.raw, report.is_proven, real_now,
+    )  # fmt: skip
+    return saved is not None
 
 
 async def save_reports(
@@ -136,6 +147,7 @@ async def lock_due_reports(
             reason=row["reason"],
             cause=row["cause"],
             received_at=row["received_at"],
+            is_proven=row["is_proven"],
         )
         for row in await tx.fetch(_LEASE, real_now, limit)
     ]

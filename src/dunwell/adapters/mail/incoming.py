@@ -36,6 +36,8 @@ class Envelope:
     sender: str
     recipient: str
     content: bytes
+    # Whether our own mail server brought it, which says in its first line where it had it from.
+    is_by_our_server: bool = False
 
 
 def read_mail(keys: KeyRing, envelope: Envelope) -> Report | NewReply:
@@ -65,6 +67,7 @@ def _keep_unread(envelope: Envelope, address: ReturnAddress | None) -> Report | 
         reason=UNREADABLE.reason,
         cause=UNREADABLE.cause,
         raw=_cut(envelope, address),
+        is_proven=False,
     )
 
 
@@ -90,6 +93,7 @@ def _read(envelope: Envelope, address: ReturnAddress | None) -> Report | NewRepl
         cause=bounce.cause,
         raw=_cut(envelope, address),
         destination=_find_destination(message),
+        is_proven=envelope.is_by_our_server and _was_made_here(message),
     )
 
 
@@ -119,6 +123,13 @@ def _is_automatic(message: Message, sender: str) -> bool:
         or precedence in _BULK
         or any(message[mark] is not None for mark in marks)
     )
+
+
+def _was_made_here(message: Message) -> bool:
+    """Whether our mail server wrote it itself: it says "by" itself, and on top of what it was
+    brought "from" whom."""
+    lines = message.get_all("Received") or [""]
+    return str(lines[0]).lstrip().lower().startswith("by ")
 
 
 def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:

@@ -92,7 +92,9 @@ class Doorkeeper:
         line, content = self._find_line(recipient), envelope.content
         if line is None or not isinstance(content, bytes):
             return "550 5.7.1 We take no mail for this domain"
-        brought = incoming.Envelope(line, _read_sender(envelope), recipient, content)
+        brought = incoming.Envelope(
+            line, _read_sender(envelope), recipient, content, is_by_our_server=door == "LMTP"
+        )
         try:
             async with self._reading[door]:
                 return _ANSWERS[await receive_mail(self._resources, brought)]
