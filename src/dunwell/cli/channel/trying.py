@@ -22,12 +22,7 @@ _SUBJECT = "A test of Dunwell"
 _TEXT = "This is a test of the line {name}. It is about no claim, and no answer is needed."
 
 
-@click.group(_WORD, no_args_is_help=False)
-def command() -> None:
-    """Try the lines of the installation file."""
-
-
-@command.command("test")
+@click.command("test")
 @data_dir_option
 @click.argument("line")
 @click.option(
