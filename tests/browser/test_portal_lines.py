@@ -99,3 +99,69 @@ async def test_one_is_looked_at_without_scripts_by_keyboard(chromium: Browser, s
     await expect(page.get_by_text("Ihr Paket ist da")).to_have_count(0)
     await expect(page.get_by_role("button", name="Looked at")).to_have_count(2)
     await context.close()
+"""The portal's lines in Chromium: alarms, figures by where messages go to, and why they failed."""
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser
+
+from dunwell.alarms.look import look_for_alarms
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import list_loose_ends
+from tests.browser.site import Stage
+from tests.browser.test_portal_money import sit_down
+
+_LINES: dict[str, Any] = {
+    "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},
+    "sms": {
+        "channel": "SMS", "adapter": "twilio",
+        "credentials": {"user": "AC", "passwordFile": "p"},
+    },
+}  # fmt: skip
+# Destination, of how many, of these failed, why.
+_SENT = (
+    ("post", "t-online.de", 240, 31, "The mail server refused it: 550 5.7.1."),
+    ("post", "gmx.de", 412, 3, "5.1.1"),
+    ("post", "a-very-long-company-name-with-hyphens.co.uk", 12, 0, ""),
+    ("sms", "DE", 96, 2, "The provider reported UNDELIV, error 011."),
+    ("sms", None, 4, 1, "<b>none</b>"),
+)
+_FILL = """
+INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
+                            state, not_before, planned_at, settled_at, line, destination, failure,
+                            delivered_at, recipient_digest)
+SELECT $1, gen_random_uuid(), $2, $8::integer * 1000 + n, 1, 0, 'EMAIL',
+       CASE WHEN n <= $6 THEN 'FAILED' ELSE 'ACCEPTED' END, $9, $9, $9, $3, $4,
+       CASE WHEN n <= $6 THEN $7::text END, CASE WHEN n > $6 AND n % 2 = 0 THEN $9::timestamptz END,
+       sha256(n::text::bytea)
+FROM generate_series(1, $5) n
+RETURNING 1
+"""
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_lines_and_alarms_are_accessible_and_fit(
+    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+) -> None:
+    async with sit_down(chromium, stage, locale=locale) as seat:
+        house = seat.world.house
+        resources, now = house.resources, house.clock.now()
+        await apply_installation(resources, check_installation({"lines": _LINES}))
+        for number, (line, place, sent, failed, why) in enumerate(_SENT, 1):
+            await house.rows(
+                _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now
+            )
+        await look_for_alarms(resources, lambda _: None, "")
+        for path, name in (("/portal/lines", "lines"), (seat.address(""), "start")):
+            address = path if path.startswith("http") else f"{seat.site.origin}{path}"
+            answer = await seat.page.goto(address)
+            assert answer is not None
+            assert answer.status == 200
+            source = await answer.text()
+            faults = await html_checker.list_faults(source)
+            assert [*faults, *list_loose_ends(source, "default-src 'none'")] == []
+            await seat.judge(f"{name}-{locale[:2]}")
+        assert seat.complaints == []

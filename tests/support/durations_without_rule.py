@@ -131,6 +131,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/mail/listener.py _COMMAND_SECONDS": _PATIENCE,
     "adapters/mail/listener.py _CONNECTION_SECONDS": _PATIENCE,
     "adapters/mail/mailboxes.py MAILBOX_SECONDS": _PAUSE,
+    "cli/channel/specimen.py _SECONDS": _PATIENCE,
     "cli/channel/trying.py _SECONDS": _PATIENCE,
     "cli/findings/email_lines.py _RESOLVER_SECONDS": _PATIENCE,
     "replies/take_reply.py _DAY": _UNIT,

@@ -10,7 +10,7 @@ from dunwell.alarms.read_alarms import read_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.errors import InsufficientScope, ValidationError
 from dunwell.installation.alarms.alarm import Kind
-from dunwell.installation.alarms.raise_alarm import raise_alarm
+from dunwell.installation.alarms.store import raise_alarm
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
 from dunwell.kit.clock import MovableClock

@@ -12,7 +12,7 @@ _WORDS = {
     "web": Word("dunwell.cli.web:command", "Serve the API from this process alone."),
     "worker": Word("dunwell.cli.worker:command", "Run due steps, send messages, deliver webhooks."),
     "mail": Word("dunwell.cli.channel.mail:command", "Take what comes back to e-mails."),
-    "channel": Word("dunwell.cli.channel.trying:command", "Try a line of the installation file."),
+    "channel": Word("dunwell.cli.channel.trying:command", "Try lines; see how messages fare."),
     "migrate": Word("dunwell.cli.database:command", "Bring the database to the newest schema."),
     "apply": Word("dunwell.cli.apply:command", "Create or update a merchant from its file."),
     "workflow": Word("dunwell.cli.workflow:command", "Look at, change and publish workflows."),

@@ -30,7 +30,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
-from dunwell.sending.destinations import find_destination
+from dunwell.sending.report import find_destination
 
 # Nobody was contacted: the guards raised for it are given back.
 _NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")

@@ -21,6 +21,9 @@ from enum import Enum
 from typing import Literal
 from uuid import UUID
 
+from dunwell.messages.contact import Contact
+from dunwell.sending.prices import UNKNOWN_COUNTRY, find_country
+
 ReportState = Literal["DELIVERED", "FAILED", "RETURNED", "DELAYED"]
 # Why a message did not arrive. ADDRESS: nobody is reached there, so it is suppressed. ABOUT_US: we
 # are refused, the person is not to blame, an operator has to look. OTHER: said in the reason.
@@ -79,3 +82,15 @@ def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> R
     if reported == "DELIVERED" and not is_delivered:
         return ReportOutcome.NOTE_DELIVERY
     return ReportOutcome.IGNORE
+
+
+def find_destination(contact: Contact) -> str | None:
+    """As reports of what became of it name it; none: not known."""
+    match contact.channel:
+        case "EMAIL":
+            return (contact.email or "").rpartition("@")[2].lower() or None
+        case "SMS":
+            country = find_country(contact.mobile_number or "")
+            return None if country == UNKNOWN_COUNTRY else country
+        case "LETTER":
+            return (contact.address or {}).get("country")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dunwell.adapters.lines import build_line
+from dunwell.cli.channel.deliveries import deliveries
 from dunwell.cli.channel.specimen import try_letter
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import run_reading
@@ -24,7 +25,10 @@ _TEXT = "This is a test of the line {name}. It is about no claim, and no answer 
 
 @click.group(_WORD, no_args_is_help=False)
 def command() -> None:
-    """Try the lines of the installation file."""
+    """Try the lines of the installation file, and see how messages fare by them."""
+
+
+command.add_command(deliveries)
 
 
 @command.command("test")

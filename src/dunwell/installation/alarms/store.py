@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.installation.alarms.alarm import Alarm, Changes, Figures, Kind, Phase, Sign
+from dunwell.installation.alarms.alarm import EVENTS, Alarm, Changes, Figures, Kind, Phase, Sign
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.ids import Ids
 from dunwell.kit.sql import compose
@@ -87,8 +87,12 @@ async def save_changes(tx: Connection, changes: Changes, now: datetime, ids: Ids
         await tx.execute(_END, list(changes.over), now)
 
 
-async def save_event(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
-    await tx.execute(_SAVE_EVENT, ids.new(now), sign.kind, sign.subject, now)
+async def raise_alarm(tx: Connection, kind: Kind, subject: str, now: datetime, ids: Ids) -> None:
+    """Of something that has happened, in the transaction of what has. kind: an event's. subject:
+    what tells one occasion from another, such as a session's id; no name of anybody. now: real
+    time. The same subject raises it once."""
+    assert kind in EVENTS, "what lasts is looked for, and not raised"
+    await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
 
 def _render(signs: Sequence[Sign]) -> list[object]:

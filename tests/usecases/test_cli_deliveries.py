@@ -1,0 +1,39 @@
+"""`dunwell channel deliveries`, as an operator and a program read it."""
+
+import msgspec
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.channel import Permanent
+from tests.support.command_line import CommandLine
+from tests.support.house import ScriptedLine
+from tests.support.lines import a_house_with_a_line
+
+_LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+
+
+async def test_figures_are_told_by_domain_with_their_reasons(
+    resources: Resources, clock: MovableClock, dunwell: CommandLine
+) -> None:
+    file = {"lines": {"post": _LINE}, "alarms": {"failing": {"percent": 50, "least": 3}}}
+    await apply_installation(resources, check_installation(file))
+    assert dunwell.run("channel", "deliveries").stdout == "Nothing left by a line.\n"
+    line = ScriptedLine(answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3)
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create(*(f"INV-{number}" for number in range(4)))
+    await house.run()
+    # The command line goes by the real time.
+    await house.rows("UPDATE communications SET settled_at = now() WHERE merchant_id = $1")
+    told = dunwell.run("channel", "deliveries").stdout.splitlines()
+    assert told[1].split() == [
+        "post", "example.org", "4", "0", "3", "75.0", "%", "1", "too", "many",
+    ]  # fmt: skip
+    assert told[-2:] == [
+        "Why", "  post example.org: 3 x The mail server refused it: 550 5.7.1.",
+    ]  # fmt: skip
+    [seen] = msgspec.json.decode(dunwell.run("channel", "deliveries", "--json").stdout)
+    assert seen["isLosing"]
+    assert seen["delivery"]["sent"] == {"sent": 4, "delivered": 0, "failed": 3}
+    assert [each["messages"] for each in seen["reasons"]] == [3]
