@@ -195,7 +195,7 @@ async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
         ({"field_name": ["x", "x"], "field_value": ["b", "c"]}, "field_name_1", "here twice"),
         ({"share": ["", ""], "percent": ["", ""]}, "share_0", "Choose a workflow"),
         ({"share": ["Gone", ""], "percent": ["", ""]}, "share_0", "no such workflow"),
-        ({"share": ["Friendly", "Letters first"], "percent": ["40", "50"]}, "share_0", "100 percent"),
+        ({"share": ["Friendly", "Letters first"], "percent": ["40", "50"]}, "share_0", "100 perc"),
         ({"share": ["Friendly", "Friendly"], "percent": ["40", "60"]}, "share_1", "twice"),
         ({"share": ["Friendly", "Letters first"], "percent": ["x", "60"]}, "percent_0", "whole"),
     ],

@@ -1,6 +1,7 @@
 """Rules tried on a claim and on the claims of the last 30 days: which rule takes it, which nearly
 did, what was missing, and where claims would have gone."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -124,17 +125,22 @@ async def test_without_a_draft_there_is_no_effect(clerk: Clerk) -> None:
     assert "There is no draft, or it changes nothing." in plain(page.text)
 
 
-async def test_of_many_claims_only_the_newest_are_counted_at_once(
+async def test_many_claims_are_counted_some_at_a_time(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.assignment.preview_rules.PAGE", 2)
     monkeypatch.setattr("dunwell.portal.rules.routes_try.MOST_COUNTED", 2)
     await house.create("A", "B", "C", items=items("60000"))
     await draft(house, *RULES[1:])
-    words = plain((await clerk.get("/rules/effect")).text)
+    newest = await clerk.get("/rules/effect")
+    words = plain(newest.text)
     assert "2 of 2 claims would have gone" in words
-    assert "only the newest ones are counted here" in words
-    assert "A ," not in words
+    assert "There are more: 2 at a time are counted here" in words
+    assert "C , B" in words
+    onward = newest.text.partition('rel="next" href="')[2].partition('"')[0]
+    older = await clerk.get(onward)
+    assert "1 of 1 claims would have gone" in plain(older.text)
+    assert re.findall(r'translate="no">([ABC])</bdi>', older.text) == ["A"]
 
 
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])

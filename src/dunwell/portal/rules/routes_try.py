@@ -35,8 +35,8 @@ _MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")
 _TEXTS = ("country", "language", "city", "postalCode", "email", "mobileNumber")
 _NAMES = (*_MONEY, *_NUMBERS, *_TEXTS, "currency", "address")
 _OWN_FIELDS = 4
-# Counted while somebody waits; what is older than these is left out.
-MOST_COUNTED = 10_000
+# Counted while somebody waits; a further page counts those before them.
+MOST_COUNTED = 25_000
 
 
 @at_merchant
@@ -82,18 +82,21 @@ async def try_facts(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
 async def show_effect(site: Site, visit: Visit, desk: Desk) -> Response:
     """Of the draft, beside what is published."""
     check_may(desk)
+    from_id = _read_number(visit.ask("from"))
     async with site.work(desk) as work:
         view = await read_rules(work)
         if view.drafted is None:
             return site.redirect(visit, desk, "rules", done="nothing")
         ruling = view.ruling.rules if view.ruling else RuleSet()
         preview = await begin_preview(work, ruling, view.drafted.rules)
+        preview.next_id = from_id or preview.next_id
         await count_on(work, preview, MOST_COUNTED)
     names = {**preview.before.names, **preview.after.names}
     page = EffectPage(
         effect=preview.effect,
         since=preview.since,
-        is_whole=preview.next_id is None,
+        from_id=from_id,
+        next_id=preview.next_id,
         names=names,
         version=view.version or 0,
     )
@@ -115,13 +118,17 @@ async def _find_claim(work: Work, reference: str) -> int | None:
     found = await find_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
     if found.claims:
         return found.claims[0].claim_id
-    if not (reference.isascii() and reference.isdecimal() and len(reference) <= 18):
-        return None
+    claim_id = _read_number(reference)
     try:
-        await find_claim_facts(work, int(reference))
+        await find_claim_facts(work, claim_id)
     except NotFound:
         return None
-    return int(reference)
+    return claim_id
+
+
+def _read_number(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if is_number else 0
 
 
 def _make_page(

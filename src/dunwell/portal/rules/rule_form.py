@@ -1,5 +1,5 @@
 """A rule as a form shows it, and what a form says as a rule. Whatever was typed is kept as it was,
-so that nothing is lost to a fault; what was not touched reads back as it was. Pure."""
+so that nothing is lost to a fault; what was not touched reads back as it was."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -166,13 +166,15 @@ class TryPage(Page, frozen=True):
 
 
 class EffectPage(Page, frozen=True):
-    """names: of workflows. is_whole: whether all claims since then are counted."""
+    """names: of workflows. from_id: the claim that counting began at; 0: the newest. next_id: where
+    it goes on; none: all claims since then are counted."""
 
     template: ClassVar[str] = "rules_effect.html"
     area: ClassVar[str] = "rules"
 
     effect: Effect
     since: datetime
-    is_whole: bool
+    from_id: int
+    next_id: int | None
     names: Mapping[UUID, str]
     version: int

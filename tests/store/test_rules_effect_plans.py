@@ -1,0 +1,63 @@
+"""Counting what a draft of rules would have done, beside 100,000 claims: a page of claims is found
+by keys, and reads that page alone."""
+
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from dunwell.assignment.effect import add_claims
+from dunwell.assignment.effect_store import FROM_THE_NEWEST, load_past_claims
+from dunwell.assignment.preview_rules import PAGE, begin_preview, count_on
+from dunwell.assignment.rules import RuleSet
+from dunwell.kit.resources import Resources
+from tests.store.test_list_plans import _CLAIMS, COUNT, fill
+from tests.support.plans import Explaining
+from tests.support.rules import a_rule
+from tests.support.webhooks import Outbox, an_outbox
+
+_ZONE = ZoneInfo("Europe/Berlin")
+
+
+@pytest.fixture
+async def many_claims(resources: Resources) -> Outbox:
+    outbox = await an_outbox(resources)
+    await fill(outbox, _CLAIMS)
+    return outbox
+
+
+@pytest.mark.parametrize("from_id", [FROM_THE_NEWEST, 1_000_000 + COUNT // 2])
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+async def test_a_page_of_past_claims_reads_that_page_alone(
+    many_claims: Outbox, from_id: int, mode: str
+) -> None:
+    async with many_claims.resources.database.transaction() as tx:
+        await tx.execute(f"SET LOCAL plan_cache_mode = {mode}")
+        explaining = Explaining(tx)
+        work = many_claims.work(tx)
+        page = await load_past_claims(
+            explaining, work.merchant_id, _ZONE,
+            since=many_claims.now, from_id=from_id, limit=PAGE,
+        )  # fmt: skip
+    assert len(page.claims) == PAGE
+    assert page.next_id == page.claims[-1].facts.claim_id - 1  # type: ignore[operator]
+    assert explaining.tables_read_whole == set()
+    assert {"claims_pkey", "debtors_pkey", "items_pkey"} <= explaining.indexes
+    # Claims, their debtors, their items.
+    assert explaining.rows_read <= 4 * PAGE + 10
+
+
+async def test_all_are_counted_once_and_the_old_ones_end_it(many_claims: Outbox) -> None:
+    async with many_claims.resources.database.transaction() as tx:
+        work = many_claims.work(tx)
+        preview = await begin_preview(work, RuleSet(), RuleSet(rules=(a_rule("all"),)))
+        preview.since = many_claims.now
+        await count_on(work, preview, 5 * PAGE)
+        assert (preview.effect.claims, preview.next_id) == (5 * PAGE, 1_000_000 + COUNT - 5 * PAGE)
+        await count_on(work, preview, COUNT)
+        assert (preview.effect.claims, preview.next_id) == (COUNT, None)
+        one = await load_past_claims(
+            tx, work.merchant_id, _ZONE,
+            since=many_claims.now, from_id=1_000_001, limit=PAGE,
+        )  # fmt: skip
+        add_claims(preview.effect, one.claims, preview.before, preview.after)
+    assert preview.effect.claims == COUNT + 1
