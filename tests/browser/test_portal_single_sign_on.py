@@ -1,0 +1,173 @@
+"""Single sign-on in Chromium, over the pages of oidc-provider: in, out there, refused, and past it
+with a break-glass admin; on a wide screen in English, and on a phone in German.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.kit.clock import SystemClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import NewUser, Place
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_violations
+from tests.support.identity_servers import CLIENT_ID, run_provider
+from tests.support.people import PASSWORD, Person, a_reception, join
+from tests.support.scripted_provider import CLIENT_SECRET
+from tests.support.served import Served, serve
+
+START = "/portal/sign-in/with/kontor"
+ERIKA = {"email": "erika@example.org", "groups": ["admins"], "name": "Erika Mustermann"}
+GLASS = NewUser("glass@example.org", "Glass", "en", Place(Role.ADMIN), is_break_glass=True)
+
+
+@dataclass
+class House:
+    served: Served
+    sign_in: SignIn
+    glass: Person
+
+    async def apply(self, **changed: object) -> None:
+        self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
+        secrets = {"signIn/oidc/kontor/clientSecretFile": CLIENT_SECRET.encode()}
+        await apply_installation(self.served.resources, Installation(sign_in=self.sign_in), secrets)
+        await self.served.installation.read()
+
+
+@pytest.fixture
+async def house(resources: Resources, database: Database) -> AsyncIterator[House]:
+    live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
+    async with serve(live, "localhost") as served, run_provider(served.origin) as identity:
+        await identity.tell(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
+        glass = await join(a_reception(served.resources), GLASS)
+        provider = Provider(
+            name="kontor", title="Kontor Login", issuer=identity.issuer, client_id=CLIENT_ID,
+            client_secret_file="x", networks=("127.0.0.1",),
+            scopes=("openid", "email", "profile", "groups"),
+        )  # fmt: skip
+        groups = (GroupRule(group="admins", role="ADMIN"),)
+        house = House(served, SignIn(oidc=(provider,), groups=groups), glass)
+        await house.apply()
+        yield house
+
+
+@dataclass
+class Visitor:
+    page: Page
+    house: House
+    checker: HtmlChecker
+    name: str
+    complaints: list[str] = field(default_factory=list)
+
+    async def go(self, path: str) -> None:
+        await self.page.goto(self.house.served.origin + path)
+
+    async def judge(self, step: str) -> None:
+        """A page of ours."""
+        assert self.page.url.startswith(f"{self.house.served.origin}/portal")
+        assert await list_violations(self.page) == []
+        width = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0
+        # What was sent cannot be asked for again.
+        html = await self.page.locator("html").evaluate("it => it.outerHTML")
+        source = f"<!DOCTYPE html>{html}"
+        assert await self.checker.list_faults(source) == []
+        await keep_screenshot(self.page, f"single-sign-on-{self.name}-{step}")
+
+    async def sign_in_there(self, login: str) -> None:
+        """Over the provider's own pages."""
+        await self.page.locator("input[name=login]").fill(login)
+        await self.page.locator("input[name=password]").fill("any")
+        await self.page.locator("button[type=submit]").click()
+        await self.page.locator("button[type=submit]").click()
+
+
+@asynccontextmanager
+async def a_visitor(
+    chromium: Browser, house: House, checker: HtmlChecker, way: Literal["wide", "phone"]
+) -> AsyncIterator[Visitor]:
+    width, height = (1280, 900) if way == "wide" else (390, 844)
+    context = await chromium.new_context(
+        locale="en-GB" if way == "wide" else "de-DE",
+        viewport={"width": width, "height": height},
+    )
+    page = await context.new_page()
+    visitor = Visitor(page, house, checker, way)
+    page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda line: visitor.complaints.append(line.text) if "Content Sec" in line.text else None,
+    )
+    yield visitor
+    assert visitor.complaints == []
+    await context.close()
+
+
+async def test_in_and_out_there_by_mouse(
+    chromium: Browser, house: House, html_checker: HtmlChecker
+) -> None:
+    async with a_visitor(chromium, house, html_checker, "wide") as visitor:
+        page = visitor.page
+        await visitor.go("/portal/people")
+        await visitor.judge("door")
+        await page.get_by_role("link", name="Sign in with Kontor Login").click()
+        await visitor.sign_in_there("erika")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("People")
+        assert page.url == f"{house.served.origin}/portal/people"
+        await page.get_by_role("link", name="Erika Mustermann").first.click()
+        await visitor.judge("user")
+        await visitor.go("/portal/account")
+        await visitor.judge("account")
+        await page.locator("details.menu summary").click()
+        await page.get_by_role("button", name="Sign out").click()
+        await visitor.judge("left")
+        await page.get_by_role("link", name="Sign out of Kontor Login too").click()
+        await page.get_by_role("button", name="Yes").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert page.url.startswith(f"{house.served.origin}/portal/sign-in")
+
+
+async def test_refused_on_a_phone_and_past_it_by_break_glass(
+    chromium: Browser, house: House, html_checker: HtmlChecker
+) -> None:
+    await house.apply(required=True)
+    async with a_visitor(chromium, house, html_checker, "phone") as visitor:
+        page = visitor.page
+        await visitor.go("/portal/sign-in")
+        await visitor.judge("door")
+        await page.get_by_role("link", name="Mit Kontor Login anmelden").click()
+        await visitor.sign_in_there("cook")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Nicht angemeldet")
+        await visitor.judge("refused")
+        await page.get_by_role("link", name="Zurück").click()
+        await page.locator("summary", has_text="Notzugang").click()
+        await visitor.judge("emergency")
+        await page.get_by_label("E-Mail-Adresse").fill(house.glass.email)
+        await page.get_by_label("Passwort").fill(PASSWORD)
+        await page.get_by_role("button", name="Weiter").click()
+        await expect(page.get_by_label("Die sechs Ziffern")).to_be_visible()
+
+
+async def test_a_provider_that_is_away_is_told_of(
+    chromium: Browser, house: House, html_checker: HtmlChecker
+) -> None:
+    [provider] = house.sign_in.oidc
+    away = msgspec.structs.replace(provider, issuer="http://127.0.0.1:9", title="Kontor Login")
+    await house.apply(oidc=(away,))
+    async with a_visitor(chromium, house, html_checker, "wide") as visitor:
+        await visitor.go("/portal/sign-in")
+        await visitor.page.get_by_role("link", name="Sign in with Kontor Login").click()
+        await expect(visitor.page.get_by_role("alert")).to_contain_text(
+            "Kontor Login does not answer."
+        )
+        await visitor.judge("away")
