@@ -44,7 +44,6 @@ async def a_disputed(
 async def print_answer(
     resources: Resources, clock: MovableClock, folder: Path, layout: Any
 ) -> PrintedLetter:
-    folder.mkdir()
     line = FolderLine(
         channel="LETTER", folder=str(folder), layout=layout, batch=Batch(every_minutes=1, most=1)
     )
@@ -64,7 +63,7 @@ async def test_it_has_the_layout_of_its_line(
     resources: Resources, clock: MovableClock, tmp_path: Path, layout: str, top: float
 ) -> None:
     """Form A's window is 18 mm higher than form B's."""
-    printed = await print_answer(resources, clock, tmp_path / "letters", layout)
+    printed = await print_answer(resources, clock, tmp_path, layout)
     (street,) = [word for word in printed.words() if word.text == "Heidestraße"]
     assert street.top == pytest.approx(top, abs=1)
 
