@@ -15,6 +15,7 @@ from dunwell.installation.lines.letters import Batch
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE, Actor, ActorKind
+from dunwell.sending.batches.batch_store import lock_waiting
 from dunwell.sending.batches.release_batches import BatchReleaser
 from dunwell.sending.batches.settle_doubted import GONE, settle_doubted
 from tests.support.channels import ADDRESS
@@ -124,6 +125,16 @@ async def test_nothing_in_doubt_goes_while_the_folder_is_away(post: LetterHouse)
     assert await rows(post) == [_BATCHED, _WAITING]
     away.rename(post.depot)
     assert len(await release_all(post)) == 1
+
+
+async def test_what_nobody_has_looked_for_is_in_no_batch(post: LetterHouse) -> None:
+    """Such as one that another worker hands over between the search and the choice."""
+    await post.create("A-1")
+    await lose(post, await back_up(post.house.resources))
+    async with post.house.resources.database.transaction() as tx:
+        assert await lock_waiting(tx, LINE, 10) == []
+    await post.release()
+    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
 async def test_without_all_copies_a_person_is_asked(post: LetterHouse) -> None:

@@ -13,7 +13,7 @@ def a_writer(house: House) -> NoticeWriter:
 
 async def tell(house: House) -> None:
     """Write what is to be told, and send it, until nothing is left to do now."""
-    sender = NoticeSender(house.resources, house.channels)
+    sender = NoticeSender(house.resources, house.channels, find_line=house.lines.get)
     done = 1
     while done or not sender.is_idle:
         done = await tell_occasions(house.resources, a_writer(house))

@@ -1,0 +1,80 @@
+"""An answer by letter goes the way that letters go: by the merchant's line in its layout, in one
+manifest, whatever is owed; and not at all where its names cannot be printed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.installation.lines.letters import Batch, FolderLine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup
+from dunwell.sending.batches.release_batches import BatchReleaser
+from tests.support.disputes import REJECTED, answer, dispute
+from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.letters import PrintedLetter
+from tests.support.notices import WITH_SMS
+from tests.support.print_files import list_letters, list_manifests
+
+ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
+_MISSING = "It has characters that no font of this installation has: Han."
+_NOTICES = """
+SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = 'LETTER'
+"""
+
+
+async def a_disputed(
+    resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
+) -> tuple[House, Any]:
+    """By the line post, where there is one."""
+    setup = ChannelSetup(line="post") if lines else ChannelSetup(adapter="outbox")
+    by_post = msgspec.structs.replace(WITH_SMS, channels=WITH_SMS.channels | {"LETTER": setup})
+    channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
+    house = await a_house(
+        resources, clock, None, configuration=by_post, channels=channels, lines=dict(lines)
+    )
+    [claim_id] = await house.create(**{"email": None, "address": ADDRESS} | fields)
+    return house, await dispute(house, claim_id)
+
+
+async def print_answer(
+    resources: Resources, clock: MovableClock, folder: Path, layout: Any
+) -> PrintedLetter:
+    line = FolderLine(
+        channel="LETTER", folder=str(folder), layout=layout, batch=Batch(every_minutes=1, most=1)
+    )
+    adapter = FolderChannel("post", line, resources)
+    house, opened = await a_disputed(resources, clock, {"post": adapter})
+    await answer(house, opened, REJECTED, message="Der Gutschein war abgelaufen.")
+    await BatchReleaser(resources, lambda: {"post": adapter.letter_line}).run_once()
+    await adapter.close()
+    (name,) = list_letters(folder)
+    (manifest,) = list_manifests(folder)
+    assert [f"{each['reference']}.pdf" for each in manifest["letters"]] == [name]
+    return PrintedLetter(folder / name)
+
+
+@pytest.mark.parametrize(("layout", "top"), [("din-5008-b", 67), ("din-5008-a", 49)])
+async def test_it_has_the_layout_of_its_line(
+    resources: Resources, clock: MovableClock, tmp_path: Path, layout: str, top: float
+) -> None:
+    """Form A's window is 18 mm higher than form B's."""
+    printed = await print_answer(resources, clock, tmp_path, layout)
+    (street,) = [word for word in printed.words() if word.text == "Heidestraße"]
+    assert street.top == pytest.approx(top, abs=1)
+
+
+async def test_a_name_that_cannot_be_printed_fails_it_and_names_nobody(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """There is no other way left; nothing is printed with boxes in place of a name."""
+    house, opened = await a_disputed(resources, clock, {}, debtorName="小明", debtorLastName="王")
+    await answer(house, opened, REJECTED, message="Nein.")
+    assert [each.sent for each in house.channels] == [[], [], []]
+    [row] = await house.rows(_NOTICES)
+    assert row["state"] == "FAILED"
+    assert row["failure"] == _MISSING
