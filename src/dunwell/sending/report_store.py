@@ -15,15 +15,13 @@ from dunwell.sending.report import Cause, Reference, Report, ReportState
 _SAVE = """
 INSERT INTO channel_reports
     (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
-     destination, raw, received_at, due_at)
-SELECT report.*, $12::timestamptz, $12::timestamptz
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[],
-    $7::uuid[], $8::text[], $9::text[], $10::text[], $11::bytea[]
-) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
-    reason, cause, destination, raw)
-ORDER BY line, provider_id, state, happened_at
      destination, raw, is_proven, received_at, due_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+SELECT report.*, $13::timestamptz, $13::timestamptz
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[],
+    $7::uuid[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[]
+) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
+    reason, cause, destination, raw, is_proven)
+ORDER BY line, provider_id, state, happened_at
 ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
 RETURNING report_id
 """
@@ -81,14 +79,6 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
     """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
     return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
-    named = report.reference
-    saved = await tx.fetchval(
-        _SAVE, ids.new(real_now), report.line, report.provider_id, report.state,
-        report.happened_at, named.merchant_id if named else None,
-        named.communication_id if named else None, report.reason, report.cause,
-        report.destination, report.raw, report.is_proven, real_now,
-    )  # fmt: skip
-    return saved is not None
 
 
 async def save_reports(
@@ -109,6 +99,7 @@ async def save_reports(
         [each.cause for each in reports],
         [each.destination for each in reports],
         [each.raw for each in reports],
+        [each.is_proven for each in reports],
         real_now,
     )
     return len(saved)

@@ -1,0 +1,101 @@
+"""The pages of the installation's lines in Chromium: accessible, within their width, and looked
+through without scripts."""
+
+from dataclasses import replace
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from dunwell.escalation.join_reports import join_reports
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.resources import Resources
+from dunwell.sending.incoming import Incoming
+from dunwell.sending.report import Report
+from dunwell.sending.report_store import save_report
+from dunwell.sending.take_incoming_sms import take_incoming_sms
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.site import Site
+from tests.support.portal import COOKIE, sign_in
+
+_LINES = {
+    "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},
+    "sms-kannel": {
+        "channel": "SMS", "adapter": "twilio", "server": "https://sms.example.com",
+        "credentials": {"user": "AC1", "passwordFile": "token"},
+    },
+}  # fmt: skip
+_WRITTEN = (
+    ("+4915112345678", "Ich habe am Freitag überwiesen. Welche von beiden Rechnungen ist das?"),
+    ("Paketdienst", "Ihr Paket ist da"),
+    ("+4369912345678", "Wer sind Sie?\nIch kenne Sie nicht. " + "Bitte erklären Sie das. " * 6),
+)
+_REPORT = Report(
+    line="post", provider_id="6f1e9a0c" * 8, state="FAILED", happened_at=None, reference=None,
+    reason="550 address unknown", cause="ADDRESS", raw=b"as it came",
+)  # fmt: skip
+
+
+async def fill(resources: Resources) -> None:
+    secrets = {"lines/sms-kannel/credentials/passwordFile": b"token"}
+    await apply_installation(resources, check_installation({"lines": _LINES}), secrets)
+    for number, (sender, text) in enumerate(_WRITTEN):
+        incoming = Incoming("sms-kannel", str(number), sender, "+4930123456", text)
+        await take_incoming_sms(resources, incoming)
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        for report in (_REPORT, replace(_REPORT, provider_id="2", state="DELAYED", reason="")):
+            await save_report(tx, report, real_now=now, ids=resources.ids)
+    await join_reports(resources)
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_lines_and_what_nobody_could_place_are_looked_through(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, locale: str
+) -> None:
+    resources = site.till.resources
+    await fill(resources)
+    clerk = await sign_in(resources, site.app, site.till.house, language=locale[:2])
+    secret = clerk.http.cookies[COOKIE]
+    context = await chromium.new_context(locale=locale)
+    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text))
+    found = []
+    for name in ("lines", "lines/unplaced", "lines/unplaced?of=reports"):
+        answer = await page.goto(f"{site.origin}/portal/{name}")
+        assert answer is not None
+        assert answer.status == 200
+        source = await answer.text()
+        faults = await html_checker.list_faults(source)
+        found += [*faults, *list_loose_ends(source, "default-src 'none'")]
+        for width in (1280, 390):
+            await page.set_viewport_size({"width": width, "height": 900})
+            measured = await measure(page)
+            found += [f"{name} {width} {key}" for key in ("scrolls", "broken") if measured[key]]
+            found += await list_violations(page)
+            shown = name.replace("/", "-").replace("?of=", "-")
+            await keep_screenshot(page, f"portal-{shown}-{locale[:2]}-{width}")
+    assert found == []
+    assert complaints == []
+    await context.close()
+
+
+async def test_one_is_looked_at_without_scripts_by_keyboard(chromium: Browser, site: Site) -> None:
+    resources = site.till.resources
+    await fill(resources)
+    clerk = await sign_in(resources, site.app, site.till.house)
+    secret = clerk.http.cookies[COOKIE]
+    context = await chromium.new_context(locale="en-GB", java_script_enabled=False)
+    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+    page = await context.new_page()
+    await page.goto(f"{site.origin}/portal/lines/unplaced")
+    await page.get_by_role("button", name="Looked at").nth(1).focus()
+    async with page.expect_navigation():
+        await page.keyboard.press("Enter")
+    await expect(page.get_by_role("status")).to_contain_text("It is looked at")
+    await expect(page.get_by_text("Ihr Paket ist da")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Looked at")).to_have_count(2)
+    await context.close()
