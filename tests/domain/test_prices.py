@@ -2,10 +2,12 @@
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from dunwell.installation.lines.line import Credentials
 from dunwell.installation.lines.sms import TwilioLine
+from dunwell.rollout.costs import NamedLine, Priceable, Spent, add_up
 from dunwell.sending.prices import Weight, find_country, price_of
 
 _LINE = TwilioLine(
@@ -35,3 +37,20 @@ def test_a_line_without_a_price_tells_none() -> None:
 def test_a_number_has_a_country() -> None:
     numbers = ["+4915112345678", "+436641234567", "+1", "x"]
     assert [find_country(each) for each in numbers] == ["DE", "AT", "ZZ", "ZZ"]
+
+
+@pytest.mark.parametrize(
+    ("line", "units", "country", "spent"),
+    [
+        (NamedLine("sms", _LINE), 2, "DE", Spent(3, 0, Decimal(45))),
+        # No line, a size that is not known, a country without a price.
+        (None, 2, "DE", Spent(3, 3)),
+        (NamedLine("sms", _LINE), None, "DE", Spent(3, 3)),
+        (NamedLine("sms", msgspec.structs.replace(_LINE, prices={"AT": 8})), 2, "DE", Spent(3, 3)),
+    ],
+)
+def test_messages_without_a_price_are_counted_apart(
+    line: NamedLine | None, units: int | None, country: str, spent: Spent
+) -> None:
+    costs = add_up([], [Priceable(3, "SMS", line, country, units)])
+    assert (costs.before, costs.after) == (Spent(), spent)

@@ -16,6 +16,7 @@ from dunwell.explanation.lines_store import (
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.sending.batches.release_batches import TAKEN_BACK
 from tests.support.house import House, a_house
 from tests.support.plans import Explaining
 
@@ -83,3 +84,20 @@ async def test_the_look_for_alarms_reads_what_is_wrong_alone(
     large = {"communications", "claims"}
     assert not large & set(explaining.tables_read_whole), explaining.plans
     assert explaining.rows_read < 100, explaining.plans
+
+
+async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(
+    house: House, resources: Resources
+) -> None:
+    """Or who pays in time would be an alarm."""
+    now = house.clock.now()
+    await house.rows(
+        "UPDATE communications SET line = 'print', failure = $2"
+        " WHERE merchant_id = $1 AND state = 'FAILED' RETURNING 1",
+        TAKEN_BACK,
+    )
+    async with resources.database.connection() as connection:
+        looked = Looked(["print"], now - timedelta(days=1), MOST)
+        assert await load_sent(connection, looked) == {}
+        assert await load_deliveries(connection, looked, 100) == []
+        assert await load_failures(connection, looked, 100) == []
