@@ -11,6 +11,7 @@ from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.cli.findings.gateways import check_gateway
 from dunwell.kit.crypto import KeyRing
+from dunwell.messages.gsm import count_parts
 from dunwell.sending.channel import Accepted, Message, Outcome, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.kannel import PASSWORD, Kannel
@@ -68,6 +69,36 @@ async def test_a_long_text_arrives_as_one(kannel: Kannel, adapter: Arriving) -> 
     await wait_until(is_whole)
     assert kannel.centre.read_messages() == [("4915112345678", text)]
     assert [each.wants_receipt for each in kannel.centre.accepted] == [True, False, False, False]
+
+
+async def test_kannel_sends_as_many_parts_as_were_counted(
+    kannel: Kannel, adapter: Arriving
+) -> None:
+    """They are what a message costs; at each border, and where a character is worth two."""
+    texts = [
+        letter * length
+        for letter, lengths in (
+            ("a", (160, 161, 306, 307, 1_530)), ("€", (80, 81, 152, 153)),
+            ("漢", (70, 71, 134, 135, 670)),
+        )
+        for length in lengths
+    ] + ["a" * 152 + "€" + "a" * 152, "a" * 152 + "€" + "a" * 153]  # fmt: skip
+    counted, sent = [], []
+    for text in texts:
+        before = len(kannel.centre.submitted)
+        outcome = await adapter.send(replace(_MESSAGE, body_text=text))
+        assert isinstance(outcome, Accepted)
+        counted.append(count_parts(text).count)
+        first = kannel.centre.submitted[before]
+
+        async def is_whole(most: int = first.parts, since: int = before) -> bool:
+            return len(kannel.centre.submitted) - since >= most
+
+        await wait_until(is_whole)
+        sent.append(first.parts)
+    await kannel.wait_until_empty()
+    assert sent == counted
+    assert len(kannel.centre.submitted) == sum(counted)
 
 
 async def test_a_wrong_password_is_about_us_and_told(
