@@ -23,6 +23,7 @@ from dunwell.assignment.editing import (
     make_fingerprint,
 )
 from dunwell.assignment.read_rules import RulesView, list_versions, read_rules, read_version
+from dunwell.assignment.rules import Rule
 from dunwell.assignment.rules_draft import (
     DraftOvertaken,
     Wish,
@@ -188,6 +189,14 @@ async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House
     ]
     assert [each.version for each in older] == [2, 1]
     assert (first.is_ruling, [rule.active for rule in first.document.rules]) == (False, [True] * 2)
+
+
+async def test_of_two_who_give_one_name_the_second_is_told(house: House) -> None:
+    mine = PutRule(Rule("Austria", (await see(house, "Large")).rule.target))
+    with pytest.raises(ValidationError) as refusal:
+        await edit(house, KIM, mine)
+    assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/name", "REPEATED")]
+    assert (await read(house)).drafted is None
 
 
 async def test_no_more_rules_than_there_may_be(house: House) -> None:
