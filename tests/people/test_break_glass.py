@@ -93,7 +93,9 @@ async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: Hou
             "SELECT origin, seal FROM installation_audit"
             " WHERE action = 'break_glass.use' ORDER BY audit_id DESC LIMIT 1"
         )
+        alarms = await connection.fetch("SELECT kind, subject FROM alarms")
     assert row is not None
+    assert [tuple(each) for each in alarms] == [("BREAK_GLASS", str(opened.session_id))]
     assert row["origin"]["session"] == str(opened.session_id)
     assert row["seal"] is not None
 

@@ -264,9 +264,28 @@ MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_OBJECTIONS, *_DELIVERIE
 _NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
 _REPORTS = "reports are of no merchant by their key: tried by tests.engine.test_reports"
 _BATCHES = "a batch is of a line, not of a merchant: tried by tests.engine.test_letter_batches"
+_ALARMS = "alarms are of no merchant by their key: tried by tests.usecases.test_alarms"
+_STATUSES = "a reader is of a line: tried by tests.engine.test_letter_statuses"
+_DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_restore"
 _READS = "reads what somebody asked for, and moves nothing"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
+    "alarms.mail_store._GIVE_UP": _ALARMS,
+    "alarms.mail_store._HAND_OVER": _ALARMS,
+    "alarms.mail_store._SWEEP_ALARMS": _ALARMS,
+    "alarms.mail_store._SWEEP_MAILS": _ALARMS,
+    "alarms.signs_store._OFF": _ALARMS,
+    "alarms.signs_store._OVERDUE": _ALARMS,
+    "alarms.signs_store._STEPS": _ALARMS,
+    "alarms.signs_store._UNKNOWN": _ALARMS,
+    "alarms.signs_store._UNSEEN": _ALARMS,
+    "alarms.signs_store._WAITING": _ALARMS,
+    "alarms.watch_store._TAKE_TURN": _ALARMS,
+    "sending.batches.doubt_store._FIND": _DOUBT,
+    "sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
+    "sending.batches.status_store._GIVE_BACK": _STATUSES,
+    "sending.batches.status_store._RENEW": _STATUSES,
+    "sending.batches.status_store._TAKE": _STATUSES,
     "sending.batches.batch_store._DISSOLVE": _BATCHES,
     "sending.batches.batch_store._LOCK_LEFT": _BATCHES,
     "sending.batches.batch_store._LOCK_OWN": _BATCHES,

@@ -15,6 +15,8 @@ PLACES: Mapping[Kind, str] = {
     Kind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
     Kind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
     Kind.WEBHOOKS_OFF: "/portal/m/{subject}/webhooks",
+    Kind.UNMATCHED_SMS: "/portal/lines/unplaced",
+    Kind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
     Kind.BREAK_GLASS: "/portal/people/audit",
 }
 _LINES = "/portal/lines"

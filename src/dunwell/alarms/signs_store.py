@@ -69,14 +69,18 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
-# By inbound_sms_unmatched and channel_reports_unmatched: since $1.
+# By inbound_sms_unplaced and channel_reports_unplaced: since $1, that nobody has looked at.
 _STRANGE_SMS = """
 SELECT line, count(*)::integer AS count, min(received_at) AS since
-FROM inbound_sms WHERE kind = 'UNMATCHED' AND received_at > $1 GROUP BY line
+FROM inbound_sms
+WHERE kind = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
+GROUP BY line
 """
 _STRANGE_REPORTS = """
 SELECT line, count(*)::integer AS count, min(received_at) AS since
-FROM channel_reports WHERE outcome = 'UNMATCHED' AND received_at > $1 GROUP BY line
+FROM channel_reports
+WHERE outcome = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
+GROUP BY line
 """
 # By claims_due_anywhere: the first that nobody has worked on.
 _STEPS = """

@@ -3,6 +3,10 @@ file requires single sign-on, break-glass admins alone, for the hour in which th
 Each time one of them comes in is told.
 """
 
+from uuid import UUID
+
+from dunwell.installation.alarms.alarm import Kind
+from dunwell.installation.alarms.store import raise_alarm
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
 from dunwell.kit.security_events import tell_security_event
@@ -23,7 +27,8 @@ async def may_sign_in_here(tx: Connection, user: User) -> bool:
     return user.is_break_glass or not await is_single_sign_on_required(tx)
 
 
-async def tell_break_glass(work: PeopleWork, user: User, by: str) -> None:
+async def tell_break_glass(work: PeopleWork, user: User, session_id: UUID, by: str) -> None:
     """A break-glass admin has come in: a sealed row, and an alarm."""
     await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
+    await raise_alarm(work.tx, Kind.BREAK_GLASS, str(session_id), work.now, work.ids)
     tell_security_event("BREAK_GLASS_USED")

@@ -69,5 +69,5 @@ async def open_session(
     after = {"by": str(by), "isNewPlace": is_new_place}
     await save_people_audit(their, "session.begin", user_id, after=after)
     if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
-        await tell_break_glass(their, user, by)
+        await tell_break_glass(their, user, session.session_id, by)
     return opened
