@@ -45,6 +45,7 @@ _NO_ROW = {
     "payments.expire_transfer": _PART,
     "payments.start_payment": _CALLS,
     "rollout.publish_workflow": _CALLS,
+    "workflows.record_changes": _PART,
     "onboarding.preview_workflows": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
     "rollout.preview_draft": "it changes nothing",

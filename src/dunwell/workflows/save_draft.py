@@ -8,17 +8,12 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
-from dunwell.workflows.audited import compare
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.drafts import delete_standing_draft
 from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.store import (
-    load_current,
-    load_draft,
-    save_draft_row,
-    save_workflow,
-)
+from dunwell.workflows.record_changes import store_changed_draft
+from dunwell.workflows.store import load_current, load_draft, save_workflow
 from dunwell.workflows.versions import Draft
 
 
@@ -59,10 +54,8 @@ async def save_draft(
         return SavedDraft(workflow_id, current.version_id, is_draft=False)
     if standing is not None and standing.definition == definition:
         return SavedDraft(workflow_id, standing.version_id)
-    draft = Draft(work.ids.new(work.now), definition)
-    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     former = standing or current
-    before, after = compare(former.definition if former else None, definition)
+    draft, before, after = await store_changed_draft(work, workflow_id, former, definition)
     await save_audit(
         work, "workflow.save_draft", f"workflow:{workflow_id}",
         before=before, after=after, versionId=str(draft.version_id), name=name,
