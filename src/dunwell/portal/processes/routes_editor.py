@@ -8,9 +8,9 @@ from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.cards import find_other_faults, list_cards
-from dunwell.portal.processes.live_page import answer_live
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.views_editor import EditorPage
+from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
@@ -38,7 +38,7 @@ async def show_editor(site: Site, visit: Visit, desk: Desk) -> Response:
     if not desk.may(Right.CONFIGURE):
         workflow_id = read_id(visit, "workflow_id")
         return site.redirect(visit, desk, "workflow_history", workflow_id=workflow_id)
-    return answer_live(visit, await _answer(site, visit, desk, _Told(visit.ask("done"))))
+    return answer_live(await _answer(site, visit, desk, _Told(visit.ask("done"))), visit.headers)
 
 
 @takes_form_at_merchant

@@ -20,7 +20,7 @@ from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.given_definition import PlacedFault, place_faults, read_given_text
 from dunwell.workflows.part_differences import compare_parts
-from dunwell.workflows.replace_draft import replace_draft
+from dunwell.workflows.save_draft import replace_draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dunwell.rollout.look_at_version import (
     look_at_version,
 )
 from dunwell.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
-from dunwell.workflows.replace_draft import replace_draft
+from dunwell.workflows.save_draft import replace_draft
 
 _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 

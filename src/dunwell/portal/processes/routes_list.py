@@ -19,13 +19,13 @@ from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.look_at_workflows import MOST_COUNTED, look_at_workflow, look_at_workflows
 from dunwell.rollout.read_scenarios import list_scenarios
 from dunwell.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
-from dunwell.workflows.begin_workflow import begin_workflow
 from dunwell.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
     rename_workflow,
 )
 from dunwell.workflows.parts import fingerprint
+from dunwell.workflows.save_draft import begin_workflow
 
 
 @at_merchant

@@ -10,9 +10,9 @@ from dunwell.jobs.start_preview import read_preview, start_preview
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.authors import group_changes, name_author
-from dunwell.portal.processes.live_page import answer_live
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.views_publish import PublishPage
+from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id, read_known_id
@@ -36,7 +36,7 @@ _LISTED = 20
 @at_merchant
 async def show_publication(site: Site, visit: Visit, desk: Desk) -> Response:
     """With an ETag, while the worker counts."""
-    return answer_live(visit, await _answer(site, visit, desk))
+    return answer_live(await _answer(site, visit, desk), visit.headers)
 
 
 @takes_form_at_merchant

@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
-from dunwell.portal.processes.live_page import answer_live
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.settings_form import FIELDS, read_settings, show_settings
 from dunwell.portal.processes.views_editor import SettingsPage
+from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
@@ -23,7 +23,7 @@ async def show_settings_form(site: Site, visit: Visit, desk: Desk) -> Response:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, FIELDS))
     page = _compose(visit, desk, look, look.parts[SETTINGS], outcome)
-    return answer_live(visit, site.answer_at(visit, desk, page))
+    return answer_live(site.answer_at(visit, desk, page), visit.headers)
 
 
 @takes_form_at_merchant

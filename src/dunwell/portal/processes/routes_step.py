@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
-from dunwell.portal.processes.live_page import answer_live
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.routes_editor import read_number
 from dunwell.portal.processes.step_form import FIELDS, KINDS, begin_step, read_step, show_step
 from dunwell.portal.processes.views_editor import StepPage
+from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
@@ -50,7 +50,7 @@ async def show_step_form(site: Site, visit: Visit, desk: Desk) -> Response:
         raise NotFound("There is no such step.")
     problems = find_problems(look, name_step(step_id), FIELDS)
     form = _Form(look, step, step_id, Outcome(is_saved=True, problems=problems))
-    return answer_live(visit, _show(site, visit, desk, form))
+    return answer_live(_show(site, visit, desk, form), visit.headers)
 
 
 @takes_form_at_merchant
