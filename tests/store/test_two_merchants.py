@@ -38,7 +38,8 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
     "in process": {
         **_IN_PROCESS, "due_at": NOW, "check_at": NOW, "next_check_at": NOW, "until": NOW,
         "notices_due": 1, "notice_at": NOW, "state": "PUBLISHED", "major": 1, "minor": 0,
-        "facts": {}, "notice_id": (UUID(int=1), UUID(int=2)), "next_step_id": 1,
+        "facts": {}, "notice_id": (UUID(int=1), UUID(int=2)),
+        "version_id": (UUID(int=1), UUID(int=2)), "next_step_id": 1,
     },
     "on its way": {
         **_ON_ITS_WAY, **_IN_PROCESS, "state": "HANDED_OVER", "due_at": NOW, "seal": (1, 2),

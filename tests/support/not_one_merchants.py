@@ -241,7 +241,7 @@ QUIET = _name({
         "messages.guard_store._GIVE_BACK", "messages.guard_store._LOAD_RAISED",
         "notices.store_occasions._SAVE_MANY",
         "payments.store._LOAD_SURPLUS", "sandbox.store._MOVE",
-        "workflows.store_history._LOAD_KNOWN_STEPS",
+        "workflows.store_draft_changes._INSERT", "workflows.store_history._LOAD_KNOWN_STEPS",
     ),
     "finds what contradicts: tests.usecases.test_verify_ledger": (
         "messages.contact_check_store._CONTENTS", "messages.contact_check_store._OTHER_DIGESTS",

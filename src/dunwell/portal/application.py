@@ -32,6 +32,16 @@ from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
 from dunwell.portal.payments import routes as payments
 from dunwell.portal.people import routes as people
+from dunwell.portal.processes import (
+    routes_discard,
+    routes_editor,
+    routes_file,
+    routes_history,
+    routes_publish,
+    routes_settings,
+    routes_step,
+)
+from dunwell.portal.processes import routes_list as workflows
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
@@ -53,6 +63,8 @@ _SLICES = (
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
     webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
     routes_publish, routes_file,
+    webhooks, webhook_acts, payments, suppressions, workflows, routes_editor, routes_step,
+    routes_settings, routes_publish, routes_discard, routes_history, routes_file,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

@@ -18,6 +18,7 @@ from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.scenario_store import find_scenario_id
 from dunwell.workflows.store import delete_draft, load_current, load_draft
 from dunwell.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
+from dunwell.workflows.store_draft_changes import delete_open_changes
 
 
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:
@@ -39,6 +40,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     name = await load_name(work.tx, work.merchant_id, workflow_id)
     await delete_draft(work.tx, work.merchant_id, workflow_id)
+    await delete_open_changes(work.tx, work.merchant_id, workflow_id)
     await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)
     await raise_revision(work.tx, work.merchant_id)
     before = {

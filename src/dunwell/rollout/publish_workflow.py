@@ -19,6 +19,7 @@ from dunwell.messages.quiet_rules import find_quiet_faults
 from dunwell.messages.value_rules import find_value_faults
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.definition import Definition
+from dunwell.workflows.draft_changes import Ticks
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.step_ids import find_reused_ids
@@ -28,9 +29,11 @@ from dunwell.workflows.versions import Version
 
 
 async def publish_workflow(
-    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None
-) -> Version:
-    """Publish the draft; `expected_id`: the one that was looked at, and no other.
+    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
+    ticks: Ticks | None = None,
+) -> Version:  # fmt: skip
+    """Publish the draft; `expected_id`: the one that was looked at, and no other; `ticks`: the
+    changes in it that were looked at.
 
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
@@ -41,7 +44,7 @@ async def publish_workflow(
         faults = await find_publishing_faults(work, workflow_id, draft.definition)
         if faults:
             raise ValidationError(faults)
-    return await publish_draft(work, workflow_id, comment, expected_id=expected_id)
+    return await publish_draft(work, workflow_id, comment, expected_id=expected_id, ticks=ticks)
 
 
 async def find_publishing_faults(

@@ -12,6 +12,7 @@ from dunwell.merchants.rights import Right
 from dunwell.workflows.audited import compare
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store import delete_draft, load_current, load_draft, save_draft_row
+from dunwell.workflows.store_draft_changes import delete_open_changes
 from dunwell.workflows.versions import Draft
 
 
@@ -56,6 +57,7 @@ async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
     if standing is None or current is None:
         raise InvalidState("The workflow has no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id, workflow_id)
+    await delete_open_changes(work.tx, work.merchant_id, workflow_id)
     before, after = compare(standing.definition, current.definition)
     await save_audit(
         work, "workflow.discard_draft", f"workflow:{workflow_id}",

@@ -6,32 +6,53 @@ import msgspec
 
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.account import Work
+from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
 from dunwell.workflows.checking import find_definition_faults
+from dunwell.workflows.draft_changes import DraftChange, Ticks
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.step_ids import find_reused_ids
 from dunwell.workflows.store import load_current, load_draft, save_publication
+from dunwell.workflows.store_draft_changes import load_open_changes, mark_published
 from dunwell.workflows.store_history import load_known_steps
 from dunwell.workflows.versions import Draft, Verdict, Version, find_next_number, find_verdict
 
 
+class ChangesUnseen(InvalidState):
+    """The draft has changes that whoever publishes has not agreed to; nothing was published."""
+
+    def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
+        super().__init__(
+            "The draft has changes of others that were not looked at. Look at each, agree to it, "
+            "and publish again.",
+            state="DRAFT",
+        )
+        # Those that came since the page was shown, and colleagues' without a tick.
+        self.came = came
+        self.unticked = unticked
+
+
 async def publish_draft(
-    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None
-) -> Version:
+    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
+    ticks: Ticks | None = None,
+) -> Version:  # fmt: skip
     """Number the draft by what it changes (CONTRACT 6, Versions) and publish it.
 
     `expected_id`: the draft that was looked at; another one is not published in its place. What the
     texts say is checked by `rollout.publish_workflow`, which people and programs go through.
-    Raises NotFound (no such workflow), ValidationError (the definition's faults) and InvalidState
-    (no draft, another draft, or it changes nothing).
+    `ticks`: what a person has looked at; who has signed in publishes nothing of a colleague's
+    without them, a program or a command line is asked for none.
+    Raises NotFound (no such workflow), ValidationError (the definition's faults), ChangesUnseen and
+    InvalidState (no draft, another draft, or it changes nothing).
     """
     work.need(Right.PUBLISH)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
+    await _check_ticks(work, workflow_id, ticks)
     if expected_id is not None and draft.version_id != expected_id:
         raise InvalidState(
             f"The draft was changed since version {expected_id} was read (it is "
@@ -44,6 +65,7 @@ async def publish_draft(
     number = find_next_number(current, verdict)
     version = Version(workflow_id, draft.version_id, *number, draft.definition)
     await save_publication(work.tx, work.merchant_id, version, now=work.now, comment=comment)
+    await mark_published(work.tx, work.merchant_id, workflow_id, version.version_id)
     await raise_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.publish", f"workflow:{workflow_id}",
@@ -52,6 +74,18 @@ async def publish_draft(
         versionId=str(version.version_id), version=version.name, verdict=verdict,
     )  # fmt: skip
     return version
+
+
+async def _check_ticks(work: Work, workflow_id: UUID, ticks: Ticks | None) -> None:
+    actor = work.actor
+    if ticks is None and actor.kind is not ActorKind.USER:
+        return
+    given = ticks or Ticks(frozenset(), frozenset())
+    changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+    came = given.find_new(changes)
+    unticked = given.find_open(changes, actor.kind, actor.actor_id)
+    if came or unticked:
+        raise ChangesUnseen(came, unticked)
 
 
 async def _check_publishable(work: Work, workflow_id: UUID, draft: Draft) -> None:

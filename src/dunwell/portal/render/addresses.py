@@ -13,6 +13,7 @@ _MERCHANT = f"{ROOT}/m/{{merchant_id}}"
 _CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
 _DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
 _ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
+_WORKFLOW = f"{_MERCHANT}/workflows/{{workflow_id}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes and redirects call a page -> its path.
 PATHS: Mapping[str, str] = {
@@ -112,6 +113,21 @@ PATHS: Mapping[str, str] = {
     "rules_download": f"{_MERCHANT}/rules/file/rules.yaml",
     "suppressions": f"{_MERCHANT}/suppressions",
     "suppression": f"{_MERCHANT}/suppressions/{{channel}}/{{digest}}",
+    "workflows": f"{_MERCHANT}/workflows",
+    "switch": f"{_MERCHANT}/switch",
+    "workflow": _WORKFLOW,
+    "workflow_manage": f"{_WORKFLOW}/manage",
+    "workflow_settings": f"{_WORKFLOW}/settings",
+    "workflow_step_new": f"{_WORKFLOW}/steps/new",
+    "workflow_step": f"{_WORKFLOW}/steps/{{step_id}}",
+    "workflow_publish": f"{_WORKFLOW}/publish",
+    "workflow_preview": f"{_WORKFLOW}/preview",
+    "workflow_discard": f"{_WORKFLOW}/discard",
+    "workflow_history": f"{_WORKFLOW}/versions",
+    "workflow_compare": f"{_WORKFLOW}/compare",
+    "workflow_file": f"{_WORKFLOW}/file",
+    "workflow_version": f"{_WORKFLOW}/versions/{{version}}",
+    "workflow_download": f"{_WORKFLOW}/versions/{{version}}/{{form}}",
     # What is left of a claim's addresses.
     "claim_act": f"{_CLAIM}/{{act}}",
 }

@@ -1,0 +1,51 @@
+"""A definition taken apart and put together again: `audited.list_parts` names its parts. Pure."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+STEP_ORDER = "stepOrder"
+SETTINGS = "settings"
+_GROUPS = ("templates", "snippets")
+
+
+def name_step(step_id: int) -> str:
+    """The part that a step is."""
+    return f"step {step_id}"
+
+
+def find_step_id(part: str) -> int | None:
+    """The reverse; None: the part is no step."""
+    word, _, number = part.partition(" ")
+    is_step = word == "step" and number.isascii() and number.isdecimal() and len(number) <= 10
+    return int(number) if is_step else None
+
+
+def is_part(name: str) -> bool:
+    group, slash, member = name.partition("/")
+    is_member = group in _GROUPS and bool(slash and member)
+    return is_member or name in (SETTINGS, STEP_ORDER) or find_step_id(name) is not None
+
+
+def fingerprint(value: object) -> str:
+    """Of a part as it is shown, by which a change of it since is known; None: it is not there."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:20]
+
+
+def join_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The document that these parts are of. A step that the order does not name comes last; what
+    the order names and is not there is left out."""
+    steps = {number: value for name, value in parts.items() if (number := find_step_id(name))}
+    named = [each for each in parts.get(STEP_ORDER) or () if each in steps]
+    order = [*dict.fromkeys(named), *(each for each in steps if each not in named)]
+    document: dict[str, Any] = {
+        "settings": parts.get(SETTINGS),
+        "steps": [steps[each] for each in order],
+    }
+    for name, value in parts.items():
+        group, slash, member = name.partition("/")
+        if slash and group in _GROUPS:
+            document.setdefault(group, {})[member] = value
+    return document

@@ -1,0 +1,236 @@
+"""Two people at one draft: what each changes by part, and who changed it."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from dunwell.errors import NotFound, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.rollout.drop_draft import drop_draft
+from dunwell.rollout.publish_workflow import publish_workflow
+from dunwell.workflows.audited import list_parts
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.draft_changes import DraftChange, Ticks
+from dunwell.workflows.edit_draft import Edit, EditedDraft, PartOvertaken, edit_draft
+from dunwell.workflows.parts import fingerprint
+from dunwell.workflows.publish_draft import ChangesUnseen
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_draft
+from dunwell.workflows.store_draft_changes import load_open_changes, load_published_changes
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+
+FIRST = a_definition()
+PARTS = list_parts(FIRST)
+
+
+def somebody() -> Actor:
+    return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Face.PORTAL))
+
+
+ADA, BEN = somebody(), somebody()
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock)
+
+
+@pytest.fixture
+async def workflow_id(house: House) -> UUID:
+    async with house.work() as work:
+        saved = await save_draft(work, "Standard", FIRST)
+        await publish_workflow(work, saved.workflow_id)
+    return saved.workflow_id
+
+
+def wait_of(days: int) -> dict[str, Any]:
+    return {**PARTS["step 2"], "days": days}
+
+
+async def edit(
+    house: House, workflow_id: UUID, who: Actor, part: str, value: Any, *, seen: Any = None
+) -> EditedDraft:
+    """seen: the part as its editor saw it; as the first version has it, unless given."""
+    shown = fingerprint(PARTS.get(part) if seen is None else seen)
+    async with house.work(who) as work:
+        return await edit_draft(work, workflow_id, Edit(part, shown, value))
+
+
+async def open_changes(house: House, workflow_id: UUID) -> list[DraftChange]:
+    async with house.work() as work:
+        return await load_open_changes(work.tx, work.merchant_id, workflow_id)
+
+
+async def draft_of(house: House, workflow_id: UUID) -> Definition | None:
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    return None if draft is None else draft.definition
+
+
+async def test_two_people_who_change_different_parts_both_get_through(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    await edit(house, workflow_id, BEN, "snippets/signature", {"de": "Gruß", "en": "Regards"})
+    draft = await draft_of(house, workflow_id)
+    assert list_parts(draft) == PARTS | {
+        "step 2": wait_of(10), "snippets/signature": {"de": "Gruß", "en": "Regards"},
+    }  # fmt: skip
+    changes = await open_changes(house, workflow_id)
+    assert [(each.actor_id, each.part) for each in changes] == [
+        (ADA.actor_id, "step 2"), (BEN.actor_id, "snippets/signature"),
+    ]  # fmt: skip
+
+
+async def test_the_same_part_changed_since_is_refused_with_both_and_nothing_is_lost(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    with pytest.raises(PartOvertaken) as refusal:
+        await edit(house, workflow_id, BEN, "step 2", wait_of(14))
+    assert refusal.value.theirs == wait_of(10)
+    assert refusal.value.change is not None
+    assert refusal.value.change.actor_id == ADA.actor_id
+    assert list_parts(await draft_of(house, workflow_id))["step 2"] == wait_of(10)
+    await edit(house, workflow_id, BEN, "step 2", wait_of(14), seen=wait_of(10))
+    assert list_parts(await draft_of(house, workflow_id))["step 2"] == wait_of(14)
+
+
+async def test_of_several_edits_all_are_made_or_none(house: House, workflow_id: UUID) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    async with house.work(BEN) as work:
+        with pytest.raises(PartOvertaken):
+            await edit_draft(
+                work, workflow_id,
+                Edit("snippets/new", fingerprint(None), {"de": "Neu", "en": "New"}),
+                Edit("step 2", fingerprint(PARTS["step 2"]), wait_of(14)),
+            )  # fmt: skip
+    assert "snippets/new" not in list_parts(await draft_of(house, workflow_id))
+
+
+async def test_who_saves_what_stands_there_already_is_not_refused(
+    house: House, workflow_id: UUID
+) -> None:
+    first = await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    short = {"kind": "WAIT", "name": PARTS["step 2"]["name"], "days": 10}
+    second = await edit(house, workflow_id, BEN, "step 2", short)
+    assert second.version_id == first.version_id
+    assert [each.actor_id for each in await open_changes(house, workflow_id)] == [ADA.actor_id]
+
+
+async def test_what_one_person_changes_of_a_part_in_a_row_is_one_change(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    await edit(house, workflow_id, ADA, "step 2", wait_of(12), seen=wait_of(10))
+    [change] = await open_changes(house, workflow_id)
+    assert (change.before, change.after) == (PARTS["step 2"], wait_of(12))
+
+
+async def test_what_is_taken_back_leaves_no_draft_and_no_change(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    back = await edit(house, workflow_id, ADA, "step 2", PARTS["step 2"], seen=wait_of(10))
+    assert not back.is_draft
+    assert await draft_of(house, workflow_id) is None
+    assert await open_changes(house, workflow_id) == []
+
+
+async def test_a_step_that_is_taken_out_leaves_the_order(house: House, workflow_id: UUID) -> None:
+    edited = await edit(house, workflow_id, ADA, "step 3", None)
+    assert [each.id for each in edited.definition.steps] == [1, 2, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("step 2", {"kind": "WAIT", "name": "Wait", "days": "a week"}),
+        ("title", "x"),
+        ("settings", 1),
+    ],
+)
+async def test_what_has_no_shape_is_refused_and_nothing_saved(
+    house: House, workflow_id: UUID, part: str, value: Any
+) -> None:
+    with pytest.raises(ValidationError):
+        await edit(house, workflow_id, ADA, part, value)
+    assert await draft_of(house, workflow_id) is None
+
+
+async def test_a_draft_saved_whole_has_an_author_for_each_part(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    whole = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
+    async with house.work() as work:
+        await save_draft(work, "Standard", whole)
+    changes = await open_changes(house, workflow_id)
+    assert [(each.actor_kind, each.part) for each in changes] == [
+        ("USER", "step 2"), ("CREDENTIAL", "step 2"), ("CREDENTIAL", "snippets/signature"),
+    ]  # fmt: skip
+
+
+async def test_a_colleagues_change_is_published_with_a_tick_alone(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    await edit(house, workflow_id, BEN, "step 5", {**PARTS["step 5"], "days": 20})
+    mine, theirs = await open_changes(house, workflow_id)
+    seen = frozenset({mine.change_id, theirs.change_id})
+    for ticks in (None, Ticks(seen, frozenset())):
+        async with house.work(ADA) as work:
+            with pytest.raises(ChangesUnseen) as refusal:
+                await publish_workflow(work, workflow_id, ticks=ticks)
+        assert [each.change_id for each in refusal.value.unticked] == [theirs.change_id]
+    async with house.work(ADA) as work:
+        ticks = Ticks(seen, frozenset({theirs.change_id}))
+        version = await publish_workflow(work, workflow_id, ticks=ticks)
+        stamped = await load_published_changes(work.tx, work.merchant_id, version.version_id)
+    assert stamped == [mine, theirs]
+    assert await open_changes(house, workflow_id) == []
+
+
+async def test_a_change_that_came_after_the_page_was_shown_is_told(
+    house: House, workflow_id: UUID
+) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    [shown] = await open_changes(house, workflow_id)
+    await edit(house, workflow_id, ADA, "step 2", wait_of(11), seen=wait_of(10))
+    ticks = Ticks(frozenset({shown.change_id}), frozenset())
+    async with house.work(ADA) as work:
+        with pytest.raises(ChangesUnseen) as refusal:
+            await publish_workflow(work, workflow_id, ticks=ticks)
+    assert [each.after for each in refusal.value.came] == [wait_of(11)]
+    assert await draft_of(house, workflow_id) is not None
+
+
+async def test_a_program_is_asked_for_no_ticks(house: House, workflow_id: UUID) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    async with house.work() as work:
+        assert (await publish_workflow(work, workflow_id)).name == "v2.0"
+
+
+async def test_discarding_takes_the_changes_along(house: House, workflow_id: UUID) -> None:
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    async with house.work(BEN) as work:
+        await drop_draft(work, workflow_id)
+    assert await open_changes(house, workflow_id) == []
+
+
+async def test_another_merchants_draft_and_its_changes_are_out_of_reach(
+    house: House, workflow_id: UUID
+) -> None:
+    other = await a_house(house.resources, house.clock, key="other")
+    async with other.work() as work:
+        theirs = await save_draft(work, "Standard", FIRST)
+    with pytest.raises(NotFound):
+        await edit(house, theirs.workflow_id, ADA, "step 2", wait_of(10))
+    await edit(house, workflow_id, ADA, "step 2", wait_of(10))
+    assert await open_changes(other, workflow_id) == []
+    assert len(await open_changes(other, theirs.workflow_id)) == len(PARTS)
