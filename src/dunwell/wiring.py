@@ -102,6 +102,8 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(press.close)
         closing.push_async_callback(painter.close)
         installation = await closing.enter_async_context(open_installation(resources))
+        lines = await closing.enter_async_context(open_lines(resources, installation))
+        adapters = Adapters(channels, lines.find)
         debtors = build_site(
             resources, providers,
             inspector=inspector, printer=press, find_operator=installation.find_operator,
@@ -111,7 +113,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, painter=painter),
+            *build_portal_routes(resources, debtors, painter=painter, adapters=adapters),
             *list_routes(debtors),
         ]
         figures = Figures()

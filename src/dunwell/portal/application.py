@@ -35,6 +35,8 @@ from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
+from dunwell.portal.texts import routes as texts
+from dunwell.portal.texts import routes_preview, routes_simulate
 from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
@@ -43,11 +45,12 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 from dunwell.portal.webhooks import routes as webhooks
 from dunwell.portal.webhooks import routes_acts as webhook_acts
+from dunwell.sending.adapters import Adapters
 
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions,
+    webhooks, webhook_acts, payments, suppressions, texts, routes_preview, routes_simulate,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -63,10 +66,10 @@ _RAISED = (HTTPException, Exception)
 
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
-    painter: PagePainter | None = None,
+    painter: PagePainter | None = None, adapters: Adapters | None = None,
 ) -> Sequence[BaseRoute]:  # fmt: skip
     """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
-    painter: draws pages of files; whoever gives one closes it."""
+    painter: draws pages of files; whoever gives one closes it. adapters: the channels'."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -79,6 +82,7 @@ def build_portal_routes(
         debtors=debtors,
         passwords=passwords or Passwords(),
         painter=painter or PagePainter(),
+        adapters=adapters or Adapters(()),
     )
     return [_Below(_build_application(site))]
 

@@ -13,6 +13,7 @@ _MERCHANT = f"{ROOT}/m/{{merchant_id}}"
 _CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
 _DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
 _ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
+_WORKFLOW = f"{_MERCHANT}/workflows/{{workflow_id}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes and redirects call a page -> its path.
 PATHS: Mapping[str, str] = {
@@ -93,6 +94,12 @@ PATHS: Mapping[str, str] = {
     "replies": f"{_MERCHANT}/replies",
     "suppressions": f"{_MERCHANT}/suppressions",
     "suppression": f"{_MERCHANT}/suppressions/{{channel}}/{{digest}}",
+    "texts": f"{_WORKFLOW}/texts",
+    "text": f"{_WORKFLOW}/texts/edit",
+    "text_preview": f"{_WORKFLOW}/texts/preview",
+    "text_mail": f"{_WORKFLOW}/texts/preview/mail",
+    "text_sheet": f"{_WORKFLOW}/texts/preview/pages/{{page}}",
+    "simulate": f"{_WORKFLOW}/simulate",
     # What is left of a claim's addresses.
     "claim_act": f"{_CLAIM}/{{act}}",
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, RateLimited, Said, ValidationError
+from dunwell.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.escalation.compose_contact import make_message
 from dunwell.kit.attempts import count_attempt, load_attempts
 from dunwell.kit.crypto import KeyRing
@@ -43,7 +43,7 @@ async def begin_trial(
         raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
     if "EMAIL" not in work.merchant.configuration.channels:
         no_line = "The merchant has no channel for e-mail; name one in its file."
-        raise InvalidState(Said("NO_CHANNEL", no_line), state="NO_CHANNEL")
+        raise InvalidState(no_line, state="NO_CHANNEL")
     recipient = await _find_own_address(work)
     await _count(work, resources.keys)
     trial_id = work.ids.new(work.real_now)
