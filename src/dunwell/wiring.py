@@ -36,6 +36,7 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.standing import StandingInstallation, open_installation
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
+from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
@@ -227,6 +228,7 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
     return [
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
+        Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
         Loop("search", search.run_once, idle_seconds=SEARCH_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]

@@ -116,6 +116,7 @@ users                    ! user_id; ! email_key
 views                    view_id; user_id list name
 webhook_endpoints        endpoint_id; url
 workflow_draft_changes   change_id
+workflow_previews        job_id
 workflow_versions        version_id; workflow_id major minor; workflow_id
 workflows                workflow_id; name
 wrong_codes              ! minute

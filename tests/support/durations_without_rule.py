@@ -55,6 +55,7 @@ NO_RULE: Mapping[str, str] = {
     "files/storage.py _RETRY": _PATIENCE,
     "installation/audit_entries.py narrow": _UNIT,
     "installation/standing.py _SECONDS": _PAUSE,
+    "jobs/run_previews.py _BEAT_SECONDS": _PAUSE,
     "jobs/run_jobs.py JOB_SECONDS": _PAUSE,
     "jobs/run_jobs.py _PAUSE": _PAUSE,
     "jobs/run_jobs.py _SLICE_SECONDS": "how long one job runs before the next has its turn",

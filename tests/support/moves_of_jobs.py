@@ -24,7 +24,8 @@ _NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
 
 MOVES_OF_JOBS = [
     Moving(
-        "jobs.store._TAKE", (NOW, UNTIL, LEASE, False, 10), {"jobs": _WAITING}, "jobs", "job_id",
+        "jobs.store._TAKE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
+        "jobs", "job_id",
         {
             "not due": f"UPDATE jobs SET due_at = {JUST_LATER}",
             "ended": _HAS_ENDED,
@@ -42,6 +43,10 @@ MOVES_OF_JOBS = [
             _NOT_OURS, whose="SECOND",
         )
         for statement in ("jobs.store._LET_GO", "jobs.store._KEEP")
+    ),
+    Moving(
+        "jobs.store_previews._NOTE", (FIRST, UUIDS[1], LEASE, 7, 5, UNTIL), {"jobs": _RUNNING},
+        "jobs", "job_id", _NOT_OURS, whose="SECOND",
     ),
     Moving(
         "jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",

@@ -5,13 +5,14 @@ from typing import Any, TextIO
 import click
 
 from dunwell.cli.output import echo_json
-from dunwell.cli.workflow_document import place_faults, read_given, render_faults
+from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.errors import Fault
 from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.workflows.checking import definition_schema, find_definition_faults
 from dunwell.workflows.definition import Definition, ProcessSettings, Template
+from dunwell.workflows.given_definition import place_faults
 
 
 @click.command("check")

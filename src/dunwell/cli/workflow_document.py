@@ -1,72 +1,19 @@
-"""A definition in a file, as the words of `dunwell workflow` take it: YAML or JSON, and its faults.
-
-Taken are a bare definition and what `dunwell workflow show --json` prints, which also says which
-version it was read from.
-"""
+"""A definition in a file, as the words of `dunwell workflow` take it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
-from uuid import UUID
-
-import msgspec
+from typing import TextIO
 
 from dunwell.errors import Fault, InvalidRequest
-from dunwell.kit.yaml_document import DocumentFaulty, find_line, parse_yaml
-
-
-@dataclass(frozen=True, slots=True)
-class GivenDefinition:
-    """What a file says, and the version it says it was read from."""
-
-    file_name: str
-    text: str
-    # Keys that lead to the definition within the file.
-    place: tuple[str, ...]
-    document: Any
-    version_id: UUID | None
-
-
-class PlacedFault(msgspec.Struct, frozen=True):
-    """A fault with the line of the file it is in."""
-
-    line: int
-    path: str
-    message: str
-    code: str
+from dunwell.workflows.given_definition import GivenDefinition, place_faults, read_given_text
 
 
 def read_given(file: TextIO) -> GivenDefinition:
     """Raises InvalidRequest: the file cannot be read."""
     try:
         text = file.read()
-        document = parse_yaml(text)
-    except (DocumentFaulty, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file.name} cannot be read. {error}") from error
-    if isinstance(document, dict) and "definition" in document:
-        inner, version_id = document["definition"], _read_id(document.get("versionId"))
-        return GivenDefinition(
-            file_name=file.name,
-            text=text,
-            place=("definition",),
-            document=inner,
-            version_id=version_id,
-        )
-    return GivenDefinition(
-        file_name=file.name, text=text, place=(), document=document, version_id=None
-    )
-
-
-def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
-    """In the order of the file."""
-    placed = [
-        PlacedFault(
-            find_line(given.text, [*given.place, *_split(fault.path)]),
-            fault.path, fault.message, fault.code,
-        )
-        for fault in faults
-    ]  # fmt: skip
-    return sorted(placed, key=lambda fault: fault.line)
+    return read_given_text(text, file.name)
 
 
 def render_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[str]:
@@ -74,14 +21,3 @@ def render_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[str]:
         f"{given.file_name}:{each.line}: {each.path or '/'}: {each.message} ({each.code})"
         for each in place_faults(given, faults)
     ]
-
-
-def _split(pointer: str) -> list[str]:
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-
-
-def _read_id(value: object) -> UUID | None:
-    try:
-        return UUID(str(value))
-    except ValueError:
-        return None

@@ -8,7 +8,7 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.cli.workflow_document import GivenDefinition, read_given, render_faults
+from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.cli.workflow_reading import render_differences, render_view
 from dunwell.errors import ValidationError
 from dunwell.kit.resources import Resources
@@ -20,6 +20,7 @@ from dunwell.rollout.read_workflows import DRAFT, show_version
 from dunwell.rollout.views import DefinitionView
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.drafts import new_draft
+from dunwell.workflows.given_definition import GivenDefinition
 from dunwell.workflows.open_workflow import check_switched, find_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.versions import Verdict, Version

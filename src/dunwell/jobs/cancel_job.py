@@ -5,7 +5,7 @@ done stays done.
 from uuid import UUID
 
 from dunwell.errors import InvalidState, NotFound, Said
-from dunwell.jobs.job import Export, Job, JobState, find_keeping
+from dunwell.jobs.job import Export, Job, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.store import load_jobs, save_cancellation
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
@@ -36,7 +36,8 @@ async def cancel_job(work: Work, job_id: UUID) -> Job:
 
 def may_cancel(actor: Actor, job: Job) -> bool:
     is_own = (job.starter.kind, job.starter.actor_id) == (actor.kind, actor.actor_id)
-    return Right.CHANGE_CLAIMS in actor.rights or (is_own and isinstance(job.deed, Export))
+    only_reads = isinstance(job.deed, Export | PreviewDraft)
+    return Right.CHANGE_CLAIMS in actor.rights or (is_own and only_reads)
 
 
 async def _load(work: Work, job_id: UUID) -> Job:

@@ -25,6 +25,11 @@ class JobKind(StrEnum):
     ASSIGN = "ASSIGN"
     ARCHIVE = "ARCHIVE"
     EXPORT = "EXPORT"
+    PREVIEW = "PREVIEW"
+
+
+# Those with a selection, row by row.
+KINDS_OF_ROWS = (JobKind.PAUSE, JobKind.RESUME, JobKind.ASSIGN, JobKind.ARCHIVE)
 
 
 class JobState(StrEnum):
@@ -103,9 +108,16 @@ class Export(msgspec.Struct, frozen=True, tag="EXPORT"):
     wanted: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
+class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
+    """Which claims a draft of a workflow moves."""
+
+    workflow_id: UUID
+    draft_id: UUID
+
+
 # What is done to each claim of a selection, and all that a job can do.
 Action: TypeAlias = Pause | Resume | Assign | Archive
-Deed: TypeAlias = Pause | Resume | Assign | Archive | Export
+Deed: TypeAlias = Pause | Resume | Assign | Archive | Export | PreviewDraft
 
 KINDS: Mapping[type[Deed], JobKind] = {
     Pause: JobKind.PAUSE,
@@ -113,12 +125,14 @@ KINDS: Mapping[type[Deed], JobKind] = {
     Assign: JobKind.ASSIGN,
     Archive: JobKind.ARCHIVE,
     Export: JobKind.EXPORT,
+    PreviewDraft: JobKind.PREVIEW,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Rows by outcome. Of an export `done` is what it has written, and the rest is 0."""
+    """Rows by outcome. Of an export `done` is what it has written, of a preview what it has looked
+    at, and the rest is 0."""
 
     total: int
     done: int = 0

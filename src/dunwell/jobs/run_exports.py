@@ -13,7 +13,7 @@ from dunwell.errors import InsufficientScope
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
-from dunwell.jobs.job import Export, Job, JobState, Progress, find_keeping
+from dunwell.jobs.job import Export, Job, JobKind, JobState, Progress, find_keeping
 from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import (
     Taken,
@@ -56,7 +56,7 @@ async def run_exports(resources: Resources, storage: SealedFiles, *, part_rows: 
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         lease_id = resources.ids.new(now)
-        taken = await take_job(tx, now, now + LEASE, lease_id, exports=True)
+        taken = await take_job(tx, now, now + LEASE, lease_id, kinds=[JobKind.EXPORT])
     if taken is None:
         return 0
 

@@ -20,12 +20,14 @@ import structlog
 from dunwell.errors import Unavailable
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.job import (
+    KINDS_OF_ROWS,
     Action,
     Export,
     Job,
     JobState,
     NotDone,
     Outcomes,
+    PreviewDraft,
     Reason,
     RowOutcome,
     count_progress,
@@ -77,7 +79,7 @@ async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
 async def _take(resources: Resources) -> Taken | None:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        return await take_job(tx, now, now + LEASE, resources.ids.new(now), exports=False)
+        return await take_job(tx, now, now + LEASE, resources.ids.new(now), kinds=KINDS_OF_ROWS)
 
 
 class _Runner:
@@ -108,7 +110,7 @@ class _Runner:
             job = await lock_leased(tx, self._taken)
             if job is None:
                 return None
-            assert not isinstance(job.deed, Export)
+            assert not isinstance(job.deed, Export | PreviewDraft)
             work = await self._open(tx, job)
             claim_ids = await load_waiting(tx, work.merchant_id, job.job_id, self._batch)
             if not claim_ids:

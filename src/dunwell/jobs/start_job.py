@@ -18,6 +18,7 @@ from dunwell.jobs.job import (
     JobState,
     NotDone,
     Pause,
+    PreviewDraft,
     Progress,
     Reason,
     count_progress,
@@ -81,6 +82,15 @@ async def start_export(work: Work, export: Export) -> Job:
     return job
 
 
+async def begin_job(work: Work, deed: PreviewDraft) -> Job:
+    """One without rows. Raises TooManyJobs."""
+    work.need(Right.CONFIGURE)
+    job = _compose(work, deed)
+    await _insert(work, job)
+    await _audit(work, job)
+    return job
+
+
 async def retry_failed(work: Work, job_id: UUID) -> Job:
     """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
     InvalidState: it has not ended, or no row has failed;
@@ -89,9 +99,9 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
         raise NotFound(f"There is no job {job_id}.")
-    if isinstance(earlier.deed, Export):
+    if isinstance(earlier.deed, Export | PreviewDraft):
         raise InvalidState(
-            Said("JOB_HAS_NO_ROWS", "An export has no rows; start it anew."), state=earlier.state
+            Said("JOB_HAS_NO_ROWS", "It has no rows; start it anew."), state=earlier.state
         )
     if earlier.is_live:
         raise InvalidState(

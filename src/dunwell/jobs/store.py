@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.jobs.job import Job, JobState, Progress, decode_deed, encode_deed
+from dunwell.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
 from dunwell.merchants.actor import Actor, ActorKind, Face, Origin
@@ -49,8 +49,7 @@ SET state = 'CANCELLED', ended_at = $3, due_at = NULL, lease_id = NULL, kept_unt
 WHERE merchant_id = $1 AND job_id = $2 AND state IN ('WAITING', 'RUNNING')
 RETURNING job_id
 """
-# Of all merchants, the one that has waited longest; an export is none of the others'. Rides on
-# jobs_due.
+# Of all merchants, the one of these kinds that has waited longest. Rides on jobs_due.
 _TAKE = """
 UPDATE jobs j
 SET state = 'RUNNING', begun_at = coalesce(j.begun_at, $1), due_at = $2, lease_id = $3,
@@ -58,7 +57,7 @@ SET state = 'RUNNING', begun_at = coalesce(j.begun_at, $1), due_at = $2, lease_i
 FROM (
     SELECT merchant_id, job_id
     FROM jobs
-    WHERE due_at <= $1 AND (kind = 'EXPORT') = $4
+    WHERE due_at <= $1 AND kind = ANY($4::text[])
     ORDER BY due_at
     LIMIT $5
     FOR NO KEY UPDATE SKIP LOCKED) due
@@ -159,9 +158,10 @@ async def save_cancellation(
 
 
 async def take_job(
-    tx: Connection, now: datetime, until: datetime, lease_id: UUID, *, exports: bool
-) -> Taken | None:
-    row = await tx.fetchrow(_TAKE, now, until, lease_id, exports, 1)
+    tx: Connection, now: datetime, until: datetime, lease_id: UUID, *,
+    kinds: Sequence[JobKind],
+) -> Taken | None:  # fmt: skip
+    row = await tx.fetchrow(_TAKE, now, until, lease_id, list(kinds), 1)
     return None if row is None else Taken(row["merchant_id"], row["job_id"], lease_id, row["tries"])
 
 

@@ -30,6 +30,16 @@ from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
 from dunwell.portal.payments import routes as payments
 from dunwell.portal.people import routes as people
+from dunwell.portal.processes import (
+    routes_discard,
+    routes_editor,
+    routes_file,
+    routes_history,
+    routes_publish,
+    routes_settings,
+    routes_step,
+)
+from dunwell.portal.processes import routes_list as workflows
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
@@ -50,7 +60,9 @@ from dunwell.sending.adapters import Adapters
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions, texts, routes_preview, routes_simulate,
+    webhooks, webhook_acts, payments, suppressions, workflows, routes_editor, routes_step,
+    routes_settings, routes_publish, routes_discard, routes_history, routes_file,
+    texts, routes_preview, routes_simulate,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

@@ -16,11 +16,13 @@ from dunwell.workflows.store import load_current, load_draft
 from dunwell.workflows.store_changes import load_name, remove_workflow
 
 
-async def drop_draft(work: Work, workflow_id: UUID) -> bool:
-    """Whether the workflow is gone with it. Raises NotFound and InvalidState (no draft, or rules
-    point at a workflow that would be gone)."""
+async def drop_draft(work: Work, workflow_id: UUID, *, expected_id: UUID | None = None) -> bool:
+    """Whether the workflow is gone with it. expected_id: the draft that was looked at, and no
+    other. Raises NotFound and InvalidState (no draft or another one, or rules point at a workflow
+    that would be gone)."""
     work.need(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
+    await _check_expected(work, workflow_id, expected_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
         await discard_draft(work, workflow_id)
         return False
@@ -40,3 +42,10 @@ async def drop_draft(work: Work, workflow_id: UUID) -> bool:
         before={"name": name, **list_parts(draft.definition if draft else None)}, isRemoved=True,
     )  # fmt: skip
     return True
+
+
+async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | None) -> None:
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if expected_id is not None and draft is not None and draft.version_id != expected_id:
+        message = "The draft was changed since it was looked at. Look at it again."
+        raise InvalidState(message, state="DRAFT")

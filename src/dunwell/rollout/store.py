@@ -1,6 +1,6 @@
 """The SQL of rollout: what points at workflows, and how many claims run on them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from dunwell.assignment.rules import RuleSet
@@ -18,6 +18,38 @@ WHERE merchant_id = $1
 GROUP BY workflow_id, workflow_major
 ORDER BY workflow_id, workflow_major
 """
+
+# One look into claims_running for each; ends where enough are counted.
+_COUNT_RUNNING = """
+SELECT wanted.workflow_id, wanted.major, counted.claims
+FROM UNNEST($2::uuid[], $3::integer[]) AS wanted (workflow_id, major)
+CROSS JOIN LATERAL (
+    SELECT COUNT(*) AS claims
+    FROM (
+        SELECT
+        FROM claims
+        WHERE merchant_id = $1
+            AND workflow_id = wanted.workflow_id
+            AND workflow_major = wanted.major
+            AND status IN ('CREATED', 'IN_PROCESS')
+        LIMIT $4
+    ) AS found
+) AS counted
+"""
+
+# (workflow, major) -> claims in process.
+Running = Mapping[tuple[UUID, int], int]
+
+
+async def count_running(
+    tx: Connection, merchant_id: int, majors: Sequence[tuple[UUID, int]], *, limit: int
+) -> Running:
+    """Of each of these, up to the limit."""
+    rows = await tx.fetch(
+        _COUNT_RUNNING, merchant_id, [workflow_id for workflow_id, _ in majors],
+        [major for _, major in majors], limit,
+    )  # fmt: skip
+    return {(row["workflow_id"], row["major"]): row["claims"] for row in rows}
 
 
 async def count_active_claims(

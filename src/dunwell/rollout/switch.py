@@ -40,6 +40,14 @@ class SwitchReport(msgspec.Struct, frozen=True, rename="camel"):
     scenarios: list[SwitchedScenario]
 
 
+async def preview_switch(work: Work) -> SwitchReport:
+    """What the switch would make of the scenarios as they are now. Raises InvalidState: it is done
+    already."""
+    work.need(Right.PUBLISH)
+    await _check_open(work)
+    return await _report(work, await load_scenarios(work.tx, work.merchant_id))
+
+
 async def switch_to_workflows(work: Work) -> SwitchReport:
     """Raises InvalidState: it is done already.
 
@@ -51,12 +59,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     """
     work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
-    if await load_switched(work.tx, work.merchant_id):
-        raise InvalidState(
-            f'The merchant "{work.merchant.key}" works with workflows already; there is nothing '
-            "to switch, and no way back.",
-            state="SWITCHED",
-        )
+    await _check_open(work)
     scenarios = await load_scenarios(work.tx, work.merchant_id)
     await publish_scenarios(work.tx, work.merchant_id, work.now)
     await mark_switched(work.tx, work.merchant_id)
@@ -66,6 +69,15 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
         scenarios=len(scenarios),
     )  # fmt: skip
     return await _report(work, scenarios)
+
+
+async def _check_open(work: Work) -> None:
+    if await load_switched(work.tx, work.merchant_id):
+        raise InvalidState(
+            f'The merchant "{work.merchant.key}" works with workflows already; there is nothing '
+            "to switch, and no way back.",
+            state="SWITCHED",
+        )
 
 
 async def _report(work: Work, scenarios: list[Scenario]) -> SwitchReport:

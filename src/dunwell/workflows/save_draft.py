@@ -1,9 +1,9 @@
-"""Save a workflow's draft; the first one makes the workflow (spec, Workflow version)."""
+"""Save a workflow's draft as a whole; the first one makes the workflow (spec, Workflow version)."""
 
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import InvalidState
+from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
@@ -11,9 +11,10 @@ from dunwell.merchants.store_changes import lock_merchant
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.drafts import delete_standing_draft
-from dunwell.workflows.open_workflow import check_switched
+from dunwell.workflows.open_workflow import check_switched, open_workflow
 from dunwell.workflows.record_changes import store_changed_draft
-from dunwell.workflows.store import load_current, load_draft, save_workflow
+from dunwell.workflows.store import load_current, load_draft, load_workflows, save_workflow
+from dunwell.workflows.store_changes import load_name
 from dunwell.workflows.versions import Draft
 
 
@@ -61,6 +62,32 @@ async def save_draft(
         before=before, after=after, versionId=str(draft.version_id), name=name,
     )  # fmt: skip
     return SavedDraft(workflow_id, draft.version_id)
+
+
+async def begin_workflow(work: Work, name: str, definition: Definition) -> UUID:
+    """Raises ValidationError (no name, or another workflow's) and InvalidState: the merchant has
+    scenarios."""
+    work.need(Right.CONFIGURE)
+    check_switched(work.merchant)
+    check_workflow_name(name)
+    await lock_merchant(work.tx, work.merchant_id)
+    if name in {each.name for each in await load_workflows(work.tx, work.merchant_id)}:
+        message = f'Another workflow is called "{name}"; choose another name.'
+        raise ValidationError([Fault("/name", message, "NAME_TAKEN")])
+    return (await save_draft(work, name, definition)).workflow_id
+
+
+async def replace_draft(
+    work: Work, workflow_id: UUID, definition: Definition, *, expected_id: UUID | None
+) -> SavedDraft:
+    """Put another definition in the draft's place: an old version, or a file. Each part that
+    differs is the change of whoever does it. expected_id: what was looked at: the draft's version,
+    or without one the current one's. Raises NotFound and InvalidState: another one by now, or the
+    merchant has scenarios."""
+    work.need(Right.CONFIGURE)
+    await open_workflow(work, workflow_id)
+    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    return await save_draft(work, name, definition, expected_id=expected_id)
 
 
 async def _check_unchanged(

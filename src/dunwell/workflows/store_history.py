@@ -1,5 +1,6 @@
 """The SQL that reads a workflow's versions one by one: for people who look at them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -23,6 +24,14 @@ _LOAD_DEFINITION = """
 SELECT definition
 FROM workflow_versions
 WHERE merchant_id = $1 AND workflow_id = $2 AND version_id = $3
+"""
+
+# By the same key.
+_LOAD_MAJORS = """
+SELECT workflow_id, major, MAX(minor) AS minor
+FROM workflow_versions
+WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND state <> 'DRAFT'
+GROUP BY workflow_id, major
 """
 
 # Each step id that was ever published, as the newest version that has it says; those taken out of
@@ -70,6 +79,14 @@ async def load_versions(tx: Connection, merchant_id: int, workflow_id: UUID) -> 
     """All versions of a workflow, oldest first, its draft last."""
     rows = await tx.fetch(_LOAD_VERSIONS, merchant_id, workflow_id)
     return [VersionRow(**row) for row in rows]
+
+
+async def load_majors(
+    tx: Connection, merchant_id: int, workflow_ids: Sequence[UUID]
+) -> dict[tuple[UUID, int], int]:
+    """The newest minor of each (workflow, major)."""
+    rows = await tx.fetch(_LOAD_MAJORS, merchant_id, list(workflow_ids))
+    return {(row["workflow_id"], row["major"]): row["minor"] for row in rows}
 
 
 async def load_definition(

@@ -29,3 +29,19 @@ INSERT INTO workflow_draft_changes
 SELECT merchant_id, version_id, workflow_id, 'SYSTEM', created_at, 'draft'
 FROM workflow_versions
 WHERE state = 'DRAFT';
+
+-- What a preview of a draft has found; its progress stands in the job.
+CREATE TABLE workflow_previews (
+    merchant_id integer NOT NULL,
+    job_id uuid NOT NULL,
+    draft_id uuid NOT NULL,
+    -- How many claims move and how, and the first of them; NULL: it has not ended.
+    result jsonb,
+    PRIMARY KEY (merchant_id, job_id),
+    FOREIGN KEY (merchant_id, job_id) REFERENCES jobs ON DELETE CASCADE
+);
+CREATE INDEX workflow_previews_of_draft ON workflow_previews (merchant_id, draft_id, job_id);
+ALTER TABLE jobs DROP CONSTRAINT jobs_kind_check;
+ALTER TABLE jobs ADD CONSTRAINT jobs_kind_check
+    CHECK (kind IN ('PAUSE', 'RESUME', 'ASSIGN', 'ARCHIVE', 'EXPORT', 'PREVIEW')) NOT VALID;
+ALTER TABLE jobs VALIDATE CONSTRAINT jobs_kind_check;

@@ -13,9 +13,9 @@ from dunwell.jobs.job import JobRow, RowOutcome
 from dunwell.jobs.read_export import open_export
 from dunwell.jobs.read_jobs import find_jobs, list_job_rows, read_job
 from dunwell.jobs.start_job import TooManyJobs, retry_failed
-from dunwell.kit.crypto import sha256
 from dunwell.merchants.account import Work
 from dunwell.portal.jobs.views import JobPage, JobsPage
+from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
@@ -56,11 +56,7 @@ async def show_job(site: Site, visit: Visit, desk: Desk) -> Response:
     answer = site.answer_at(
         visit, desk, JobPage(view, starter, rows, reasons, may_cancel(desk.actor, view.job))
     )
-    etag = f'"{sha256(bytes(answer.body)).hex()[:32]}"'
-    if visit.headers.get("if-none-match") == etag:
-        return Response(None, 304, {"ETag": etag})
-    answer.headers["ETag"] = etag
-    return answer
+    return answer_live(answer, visit.headers)
 
 
 @takes_form_at_merchant

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from dunwell.kit.crypto import sha256
 from dunwell.landing.web.answer import answer_asset, answer_file, answer_redirect, compress_page
 
-__all__ = ["answer_asset", "answer_file", "answer_page", "answer_redirect", "compress_page"]
+__all__ = [
+    "answer_asset", "answer_file", "answer_live", "answer_page", "answer_redirect",
+    "compress_page",
+]  # fmt: skip
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -20,6 +24,16 @@ _HEAD: Mapping[str, str] = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
 }
+
+
+def answer_live(answer: Response, headers: Mapping[str, str]) -> Response:
+    """Of a page that is asked for again and again while somebody waits: with an ETag, by which what
+    has not changed is not sent again."""
+    etag = f'"{sha256(bytes(answer.body)).hex()[:32]}"'
+    if headers.get("if-none-match") == etag:
+        return Response(None, 304, {"ETag": etag})
+    answer.headers["ETag"] = etag
+    return answer
 
 
 def answer_page(

@@ -15,7 +15,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.portal.web.desk import Desk
-from dunwell.portal.web.visit import Visit
+from dunwell.portal.web.visit import Fields, Visit
 
 _MOST_DIGITS = 18
 
@@ -34,6 +34,14 @@ def read_id(visit: Visit, name: str) -> UUID:
         return UUID(visit.path_params[name])
     except ValueError:
         raise NotFound("There is no such page.") from None
+
+
+def read_known_id(fields: Fields, name: str) -> UUID:
+    """What a form says of what its page had shown. Raises NotFound for what can be no id."""
+    try:
+        return UUID(fields[name])
+    except ValueError:
+        raise NotFound("There is no such thing.") from None
 
 
 async def note_list(work: Work, desk: Desk, filters: Mapping[str, str], count: int) -> None:

@@ -1,0 +1,110 @@
+"""Counts in the worker which claims a draft moves: all of them at one instant, read alone, with how
+far it is noted every second. Who goes on for a dead worker begins anew; nothing was changed.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from dunwell.errors import InsufficientScope, Refusal
+from dunwell.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
+from dunwell.jobs.starters import ask_rights_again
+from dunwell.jobs.store import Taken, load_jobs, lock_leased, save_end, take_job
+from dunwell.jobs.store_previews import note_progress, save_result
+from dunwell.kit.db import Connection, snapshot
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.store import load_merchant
+from dunwell.rollout.effects import Asked
+from dunwell.rollout.effects_views import NextContactsView, view_next_contacts
+from dunwell.rollout.preview_draft import preview_draft
+from dunwell.sending.lease import LEASE, keep_lease
+
+_LISTED = 50
+_BEAT_SECONDS = 1.0
+_GIVES_UP_FROM = 5
+_GIVEN_UP = "The claims could not be counted. Begin anew; tell the operator if it fails again."
+_RIGHT_LOST = "Whoever started it may not look at drafts any more."
+_CHANGED = "The draft was changed or published meanwhile. Look at it again."
+
+
+@dataclass(slots=True)
+class _Progress:
+    done: int = 0
+    total: int = 0
+
+    def note(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+
+
+async def run_previews(resources: Resources) -> int:
+    """One preview, to its end; how many claims were looked at, 1 at least, 0: none was due."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        taken = await take_job(
+            tx, now, now + LEASE, resources.ids.new(now), kinds=[JobKind.PREVIEW]
+        )
+    if taken is None:
+        return 0
+    if taken.tries > _GIVES_UP_FROM:
+        await _end(resources, taken, JobState.FAILED, _GIVEN_UP)
+        return 1
+    progress = _Progress()
+
+    async def renew(connection: Connection, until: datetime) -> None:
+        await note_progress(
+            connection, taken, done=progress.done, total=progress.total, lease_until=until
+        )
+
+    try:
+        async with keep_lease(resources, renew, beat_seconds=_BEAT_SECONDS):
+            found = await _look(resources, taken, progress)
+    except InsufficientScope:
+        await _end(resources, taken, JobState.FAILED, _RIGHT_LOST)
+    except Refusal:
+        await _end(resources, taken, JobState.FAILED, _CHANGED)
+    else:
+        await _save(resources, taken, found)
+    return max(progress.done, 1)
+
+
+async def _look(resources: Resources, taken: Taken, progress: _Progress) -> NextContactsView:
+    async with resources.database.connection() as connection, snapshot(connection):
+        work, job = await _open(resources, connection, taken)
+        assert isinstance(job.deed, PreviewDraft)
+        asked = Asked(0, _LISTED, progress.note)
+        preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
+        return view_next_contacts(preview.effects)
+
+
+async def _save(resources: Resources, taken: Taken, found: NextContactsView) -> None:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        job = await lock_leased(tx, taken)
+        if job is None:
+            return
+        await note_progress(
+            tx, taken, done=found.claims, total=found.claims, lease_until=now + LEASE
+        )
+        await save_result(tx, taken, msgspec.to_builtins(found))
+        kept_until = now + find_keeping(job.deed)
+        await save_end(tx, taken, JobState.DONE, now=now, kept_until=kept_until)
+
+
+async def _end(resources: Resources, taken: Taken, state: JobState, failure: str) -> None:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        job = await lock_leased(tx, taken)
+        if job is not None:
+            kept_until = now + find_keeping(job.deed)
+            await save_end(tx, taken, state, now=now, kept_until=kept_until, failure=failure)
+
+
+async def _open(resources: Resources, tx: Connection, taken: Taken) -> tuple[Work, Job]:
+    merchant = await load_merchant(tx, taken.merchant_id)
+    job = (await load_jobs(tx, taken.merchant_id, [taken.job_id])).get(taken.job_id)
+    assert merchant is not None
+    assert job is not None
+    starter = await ask_rights_again(tx, taken.merchant_id, job.starter)
+    return Work.open(resources, tx, merchant, starter), job

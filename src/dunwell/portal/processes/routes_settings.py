@@ -1,0 +1,68 @@
+"""The form of a process's settings."""
+
+from starlette.responses import Response
+
+from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
+from dunwell.portal.processes.settings_form import FIELDS, read_settings, show_settings
+from dunwell.portal.processes.views_editor import SettingsPage
+from dunwell.portal.web.answer import answer_live
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.looking import read_id
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
+from dunwell.workflows.edit_draft import Edit
+from dunwell.workflows.parts import SETTINGS, fingerprint
+
+
+@at_merchant
+async def show_settings_form(site: Site, visit: Visit, desk: Desk) -> Response:
+    """With an ETag, as the editor."""
+    async with site.work(desk) as work:
+        look = await look_at_draft(work, read_id(visit, "workflow_id"))
+    outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, FIELDS))
+    page = _compose(visit, desk, look, look.parts[SETTINGS], outcome)
+    return answer_live(site.answer_at(visit, desk, page), visit.headers)
+
+
+@takes_form_at_merchant
+async def take_settings(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+    """Saves what is typed, or only checks it."""
+    workflow_id = read_id(visit, "workflow_id")
+    async with site.work(desk) as work:
+        before = await look_at_draft(work, workflow_id)
+        manner = find_manner(desk, before, site.frame(visit, desk).language)
+        typed = read_settings(fields, manner, before.parts[SETTINGS])
+        if fields["do"] == "check":
+            look = await look_at_draft(work, workflow_id, {SETTINGS: typed})
+            outcome = Outcome(
+                is_saved=False, problems=find_problems(look, SETTINGS, FIELDS), seen=fields["seen"]
+            )
+            return site.answer_at(visit, desk, _compose(visit, desk, look, typed, outcome))
+        outcome = await save_part(work, workflow_id, Edit(SETTINGS, fields["seen"], typed), FIELDS)
+        look = await look_at_draft(work, workflow_id)
+    if outcome.is_saved:
+        return site.redirect(
+            visit, desk, "workflow_settings", workflow_id=workflow_id, done="saved"
+        )
+    page = _compose(visit, desk, look, typed, outcome)
+    return site.answer_at(visit, desk, page, 409 if outcome.overtaken else 422)
+
+
+def _compose(
+    visit: Visit, desk: Desk, look: LookedAtDraft, settings: dict[str, object], outcome: Outcome
+) -> SettingsPage:
+    return SettingsPage(
+        look=look,
+        shown=show_settings(settings),
+        problems=outcome.problems,
+        seen=outcome.seen or fingerprint(look.parts[SETTINGS]),
+        is_saved=outcome.is_saved,
+        overtaken=outcome.overtaken,
+        currency=find_manner(desk, look, "").currency,
+        done_here=visit.ask("done"),
+    )
+
+
+PAGES: RoutedPages = {"workflow_settings": {"GET": show_settings_form, "POST": take_settings}}

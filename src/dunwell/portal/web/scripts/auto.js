@@ -1,0 +1,78 @@
+// A form that checks itself while somebody types ([data-auto]), and saves itself where that says
+// "save". The server answers with the page; of it the faults, the draft's state and what somebody
+// else has changed are put in place, and nothing that is being typed. Without this, its button does
+// both. A form that was overtaken waits for the button.
+const form = document.querySelector("form[data-auto]");
+const state = form.querySelector("[data-state]");
+const words = form.querySelector("template[data-words]").content;
+const say = (word) => (state.textContent = words.querySelector(`[data-word=${word}]`).textContent);
+const saves = form.dataset.auto === "save";
+let timer = 0;
+let wish = "";
+let isBusy = false;
+let isStopped = false;
+
+const ask = (deed) =>
+  new Promise((done) => {
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", deed);
+    const request = new XMLHttpRequest();
+    request.open("POST", location.href);
+    request.responseType = "document";
+    request.onload = () => done(request.response?.getElementById("told") ? request : null);
+    request.onerror = () => done(null);
+    request.send(body);
+  });
+
+const swap = (page, id) => {
+  const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
+  if (old && fresh) old.replaceWith(document.adoptNode(fresh));
+};
+
+// Beside each field what is wrong with it, and nothing else.
+const tell = (page) => {
+  for (const input of form.querySelectorAll("[id]:is(input, select, textarea)")) {
+    const fresh = page.getElementById(input.id);
+    if (!fresh) continue;
+    for (const name of ["aria-invalid", "aria-describedby"]) {
+      const value = fresh.getAttribute(name);
+      if (value) input.setAttribute(name, value);
+      else input.removeAttribute(name);
+    }
+    const [old, error] = [document, page].map((each) => each.getElementById(`${input.id}-error`));
+    old?.remove();
+    if (error) input.closest(".field").querySelector("label, legend").after(document.adoptNode(error));
+  }
+};
+
+const run = async () => {
+  if (isBusy || !wish || isStopped) return;
+  const deed = wish;
+  [wish, isBusy] = ["", true];
+  if (deed === "save") say("saving");
+  const request = await ask(deed);
+  isBusy = false;
+  if (!request) return say("away");
+  const page = request.response;
+  const seen = page.querySelector("form[data-auto] [name=seen]").value;
+  tell(page);
+  swap(page, "told");
+  if (deed === "save") {
+    form.elements.seen.value = seen;
+    isStopped = request.status === 409;
+    if (isStopped) swap(page, "overtaken");
+    say(isStopped ? "overtaken" : request.status === 422 ? "faulty" : "saved");
+  }
+  run();
+};
+
+const want = (deed, wait) => {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    if (wish !== "save") wish = deed;
+    run();
+  }, wait);
+};
+
+form.addEventListener("input", () => want("check", 60));
+if (saves) form.addEventListener("change", () => want("save", 0));

@@ -1,0 +1,11 @@
+// Puts a file of this device into the text that [data-into] names; the choice is hidden without this.
+for (const input of document.querySelectorAll("input[type=file][data-into]")) {
+  const text = document.getElementById(input.dataset.into);
+  input.closest("[hidden]").hidden = false;
+  input.addEventListener("change", async () => {
+    const file = input.files[0];
+    if (file) text.value = await file.text();
+    input.value = "";
+    text.focus();
+  });
+}

@@ -1,0 +1,184 @@
+"""Processes in the portal, by mouse and by keyboard, with scripts and without, in English and in
+German: built from nothing, changed by two people at once, published, looked back at."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from dunwell.workflows.store import load_workflows
+from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.site import Site
+from tests.support.portal_world import a_portal_world
+
+Judge = Callable[[AtWork], Awaitable[None]]
+
+
+async def build_one(clerk: AtWork, judge: Judge) -> None:
+    """From the list's own words: begun, steps added, settings looked at, seen before publishing."""
+    await clerk.turn_to("Processes")
+    await clerk.fill("Name", "Premium")
+    await judge(clerk)
+    await clerk.press("Begin it")
+    await clerk.sees("There is no text of this name yet.")
+    await judge(clerk)
+    await clerk.unfold("Add a step at the beginning")
+    await clerk.press("Wait")
+    await clerk.fill("Name", "A week")
+    await clerk.fill("Days", "7")
+    await judge(clerk)
+    await clerk.press("Add the step")
+    await clerk.sees("The step is added to the draft.")
+    await clerk.press("Back to the steps")
+    await clerk.press("Move “%(name)s” down", name="A week")
+    await clerk.sees("Moved.")
+    await clerk.press("Double “%(name)s”", name="A week")
+    await clerk.press("Take “%(name)s” out", name="A week")
+    await clerk.press("Settings")
+    await clerk.sees("Debtors are contacted on")
+    await judge(clerk)
+    await clerk.press("Publish")
+    await clerk.sees("Changes, by author")
+    await judge(clerk)
+
+
+async def publish_a_change(clerk: AtWork, judge: Judge) -> None:
+    await open_process(clerk)
+    await clerk.open_named("Dunning fee")
+    await clerk.fill("Amount in %(currency)s", "3,10" if clerk.way.language == "de" else "3.10")
+    await clerk.press("Save")
+    await clerk.sees("Saved in the draft.")
+    await clerk.press("Publish")
+    await clerk.sees("Claims that move")
+    await judge(clerk)
+    await clerk.fill("Why", "Postage is dearer")
+    await clerk.press("Publish %(version)s", version="v1.1")
+    await clerk.reads("Postage is dearer")
+    await judge(clerk)
+    await clerk.open_named("v1.0")
+    await judge(clerk)
+    await clerk.press("Make %(version)s the draft", version="v1.0")
+    await clerk.sees("The old version is the draft. It runs when you publish it.")
+    await clerk.press("Discard the draft")
+    await judge(clerk)
+    await clerk.press("Discard all of it")
+    await clerk.sees("The draft is discarded.")
+
+
+async def take_a_file(clerk: AtWork, judge: Judge) -> None:
+    await open_process(clerk)
+    await clerk.press("As a file")
+    saved = await clerk.save("Download as YAML")
+    text = clerk.page.locator("#text")
+    assert await text.input_value() == saved.decode()
+    await text.fill(saved.decode().replace("days: 7", "days: 9"))
+    await clerk.press("Look at what it would change")
+    await clerk.sees("What the file would change")
+    await judge(clerk)
+    await clerk.press("Make it the draft")
+    await clerk.sees("The file is the draft.")
+    await clerk.press("Name and use")
+    await judge(clerk)
+    await clerk.press("Deactivate it")
+    await clerk.press("Activate it")
+    await clerk.press("Versions")
+    await clerk.press("Compare any two")
+    await judge(clerk)
+
+
+_JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
+    each.__name__: each for each in (build_one, publish_a_change, take_a_file)
+}
+
+
+async def open_process(clerk: AtWork) -> None:
+    await clerk.turn_to("Processes")
+    await clerk.open_named("Standard")
+
+
+@in_all_portal_ways
+@pytest.mark.parametrize("journey", _JOURNEYS)
+async def test_a_process_is_kept_in_the_portal(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+
+    async def judge(clerk: AtWork) -> None:
+        if clerk.way.scripts:
+            await clerk.judge(html_checker)
+
+    async with sit_down(chromium, site, world, way, journey) as clerk:
+        await _JOURNEYS[journey](clerk, judge)
+
+
+@in_all_portal_ways
+async def test_two_at_one_step_lose_nothing(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    async with (
+        sit_down(chromium, site, world, WAYS[0]) as other,
+        sit_down(chromium, site, world, way, "together-step") as clerk,
+    ):
+        await open_process(clerk)
+        await clerk.open_named("Wait a week")
+        await open_process(other)
+        await other.open_named("Wait a week")
+        await other.fill("Days", "10")
+        await other.press("Save")
+        await other.sees("Saved in the draft.")
+
+        await clerk.fill("Days", "14")
+        if way.scripts:
+            await clerk.page.locator("#name").focus()
+        else:
+            await clerk.press("Save")
+
+        await clerk.sees("Somebody else has changed this meanwhile")
+        assert await clerk.page.locator("#days").input_value() == "14"
+        if way.scripts:
+            await clerk.judge(html_checker)
+        await clerk.press("Save")
+        await clerk.sees("Saved in the draft.")
+        assert await clerk.page.locator("#days").input_value() == "14"
+
+
+async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(
+    chromium: Browser, site: Site
+) -> None:
+    world = await a_portal_world(site.till.house)
+    async with (
+        sit_down(chromium, site, world, WAYS[0], "arrives") as watching,
+        sit_down(chromium, site, world, WAYS[0], "saves") as typing,
+    ):
+        await open_process(watching)
+        await open_process(typing)
+        await typing.open_named("Wait a week")
+        await typing.page.locator("#days").fill("0")
+        await expect(typing.page.locator("#days-error")).to_be_visible()
+        await typing.page.locator("#days").fill("12")
+        await expect(typing.page.locator("#days-error")).to_have_count(0)
+        await typing.page.locator("#name").focus()
+        await expect(typing.page.locator("[data-state]")).to_have_text("Saved in the draft.")
+        await expect(watching.page.locator("#draft")).to_contain_text("12 days")
+        await expect(watching.page.locator("#draft")).to_contain_text("Kim")
+
+
+async def test_a_step_is_moved_by_dragging(chromium: Browser, site: Site) -> None:
+    world = await a_portal_world(site.till.house)
+    async with sit_down(chromium, site, world, WAYS[0], "drags") as clerk:
+        await open_process(clerk)
+        steps = clerk.page.locator("[data-step]")
+        names = await steps.locator("h3 a").all_inner_texts()
+        async with clerk.page.expect_navigation():
+            await (
+                steps.nth(0)
+                .locator("p.when")
+                .drag_to(steps.nth(2), target_position={"x": 60, "y": 5})
+            )
+        await clerk.sees("Moved.")
+        moved = await steps.locator("h3 a").all_inner_texts()
+        assert moved == [names[1], names[0], *names[2:]]
+    async with world.house.work() as work:
+        assert (await load_workflows(work.tx, work.merchant_id))[0].draft_id is not None

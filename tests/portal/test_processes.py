@@ -1,0 +1,232 @@
+"""The pages of processes: what they tell, what is changed there, and that nothing is lost."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from dunwell.workflows.audited import list_parts
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.store import load_current, load_draft, load_workflows
+from tests.support.application import an_application
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields, sign_in
+
+_OPEN = "SELECT * FROM workflow_draft_changes WHERE merchant_id = $1 AND version_id IS NULL"
+
+
+@pytest.fixture
+async def at(house: House) -> str:
+    """The path of the merchant's one workflow."""
+    async with house.work() as work:
+        [workflow] = await load_workflows(work.tx, work.merchant_id)
+    return f"/workflows/{workflow.workflow_id}"
+
+
+@pytest.fixture
+async def colleague(resources: Resources, house: House) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, house, name="Ada")
+
+
+async def definition_of(house: House, at: str, *, of_draft: bool = True) -> Definition:
+    workflow_id = UUID(at.rpartition("/")[2])
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+        current = await load_current(work.tx, work.merchant_id, workflow_id)
+    found = draft if of_draft else current
+    assert found is not None
+    return found.definition
+
+
+async def save_step(clerk: Clerk, at: str, step_id: int, **fields: Any) -> Any:
+    return await clerk.submit(f"{at}/steps/{step_id}", do="save", **fields)
+
+
+async def act(clerk: Clerk, at: str, step_id: int, do: str, page: str | None = None) -> Any:
+    """A button of a step's card; page: as it was shown before."""
+    shown = page or (await clerk.get(at)).text
+    form = re.search(
+        rf'<form method="post" class="acts.*?name="step" value="{step_id}".*?</form>',
+        shown.partition(f'data-step="{step_id}"')[2], re.DOTALL,
+    )  # fmt: skip
+    assert form
+    fields = read_fields(form[0].replace("sign-out", ""))
+    return await clerk.follow(await clerk.post(at, {**fields, "do": do}))
+
+
+async def test_the_list_says_in_words_what_runs_for_how_many(
+    clerk: Clerk, house: House, claim_id: int, at: str
+) -> None:
+    assert claim_id
+    page = await clerk.get("/workflows")
+    assert "v1.0 runs for 1 claim." in page.text, page.text.partition("processes")[2][:900]
+    await save_step(clerk, at, 2, days="9")
+    page = await clerk.get("/workflows")
+    assert "The draft has 1 change, and it is not running." in page.text
+    other = await clerk.get(at)
+    assert "It would be v2.0: for new claims alone." in other.text
+
+
+async def test_a_step_is_changed_and_the_draft_has_its_author(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    done = await save_step(clerk, at, 2, days="9", name="Wait longer")
+    assert "Saved in the draft." in done.text
+    parts = list_parts(await definition_of(house, at))
+    assert (parts["step 2"]["days"], parts["step 2"]["name"]) == (9, "Wait longer")
+    [row] = await house.rows(
+        "SELECT * FROM workflow_draft_changes WHERE merchant_id = $1 AND version_id IS NULL"
+    )
+    assert (row["actor_kind"], row["part"]) == ("USER", "step 2")
+
+
+async def test_every_form_saved_as_it_is_shown_changes_nothing(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    ticked = {"contactHours.weekdays": ["MON", "TUE", "WED", "THU", "FRI"]}
+    for path in (*(f"{at}/steps/{step_id}" for step_id in range(1, 6)), f"{at}/settings"):
+        answer = await clerk.submit(path, do="save", **ticked)
+        assert answer.status_code == 200, answer.text
+    async with house.work() as work:
+        assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
+
+
+async def test_what_is_wrong_stands_beside_its_field_and_is_not_saved(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    page = await save_step(clerk, at, 2, days="a week")
+    assert page.status_code == 422
+    assert 'id="days-error"' in page.text
+    assert 'value="a week"' in page.text
+    checked = await clerk.send(f"{at}/steps/2", do="check", days="0")
+    assert checked.status_code == 200
+    assert 'id="days-error"' in checked.text
+    async with house.work() as work:
+        assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
+
+
+async def test_a_check_says_the_verdict_and_saves_nothing(clerk: Clerk, at: str) -> None:
+    await clerk.get(f"{at}/steps/3")
+    checked = await clerk.send(f"{at}/steps/3", do="check", value="3.10")
+    assert "It would be v1.1" in checked.text
+    assert "The draft says what v1.0 says." in (await clerk.get(f"{at}/steps/3")).text
+
+
+async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    path = f"{at}/steps/2"
+    await clerk.get(path)
+    await save_step(colleague, at, 2, days="10")
+    page = await clerk.send(path, do="save", days="14")
+    assert page.status_code == 409
+    assert "Somebody else has changed this meanwhile" in page.text
+    assert "Ada" in page.text
+    assert re.search(r"<del>\s*10\s*</del>.*<ins>\s*14\s*</ins>", page.text, re.DOTALL)
+    assert 'value="14"' in page.text
+    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+    done = await clerk.follow(await clerk.send(path, do="save"))
+    assert "Saved in the draft." in done.text
+    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 14
+
+
+async def test_two_at_different_steps_both_get_through(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    await clerk.get(f"{at}/steps/5")
+    await save_step(colleague, at, 2, days="10")
+    await clerk.follow(await clerk.send(f"{at}/steps/5", do="save", days="20"))
+    parts = list_parts(await definition_of(house, at))
+    assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (10, 20)
+
+
+async def test_a_colleagues_change_arrives_by_the_etag(
+    clerk: Clerk, colleague: Clerk, at: str
+) -> None:
+    first = await clerk.get(at)
+    etag = {"If-None-Match": first.headers["ETag"]}
+    assert (await clerk.get(at, headers=etag)).status_code == 304
+    await save_step(colleague, at, 2, days="10")
+    second = await clerk.get(at, headers=etag)
+    assert second.status_code == 200
+    assert "Ada" in second.text
+
+
+async def test_steps_are_added_moved_doubled_and_taken_out(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    page = await clerk.submit(
+        f"{at}/steps/new?kind=WAIT&after=1", do="save", name="Short wait", days="3"
+    )
+    assert "The step is added to the draft." in page.text
+    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 6, 2, 3, 4, 5]
+    await act(clerk, at, 6, "up")
+    assert [each.id for each in (await definition_of(house, at)).steps] == [6, 1, 2, 3, 4, 5]
+    await act(clerk, at, 6, "down")
+    await act(clerk, at, 3, "double")
+    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 6, 2, 3, 7, 4, 5]
+    await act(clerk, at, 6, "remove")
+    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 7, 4, 5]
+    page = await clerk.submit(f"{at}/steps/new?kind=WAIT", do="save", name="Again", days="1")
+    assert (await definition_of(house, at)).steps[0].id == 6
+
+
+async def test_an_order_that_was_changed_since_is_not_changed_unseen(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    shown = (await clerk.get(at)).text
+    await act(colleague, at, 5, "up")
+    page = await act(clerk, at, 1, "down", shown)
+    assert "Nothing was moved" in page.text
+    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 5, 4]
+
+
+async def test_a_step_that_was_changed_since_is_not_taken_out_unseen(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    shown = (await clerk.get(at)).text
+    await save_step(colleague, at, 2, days="10")
+    page = await act(clerk, at, 2, "remove", shown)
+    assert "Nothing was taken out" in page.text
+    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+
+
+async def test_a_new_workflow_begins_with_one_message_or_like_another(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    page = await clerk.submit("/workflows", name="Premium", first="First reminder")
+    assert "Never published. It would be v1.0" in page.text
+    assert "There is no text of this name yet." in page.text
+    like = at.rpartition("/")[2]
+    page = await clerk.submit("/workflows", name="Copy", like=like)
+    assert "Wait a week" in page.text
+    page = await clerk.submit("/workflows", name="Copy")
+    assert page.status_code == 422
+    assert "Another process has this name." in page.text
+    async with house.work() as work:
+        names = [each.name for each in await load_workflows(work.tx, work.merchant_id)]
+    assert names == ["Standard", "Premium", "Copy"]
+
+
+async def test_a_workflow_is_renamed_deactivated_and_deleted_when_nothing_uses_it(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    path = f"{at}/manage"
+    done = await clerk.submit(path, do="rename", name="Usual")
+    assert "The name is saved." in done.text
+    done = await clerk.submit(path, do="deactivate")
+    assert "New claims do not get it: it is deactivated." in done.text
+    await clerk.submit(path, do="activate")
+    refused = await clerk.submit(path, do="delete")
+    assert refused.status_code == 409
+    assert "it is the default of the assignment rules" in refused.text
+    async with house.work() as work:
+        [workflow] = await load_workflows(work.tx, work.merchant_id)
+    assert (workflow.name, workflow.assignment_enabled) == ("Usual", True)
+    await clerk.submit("/workflows", name="Unused", first="One")
+    async with house.work() as work:
+        unused = (await load_workflows(work.tx, work.merchant_id))[1]
+    done = await clerk.submit(f"/workflows/{unused.workflow_id}/manage", do="delete")
+    assert "The process is deleted." in done.text

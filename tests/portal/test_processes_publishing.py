@@ -1,0 +1,240 @@
+"""A draft is published with a tick for each colleague, discarded once it is shown what is lost, put
+back from an old version, and taken as a file."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.jobs.run_previews import run_previews
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.portal.processes import routes_publish
+from dunwell.workflows.audited import list_parts
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.store import load_current, load_draft, load_workflows
+from tests.support.application import an_application
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+
+
+@pytest.fixture
+async def at(house: House) -> str:
+    async with house.work() as work:
+        [workflow] = await load_workflows(work.tx, work.merchant_id)
+    return f"/workflows/{workflow.workflow_id}"
+
+
+@pytest.fixture
+async def colleague(resources: Resources, house: House) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, house, name="Ada")
+
+
+async def save_step(clerk: Clerk, at: str, step_id: int, **fields: Any) -> None:
+    assert (await clerk.submit(f"{at}/steps/{step_id}", do="save", **fields)).status_code == 200
+
+
+async def draft_of(house: House, at: str) -> Definition | None:
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2]))
+    return None if draft is None else draft.definition
+
+
+async def version_of(house: House, at: str) -> str:
+    async with house.work() as work:
+        current = await load_current(work.tx, work.merchant_id, UUID(at.rpartition("/")[2]))
+    assert current is not None
+    return current.name
+
+
+def read_publication(page: str) -> dict[str, Any]:
+    """The form's fields, with all the changes that it showed."""
+    form = (
+        page.partition("Changes, by author")[0].rpartition("<form")[2]
+        + page.partition("Changes, by author")[2].partition("</form>")[0]
+    )
+    fields = read_fields(f'<form method="post"{form}</form>')
+    seen = [part.partition('"')[0] for part in form.split('name="seen" value="')[1:]]
+    return {**fields, "seen": seen}
+
+
+async def test_ones_own_changes_are_published_with_a_comment(
+    clerk: Clerk, house: House, claim_id: int, at: str
+) -> None:
+    assert claim_id
+    await save_step(clerk, at, 3, value="3.10")
+    page = await clerk.get(f"{at}/publish")
+    assert "1 claim takes it over." in page.text
+    assert "Claims that move" in page.text
+    fields = {**read_publication(page.text), "comment": "Postage is dearer"}
+    done = await clerk.follow(await clerk.post(f"{at}/publish", fields))
+    assert "v1.1 is published and runs." in done.text
+    assert "Postage is dearer" in done.text
+    assert await version_of(house, at) == "v1.1"
+    shown = await clerk.get(f"{at}/versions/v1.1")
+    assert "Dunning fee" in shown.text
+    assert "<h3>You</h3>" in shown.text
+
+
+async def test_a_colleagues_changes_need_a_tick(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    await save_step(clerk, at, 3, value="3.10")
+    await save_step(colleague, at, 2, days="10")
+    shown = await clerk.get(f"{at}/publish")
+    fields = read_publication(shown.text)
+    page = await clerk.post(f"{at}/publish", fields)
+    assert page.status_code == 409
+    assert "Tick the changes of each colleague that are to go out." in page.text
+    assert await version_of(house, at) == "v1.0"
+    key = shown.text.partition('name="agreed" value="')[2].partition('"')[0]
+    done = await clerk.follow(await clerk.post(f"{at}/publish", {**fields, "agreed": key}))
+    assert "v2.0 is published and runs." in done.text
+
+
+async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    await save_step(clerk, at, 3, value="3.10")
+    fields = read_publication((await clerk.get(f"{at}/publish")).text)
+    await save_step(colleague, at, 2, days="10")
+    page = await clerk.post(f"{at}/publish", fields)
+    assert page.status_code == 409
+    assert "Nothing was published: the draft has changed" in page.text
+    assert "Came since" in page.text
+    assert await version_of(house, at) == "v1.0"
+
+
+async def test_a_draft_with_faults_is_not_published_and_says_why(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    await save_step(clerk, at, 1, template="unwritten")
+    page = await clerk.get(f"{at}/publish")
+    assert "There is no text of this name yet." in page.text
+    refused = await clerk.post(f"{at}/publish", read_publication(page.text))
+    assert refused.status_code == 422
+    assert await version_of(house, at) == "v1.0"
+
+
+async def test_very_many_claims_are_counted_by_the_worker(
+    clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(routes_publish, "_AT_ONCE", 0)
+    await save_step(clerk, at, 1, send="IMMEDIATE", name="Now")
+    path = f"{at}/publish"
+    page = await clerk.get(path)
+    token = read_fields(page.text)["token"]
+    draft = page.text.partition('name="known_draft" value="')[2].partition('"')[0]
+    shown = await clerk.follow(
+        await clerk.post(f"{at}/preview", {"token": token, "known_draft": draft})
+    )
+    assert "claims looked at." in shown.text
+    assert "data-live" in shown.text
+    assert await run_previews(resources) >= 1
+    found = await clerk.get(path)
+    assert "stays as it is" in found.text
+    [job] = await house.rows("SELECT state, total, done FROM jobs WHERE merchant_id = $1")
+    assert (job["state"], job["total"], job["done"]) == ("DONE", 1, 1)
+
+
+async def test_a_preview_of_a_draft_that_is_gone_says_so(
+    clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(routes_publish, "_AT_ONCE", 0)
+    await save_step(clerk, at, 1, name="Now")
+    page = await clerk.get(f"{at}/publish")
+    draft = page.text.partition('name="known_draft" value="')[2].partition('"')[0]
+    fields = {"token": read_fields(page.text)["token"], "known_draft": draft}
+    await clerk.post(f"{at}/preview", fields)
+    await clerk.submit(f"{at}/discard")
+    assert (await clerk.post(f"{at}/preview", fields)).status_code == 409
+    await run_previews(resources)
+    [job] = await house.rows("SELECT state FROM jobs WHERE merchant_id = $1")
+    assert job["state"] == "FAILED"
+
+
+async def test_a_draft_is_discarded_once_it_is_shown_what_is_lost(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    await save_step(clerk, at, 2, days="10")
+    shown = await clerk.get(f"{at}/discard")
+    assert "What runs does not change: v1.0 stays." in shown.text
+    await save_step(colleague, at, 5, days="20")
+    refused = await clerk.post(f"{at}/discard", read_fields(shown.text))
+    assert refused.status_code == 409
+    assert "Ada" in refused.text
+    assert await draft_of(house, at) is not None
+    done = await clerk.follow(await clerk.post(f"{at}/discard", read_fields(refused.text)))
+    assert "The draft is discarded." in done.text
+    assert await draft_of(house, at) is None
+
+
+async def test_an_old_version_is_put_back_as_a_draft(clerk: Clerk, house: House, at: str) -> None:
+    await save_step(clerk, at, 2, days="10")
+    fields = read_publication((await clerk.get(f"{at}/publish")).text)
+    await clerk.post(f"{at}/publish", fields)
+    assert await version_of(house, at) == "v2.0"
+    shown = await clerk.get(f"{at}/versions/v1.0")
+    assert "It never changes again." in shown.text
+    page = await clerk.follow(await clerk.post(f"{at}/versions/v1.0", read_fields(shown.text)))
+    assert "The old version is the draft." in page.text
+    assert list_parts(await draft_of(house, at))["step 2"]["days"] == 7
+    again = await clerk.post(f"{at}/versions/v2.0", read_fields(shown.text))
+    assert again.status_code == 409
+    compared = await clerk.get(f"{at}/compare?before=v1.0&after=v2.0")
+    assert "The course of a claim is another one." in compared.text
+
+
+async def test_a_file_is_taken_once_it_is_shown_what_it_would_change(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    path = f"{at}/file"
+    fields = read_fields((await clerk.get(path)).text)
+    changed = fields["text"].replace("days: 7", "days: 8")
+    looked = await clerk.post(path, {**fields, "text": changed, "do": "look"})
+    assert "What the file would change" in looked.text
+    assert await draft_of(house, at) is None
+    await save_step(colleague, at, 5, days="20")
+    refused = await clerk.post(path, {**fields, "text": changed, "do": "import"})
+    assert refused.status_code == 409
+    assert "days: 8" in refused.text
+    done = await clerk.follow(await clerk.post(path, {**read_fields(refused.text), "do": "import"}))
+    assert "The file is the draft." in done.text
+    parts = list_parts(await draft_of(house, at))
+    assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (8, 14)
+    for text, said in (("a: [", "cannot be read"), ("steps: 3", "Line 1:")):
+        bad = await clerk.post(path, {**fields, "text": text, "do": "look"})
+        assert (bad.status_code, said in bad.text) == (422, True)
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+async def test_a_file_written_out_is_taken_in_without_a_difference(
+    clerk: Clerk, at: str, form: str
+) -> None:
+    text = (await clerk.get(f"{at}/versions/v1.0/{form}")).text
+    fields = read_fields((await clerk.get(f"{at}/file")).text)
+    looked = await clerk.post(f"{at}/file", {**fields, "text": text, "do": "look"})
+    assert looked.status_code == 200
+    assert "Nothing differs." in looked.text
+
+
+async def test_the_switch_is_shown_first_and_done_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
+    await house.publish(a_definition())
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    assert "This merchant works with scenarios" in (await clerk.get("/workflows")).text
+    shown = await clerk.get("/switch")
+    assert "v1.0" in shown.text
+    fields = read_fields(shown.text)
+    refused = await clerk.post("/switch", fields)
+    assert refused.status_code == 422
+    moved = await clerk.post("/switch", {**fields, "sure": "yes", "known_seen": "other"})
+    assert moved.status_code == 409
+    done = await clerk.follow(await clerk.post("/switch", {**fields, "sure": "yes"}))
+    assert "The merchant works with workflows now." in done.text
+    assert (await clerk.post("/switch", {**fields, "sure": "yes"})).status_code == 409
