@@ -91,6 +91,19 @@ async def test_a_wait_of_business_days_names_the_holidays_it_passes(house: House
     assert whys(simulation, 1) == [("HOLIDAY", "2026-12-25")]
 
 
+async def test_a_wait_that_ends_on_a_weekend_is_told_by_its_last_days(house: House) -> None:
+    steps: list[dict[str, Any]] = [
+        {"id": 1, "kind": "WAIT", "name": "Five days", "days": 5},
+        {"id": 2, "kind": "COMMUNICATION", "name": "Mail", "channel": "EMAIL",
+         "template": "reminder"},
+    ]  # fmt: skip
+
+    simulation = await play(house, definition=a_texts_definition(steps=steps))
+
+    assert tell(simulation)[1] == ("03-09 08:00", "EMAIL")
+    assert whys(simulation, 1) == [("NO_WEEKDAY", "2026-03-07"), ("NO_WEEKDAY", "2026-03-08")]
+
+
 async def test_before_the_hours_it_waits_for_the_morning(house: House) -> None:
     house.clock.move_to(datetime(2026, 3, 3, 4, tzinfo=UTC))
 
