@@ -14,7 +14,7 @@ PATHS = (
     "/claims?q=INV-1001", "/disputes", "/disputes?state=ACCEPTED", "/plans", "/plans?show=all",
     "/payments", "/payments?show=requests", "/payments?on=2026-03-02", "/jobs", "/webhooks",
     "/messages", "/messages?state=FAILED&channel=EMAIL", "/suppressions", "/answer-texts",
-    "/replies",
+    "/replies", "/workflows",
 )  # fmt: skip
 OF_CLAIM = (
     "", "?show=messages", "/why", "/account", "/account?on=2026-03-01", "/debtor",

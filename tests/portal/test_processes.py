@@ -122,7 +122,7 @@ async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
     await save_step(colleague, at, 2, days="10")
     page = await clerk.send(path, do="save", days="14")
     assert page.status_code == 409
-    assert "Somebody else has changed this meanwhile" in page.text
+    assert "This was changed meanwhile" in page.text
     assert "Ada" in page.text
     assert re.search(r"<del>\s*10\s*</del>.*<ins>\s*14\s*</ins>", page.text, re.DOTALL)
     assert 'value="14"' in page.text

@@ -71,8 +71,9 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     former = standing or current
     parts = list_parts(former.definition if former else None)
-    await _check_unchanged(work, workflow_id, parts, edits)
+    _check_known(edits)
     wanted = read_definition(join_parts(_change(parts, edits)))
+    await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
     if former is not None and former.definition == wanted:
         return EditedDraft(former.version_id, wanted, is_draft=standing is not None)
     if current is not None and current.definition == wanted:
@@ -86,17 +87,21 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft
     return EditedDraft(draft.version_id, wanted)
 
 
-async def _check_unchanged(
-    work: Work, workflow_id: UUID, parts: Mapping[str, Any], edits: Sequence[Edit]
-) -> None:
+def _check_known(edits: Sequence[Edit]) -> None:
     unknown = next((each.part for each in edits if not is_part(each.part)), None)
     if unknown is not None:
         message = f'A workflow has no part "{unknown}".'
         raise ValidationError([Fault("/part", message, "UNKNOWN_FIELD")])
+
+
+async def _check_unchanged(
+    work: Work, workflow_id: UUID, edits: Sequence[Edit], *,
+    parts: Mapping[str, Any], wanted: Mapping[str, Any],
+) -> None:  # fmt: skip
     for each in edits:
         theirs = parts.get(each.part)
         # Who wants what stands there already has lost nothing.
-        if each.seen != fingerprint(theirs) and each.value != theirs:
+        if each.seen != fingerprint(theirs) and wanted.get(each.part) != theirs:
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
             raise PartOvertaken(each.part, theirs, find_last_change(changes, each.part))
 

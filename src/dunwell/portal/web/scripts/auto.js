@@ -26,6 +26,8 @@ const ask = (deed) =>
 
 const swap = (page, id) => {
   const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
+  // Whoever types stays where they are.
+  fresh?.querySelector("[autofocus]")?.removeAttribute("autofocus");
   if (old && fresh) old.replaceWith(document.adoptNode(fresh));
 };
 
