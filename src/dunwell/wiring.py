@@ -108,6 +108,8 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(painter.close)
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
+        lines = await closing.enter_async_context(open_lines(resources, installation))
+        adapters = Adapters(channels, lines.find)
         debtors = build_site(
             resources, providers,
             inspector=inspector, printer=press, find_operator=installation.find_operator,
@@ -118,6 +120,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
             *build_portal_routes(resources, debtors, painter=painter, providers=identities),
+            *build_portal_routes(resources, debtors, painter=painter, adapters=adapters),
             *list_routes(debtors),
         ]
         figures = Figures()

@@ -63,6 +63,11 @@ _NO_ROW = {
     "rollout.preview_draft": "it changes nothing",
     "rollout.preview_effects": "it changes nothing",
     "rollout.preview_message": "it changes nothing",
+    "rollout.texts.edit_text": _CALLS,
+    "rollout.texts.open_texts": "it changes nothing",
+    "rollout.trials.simulate": "it changes nothing",
+    "rollout.trials.sms_costs": "it changes nothing",
+    "rollout.trials.writing": "it changes nothing",
 }
 
 
@@ -93,6 +98,7 @@ _NO_BEFORE = {
     "events.replay_deliveries.replay_given_up": _SENT,
     "events.replay_events.replay_events": _SENT,
     "events.send_test.begin_test": _SENT,
+    "rollout.trials.send_trial.begin_trial": _SENT,
     "replies.take_reply.see_replies": _LOOK,
     "replies.take_reply.take_reply": "it is new, and a hold it opens tells its own",
     "files.remove_unused_uploads._remove_rows": _SET,

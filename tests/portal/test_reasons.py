@@ -18,7 +18,14 @@ from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
 _ROOT = Path(dunwell.__file__).parent
-_SAID = next(folder / "_said.html" for folder in TEMPLATES if (folder / "_said.html").exists())
+# The second: what is wrong with a text.
+_SAID = [
+    folder / name
+    for folder in TEMPLATES
+    for name in ("_said.html", "_text_words.html")
+    if (folder / name).exists()
+]
+_OF_TEXTS = ("checking.py", "forbidden_words.py", "value_rules.py")
 
 
 def _list_codes() -> Iterator[tuple[str, str]]:
@@ -36,11 +43,30 @@ def _list_codes() -> Iterator[tuple[str, str]]:
 
 
 def test_every_code_of_a_reason_has_words_in_the_portal() -> None:
-    known = _SAID.read_text()
+    known = "".join(path.read_text() for path in _SAID)
     codes = set(_list_codes())
 
     assert len(codes) > 30
     assert [each for each in codes if f'"{each[1]}"' not in known] == []
+
+
+def test_every_fault_of_a_text_has_words_in_the_portal() -> None:
+    known = _SAID[-1].read_text()
+    paths = [_ROOT / "messages" / name for name in _OF_TEXTS]
+    sources = [each.read_text() for each in (*paths, _ROOT / "workflows" / "text_rules.py")]
+    codes = {
+        str(node.args[2].value)
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "Fault"
+        and isinstance(node.args[2], ast.Constant)
+    }
+
+    # Of a template, not of one of its texts.
+    codes.remove("EMPTY_TEMPLATE")
+    assert len(codes) > 15
+    assert [each for each in codes if f'"{each}"' not in known] == []
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from dunwell.landing.application import build_site, list_routes
 from dunwell.payments.provider import PaymentProvider
 from dunwell.people.passwords import Passwords
 from dunwell.portal.application import build_portal_routes
-from dunwell.sending.channel import ChannelAdapter
+from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import ChannelAdapter, LineAdapter
 from tests.support.children import INSPECTOR, PAINTER, PRINTER
 
 ORIGIN = "http://127.0.0.1:8000"
@@ -44,7 +45,10 @@ class Application:
             find_operator=lambda: self.operator,
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-        portal = build_portal_routes(resources, debtors, passwords, PAINTER)
+        # What the portal sends to who has signed in leaves by these.
+        self.lines: dict[str, LineAdapter] = {}
+        adapters = Adapters((), self.lines.get)
+        portal = build_portal_routes(resources, debtors, passwords, PAINTER, adapters)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

@@ -374,6 +374,9 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
+    "rollout/trials/send_trial.py _WINDOW": (
+        "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
+    ),
     "people/tries.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),

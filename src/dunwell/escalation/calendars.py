@@ -4,7 +4,7 @@ Every function takes and gives aware UTC instants; the process's zone decides wh
 times that a clock change skips become the next minute that exists, doubled ones the first. Pure.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -105,7 +105,20 @@ def _load_holidays(region: Holidays | None) -> Container[date]:
     return _load_region(region.country, region.subdivision)
 
 
+def name_holiday(region: Holidays, day: date, language: str) -> str | None:
+    """In the language, else as the region's own people call it; None: it is none."""
+    return _load_named(region.country, region.subdivision, language).get(day)
+
+
 @lru_cache(maxsize=256)
 def _load_region(country: str, subdivision: str | None) -> Container[date]:
     """The region's public holidays; years are worked out as they are asked for."""
     return public_holidays.country_holidays(country, subdiv=subdivision)
+
+
+@lru_cache(maxsize=256)
+def _load_named(country: str, subdivision: str | None, language: str) -> Mapping[date, str]:
+    plain = public_holidays.country_holidays(country, subdiv=subdivision)
+    offered = [each for each in plain.supported_languages if each.partition("_")[0] == language]
+    chosen = offered[0] if offered else plain.default_language
+    return public_holidays.country_holidays(country, subdiv=subdivision, language=chosen)

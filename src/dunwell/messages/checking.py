@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dunwell.errors import Fault
+from dunwell.errors import Fault, Said
 from dunwell.kit.shape import render_nearest, render_pointer
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import (
@@ -106,7 +106,8 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
         subject = find_used(_expand(message.subject.get(language, ""), definition, language))
         used += [name for name in subject if name == "claim.referenceNumber"]
         for part in find_missing_parts(message.channel, used):
-            words = describe_missing_part(message.channel, part)
+            told = describe_missing_part(message.channel, part)
+            words = Said("MISSING_PART", told, part=part)
             yield Fault(path + render_pointer([language]), words, "MISSING_PART")
 
 
@@ -119,7 +120,8 @@ def _check_words(text: str, pointer: str) -> Iterator[Fault]:
     """What can be said of a text by itself: its placeholders."""
     for name in find_unknown(text):
         message = f"{{{{ {name} }}}} is no placeholder. {render_nearest(name, NAMES)}"
-        yield Fault(pointer, message, "UNKNOWN_PLACEHOLDER")
+        words = Said("UNKNOWN_PLACEHOLDER", message, name=name)
+        yield Fault(pointer, words, "UNKNOWN_PLACEHOLDER")
     if has_stray_braces(text):
         message = "Double braces stand around placeholders only, like {{ debtor.name }}."
         yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
@@ -137,7 +139,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
         if name not in known:
             nearest = render_nearest(name, known)
             message = f"{{{{ {SNIPPET_PREFIX}{name} }}}} names no snippet. {nearest}"
-            yield Fault(pointer, message, "UNKNOWN_SNIPPET")
+            yield Fault(pointer, Said("UNKNOWN_SNIPPET", message, name=name), "UNKNOWN_SNIPPET")
 
 
 def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
@@ -166,11 +168,13 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
     if outside:
         named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
         message = f"An SMS with {named} costs more than twice as much; write it without."
-        yield Fault(pointer, message, "OUTSIDE_GSM")
+        letters = ", ".join(outside)
+        yield Fault(pointer, Said("OUTSIDE_GSM", message, letters=letters), "OUTSIDE_GSM")
     parts = count_parts(written)
     if parts.count > MAX_PARTS:
         message = f"The text needs {parts.count} parts of an SMS; shorten it to {MAX_PARTS}."
-        yield Fault(pointer, message, "TOO_LONG")
+        words = Said("TOO_LONG", message, count=parts.count, most=MAX_PARTS)
+        yield Fault(pointer, words, "TOO_LONG")
 
 
 def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
@@ -196,7 +200,7 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     parsed = parse_markdown(text)
     for target in parsed.bad_links:
         message = f"A link leads to https://… or to {{{{ landing.url }}}}, not to {target[:60]!r}."
-        yield Fault(pointer, message, "BAD_LINK")
+        yield Fault(pointer, Said("BAD_LINK", message, target=target[:60]), "BAD_LINK")
     if parsed.has_items_in_line:
         message = "{{ items }} is a table; let it stand alone in its paragraph."
         yield Fault(pointer, message, "MISPLACED_ITEMS")

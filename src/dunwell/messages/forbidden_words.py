@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from dunwell.errors import Fault
+from dunwell.errors import Fault, Said
 from dunwell.kit.shape import render_pointer
 from dunwell.workflows.definition import Definition, Texts
 
@@ -48,7 +48,8 @@ def find_forbidden_words(
             if found:
                 named = ", ".join(f'"{word}"' for word in found)
                 message = f"No message to a debtor says {named}; say it without."
-                yield Fault(path + render_pointer([language]), message, "FORBIDDEN_WORD")
+                words_used = Said("FORBIDDEN_WORD", message, words=named)
+                yield Fault(path + render_pointer([language]), words_used, "FORBIDDEN_WORD")
 
 
 def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:

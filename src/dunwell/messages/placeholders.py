@@ -77,7 +77,7 @@ _SHORT_WORDS = frozenset(
 )
 _MOST_ORDINAL_DIGITS = 2
 # What begins a line and is no sentence: a list's or a heading's mark.
-_LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
+LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -133,14 +133,14 @@ def _shorten(line: str, names: Collection[str]) -> str | None:
     """None: nothing of it is left."""
     if not any(name in names for name in find_used(line)):
         return line
-    mark = _LINE_MARK.match(line)
+    mark = LINE_MARK.match(line)
     start = mark.end() if mark else 0
-    sentences = _split_sentences(line[start:])
+    sentences = split_sentences(line[start:])
     kept = [each for each in sentences if not any(name in names for name in find_used(each))]
     return line[:start] + "".join(kept).rstrip() if any(map(str.strip, kept)) else None
 
 
-def _split_sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Each with the blanks behind it."""
     ends = [stop.end() for stop in _STOP.finditer(text) if _ends_sentence(text, stop.start())]
     places = [0, *ends, len(text)]

@@ -6,7 +6,7 @@ merchant will ever have leaves a hole in every one. Pure.
 
 from collections.abc import Iterator
 
-from dunwell.errors import Fault
+from dunwell.errors import Fault, Said
 from dunwell.kit.shape import render_pointer
 from dunwell.merchants.configuration import Configuration, find_missing
 from dunwell.messages.forbidden_words import list_texts
@@ -24,7 +24,8 @@ def find_value_faults(configuration: Configuration, definition: Definition) -> I
             for name in find_used(text):
                 if name in keys:
                     message = f"{{{{ {name} }}}} stays empty: set {keys[name]}, or take it out."
-                    yield Fault(path + render_pointer([language]), message, "MISSING_VALUE")
+                    words = Said("MISSING_VALUE", message, name=name, key=keys[name])
+                    yield Fault(path + render_pointer([language]), words, "MISSING_VALUE")
 
 
 def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,8 @@ from dunwell.portal.rules import routes as rules
 from dunwell.portal.rules import routes_file, routes_publish, routes_rule, routes_try
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
+from dunwell.portal.texts import routes as texts
+from dunwell.portal.texts import routes_preview, routes_simulate
 from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
@@ -57,6 +59,7 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 from dunwell.portal.webhooks import routes as webhooks
 from dunwell.portal.webhooks import routes_acts as webhook_acts
+from dunwell.sending.adapters import Adapters
 
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
@@ -65,6 +68,7 @@ _SLICES = (
     routes_publish, routes_file,
     webhooks, webhook_acts, payments, suppressions, workflows, routes_editor, routes_step,
     routes_settings, routes_publish, routes_discard, routes_history, routes_file,
+    texts, routes_preview, routes_simulate,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -85,6 +89,10 @@ def build_portal_routes(
     """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
     painter: draws pages of files; whoever gives one closes it. providers: of single sign-on; none:
     there is none."""
+    painter: PagePainter | None = None, adapters: Adapters | None = None,
+) -> Sequence[BaseRoute]:  # fmt: skip
+    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
+    painter: draws pages of files; whoever gives one closes it. adapters: the channels'."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -98,6 +106,7 @@ def build_portal_routes(
         passwords=passwords or Passwords(),
         painter=painter or PagePainter(),
         providers=providers or NoProviders(),
+        adapters=adapters or Adapters(()),
     )
     return [_Below(_build_application(site))]
 

@@ -3,36 +3,31 @@
 Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from uuid import UUID
 
 from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.days_to_pay import foresee_pay_by
 from dunwell.escalation.due_claim_store import load_claims
-from dunwell.escalation.letterhead import Letterhead
-from dunwell.escalation.process import make_process
+from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import ContactPlanned
-from dunwell.installation.document import Installation
-from dunwell.installation.store import load_installation
-from dunwell.kit.crypto import KeyRing
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
-from dunwell.messages.contact import Content
+from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
-from dunwell.rollout.sample_contact import NOBODYS_ID, Reader, make_sample, read_reader
+from dunwell.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample, read_reader
+from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent
 from dunwell.sending.logo import find_logo, show_logo
-from dunwell.sending.prices import Weight, find_country, price_of
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_rules import channels_of
-from dunwell.workflows.versions import Version
 
 # From today to the day to pay by, where no step tells.
 _MADE_UP = timedelta(days=13)
@@ -48,6 +43,8 @@ class Wanted:
     language: str | None = None
     # None: a made-up one.
     claim_id: int | None = None
+    # Which made-up one.
+    case: Case = "USUAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,47 +56,33 @@ class MessagePreview:
     html: str | None
     # How long an SMS is.
     parts: Parts | None
-    # A letter's.
+    # A letter's, and how many pages it has.
     pdf: bytes | None
+    pages: int | None = None
     # In cents, where the line it would leave by has prices.
     cost: Decimal | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TrialMessage:
+    """A message as it would be written for a claim."""
+
+    writer: TrialWriter
+    rendered: RenderedContact
+
+
 async def preview_message(
     work: Work, resources: Resources, definition: Definition, wanted: Wanted,
-    *, printer: LetterPrinter,
+    *, printer: LetterPrinter | None,
 ) -> MessagePreview:  # fmt: skip
-    """Raises NotFound (template, channel, claim), ValidationError (language, or the claim has no
-    address for the channel, or the text is too long) and MerchantNotConfigured."""
+    """printer: None: a letter is not printed. Raises what `write_wanted` raises, and
+    ValidationError where a letter cannot be printed."""
     work.need(Right.CONFIGURE)
-    _check_wanted(definition, wanted)
-    process = make_process(definition, work.merchant.configuration.timezone)
-    today = process.calendar.local_date(work.now)
-    if wanted.claim_id is None:
-        currency = definition.settings.currency or work.merchant.configuration.currency
-        reader = make_sample(currency, today)
-    else:
-        reader = read_reader(await read_claim(work, wanted.claim_id))
-    _check_reachable(reader, wanted)
-    pay_by = await _find_pay_by(work, resources.keys, definition, wanted, reader)
-    reader = replace(reader, language=wanted.language or reader.language)
-    step = CommunicationStep(1, "Preview", channel=wanted.channel, template=wanted.template)
-    occasion = Occasion(
-        Version(
-            workflow_id=NOBODYS_ID, version_id=NOBODYS_ID, major=1, minor=0, definition=definition
-        ),
-        step,
-        today,
-        pay_by,
-    )
-    installation = (await load_installation(work.tx)).installation
-    operator = installation.operator
-    head = Letterhead(work.merchant, resources.settings.public_url, resources.keys, operator)
-    rendered = render_contact(head, reader.plan(wanted.channel), occasion)
-    if isinstance(rendered, Permanent):
-        raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
-    content = rendered.content
+    trial = await write_wanted(work, resources, definition, wanted)
+    content, sheet = trial.rendered.content, trial.rendered.sheet
     html = content.body_html
+    pdf = await print_letter(printer, sheet) if sheet and printer else None
+    pages = await printer.count_pages(pdf) if pdf and printer else None
     return MessagePreview(
         recipient=content.recipient,
         language=content.language,
@@ -107,26 +90,45 @@ async def preview_message(
         text=content.body_text,
         html=html and show_logo(html, find_logo(work.merchant, html)),
         parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
-        pdf=await _print(printer, rendered.sheet) if rendered.sheet else None,
-        cost=_find_cost(work, installation, wanted.channel, content),
+        pdf=pdf,
+        pages=pages,
+        cost=trial.writer.price(trial.rendered, pages),
     )
 
 
-def _find_cost(
-    work: Work, installation: Installation, channel: Channel, content: Content
-) -> Decimal | None:
-    """A letter's sheets are known when it is printed, and are not priced here."""
-    setup = work.merchant.configuration.channels.get(channel)
-    line = (installation.lines or {}).get(setup.line or "") if setup else None
-    if line is None or channel == "LETTER":
-        return None
-    if channel == "EMAIL":
-        return price_of(line, Weight(1))
-    parts = count_parts(content.body_text).count
-    return price_of(line, Weight(parts, find_country(content.recipient)))
+async def write_wanted(
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
+    *, contact_id: UUID = NOBODYS_ID,
+) -> TrialMessage:  # fmt: skip
+    """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
+    claim), ValidationError (language, or the claim has no address for the channel, or the text is
+    too long) and MerchantNotConfigured."""
+    work.need(Right.CONFIGURE)
+    _check_wanted(definition, wanted)
+    writer = await open_trial(work, resources, definition)
+    today = writer.process.calendar.local_date(work.now)
+    reader = await find_reader(work, definition, wanted.claim_id, wanted.case, today=today)
+    _check_reachable(reader, wanted)
+    pay_by = await _find_pay_by(work, resources, writer, wanted, reader)
+    wish = Wish(wanted.template, wanted.channel, today, pay_by, wanted.language, contact_id)
+    rendered = writer.write(reader, wish)
+    if isinstance(rendered, Permanent):
+        raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
+    return TrialMessage(writer, rendered)
 
 
-async def _print(printer: LetterPrinter, sheet: bytes) -> bytes:
+async def find_reader(
+    work: Work, definition: Definition, claim_id: int | None, case: Case, *, today: date
+) -> Reader:
+    """A claim of the merchant's, or one that is made up. Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    if claim_id is not None:
+        return read_reader(await read_claim(work, claim_id))
+    currency = definition.settings.currency or work.merchant.configuration.currency
+    return make_sample(currency, today, case)
+
+
+async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
     """Raises ValidationError where the letter would not be printed."""
     try:
         return await printer.print_sheet(sheet)
@@ -135,20 +137,20 @@ async def _print(printer: LetterPrinter, sheet: bytes) -> bytes:
 
 
 async def _find_pay_by(
-    work: Work, keys: KeyRing, definition: Definition, wanted: Wanted, reader: Reader
+    work: Work, resources: Resources, writer: TrialWriter, wanted: Wanted, reader: Reader
 ) -> date | None:
     """As if the first step with this template ran now; of one that no step uses, made up."""
-    process = make_process(definition, work.merchant.configuration.timezone)
-    today = process.calendar.local_date(work.now)
-    steps = (each for each in definition.steps if isinstance(each, CommunicationStep))
+    today = writer.process.calendar.local_date(work.now)
+    steps = (each for each in writer.process.steps if isinstance(each, CommunicationStep))
     step = next((each for each in steps if each.template == wanted.template), None)
     if step is None:
         return today + _MADE_UP
     facts = reader.step_facts(today)
     if wanted.claim_id is not None:
-        [claim] = await load_claims(work.tx, keys, work.merchant, [wanted.claim_id])
+        [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])
         facts = claim.step_facts(today)
-    return foresee_pay_by(process, ContactPlanned(step, 0, wanted.channel), facts, work.now)
+    planned = ContactPlanned(step, 0, wanted.channel)
+    return foresee_pay_by(writer.process, planned, facts, work.now)
 
 
 def _check_wanted(definition: Definition, wanted: Wanted) -> None:
@@ -168,11 +170,10 @@ def _check_wanted(definition: Definition, wanted: Wanted) -> None:
 
 
 def _check_reachable(reader: Reader, wanted: Wanted) -> None:
-    addresses = {
-        "EMAIL": reader.email,
-        "SMS": reader.mobile_number,
-        "LETTER": reader.address and reader.address.get("street") and reader.address.get("city"),
-    }
-    if not addresses[wanted.channel]:
+    usable = find_usable_channels(
+        [wanted.channel],
+        email=reader.email, mobile_number=reader.mobile_number, address=reader.address,
+    )  # fmt: skip
+    if not usable:
         message = f"The claim has no address for {wanted.channel}; take another claim or channel."
         raise ValidationError([Fault("/claim", message, "NO_ADDRESS")])

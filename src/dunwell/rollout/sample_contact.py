@@ -1,11 +1,13 @@
 """The claim a message is shown for before it is sent: made up, or one of the merchant's.
 
-What is made up is a claim as most are: one invoice, one fee, a person with every kind of address.
+What is made up is a claim as most are: one invoice, one fee, a person with every kind of address;
+or one of the worst cases, by which texts and layouts are tried.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 import msgspec
@@ -21,6 +23,10 @@ from dunwell.messages.facts import ClaimFacts, ItemFacts
 
 # Its link and its code lead nowhere: no contact has this id.
 NOBODYS_ID = UUID(int=0)
+# Made up: as most are; names as long as they come; as little known as a claim can do with; twelve
+# items and an amount with many digits.
+Case = Literal["USUAL", "LONGEST", "BARE", "MANY_ITEMS"]
+CASES: tuple[Case, ...] = get_args(Case)
 _NO_STEP, _NO_RUN = 0, 0
 
 
@@ -55,9 +61,10 @@ class Reader:
         )
         return StepFacts(condition, has_reached=True, usable_channels=get_args(Channel))
 
-    def plan(self, channel: Channel) -> PlannedContact:
+    def plan(self, channel: Channel, contact_id: UUID = NOBODYS_ID) -> PlannedContact:
+        """contact_id: what its link and its codes are made from."""
         contact = Contact(
-            communication_id=NOBODYS_ID,
+            communication_id=contact_id,
             claim_id=self.claim.claim_id,
             run=_NO_RUN,
             step_id=_NO_STEP,
@@ -80,7 +87,11 @@ class Reader:
         )
 
 
-def make_sample(currency: str, today: date) -> Reader:
+def make_sample(currency: str, today: date, case: Case = "USUAL") -> Reader:
+    return _CASES[case](_make_usual(currency, today))
+
+
+def _make_usual(currency: str, today: date) -> Reader:
     due = today - timedelta(days=28)
     items = (
         ItemFacts("PRIMARY", 10240, "INV-2026-0815", due - timedelta(days=14), due),
@@ -112,6 +123,66 @@ def make_sample(currency: str, today: date) -> Reader:
         mobile_number="+4915112345678",
         address=address,
     )
+
+
+def _make_longest(usual: Reader) -> Reader:
+    """A person at a company, both with names that fill lines, and a reference that does."""
+    debtor = DebtorName(
+        first_name="Maximiliane Friederike Wilhelmine",
+        last_name="Freifrau von Schwarzenberg-Oberhohenstein zu Westerburg",
+        company_name="Donaudampfschifffahrtsgesellschaft Oberösterreich und Niederbayern "
+        "Beteiligungsverwaltungs GmbH & Co. Kommanditgesellschaft auf Aktien",
+    )
+    address = {
+        "street": "Bürgermeister-Dr.-Johann-Nepomuk-Hinterhuber-Straße 117 a-c",
+        "address_line2": "Hinterhaus, 3. Obergeschoss, Aufgang links",
+        "postal_code": "67808",
+        "city": "Schweix-Hohenöllen bei Kaiserslautern-Siegelbach",
+        "country": "DE",
+    }
+    claim = replace(
+        usual.claim,
+        reference_number="RG-2026-0815/4711-NIEDERBAYERN-000000123",
+        customer_number="K-000000000000123456789",
+        contract_number="V-2026-000000000000123456789",
+    )
+    email = "maximiliane.freifrau.von.schwarzenberg-oberhohenstein@verwaltung.example.org"
+    return replace(usual, claim=claim, debtor=debtor, email=email, address=address)
+
+
+def _make_bare(usual: Reader) -> Reader:
+    """A last name and an invoice: no company, no first name, no number, no due date, no fee."""
+    item = ItemFacts("PRIMARY", 10240)
+    claim = replace(
+        usual.claim,
+        items=(item,), total_cents=10240, outstanding_cents=10240, fees_cents=0,
+        due_date=None, customer_number=None, contract_number=None,
+    )  # fmt: skip
+    address = {"street": "Heidestraße 17", "city": "Köln"}
+    return replace(usual, claim=claim, debtor=DebtorName(last_name="Ng"), address=address)
+
+
+def _make_many_items(usual: Reader) -> Reader:
+    day = usual.claim.items[0].due_date
+    items = tuple(
+        ItemFacts("PRIMARY", 10_240_001 * number, f"INV-2026-{1000 + number}", day, day)
+        for number in range(1, 11)
+    )
+    items += (ItemFacts("DUNNING_FEE", 1250), ItemFacts("COLLECTION_FEE", 12500))
+    total_cents = sum(item.value_cents for item in items)
+    claim = replace(
+        usual.claim,
+        items=items, total_cents=total_cents, outstanding_cents=total_cents, fees_cents=13750,
+    )  # fmt: skip
+    return replace(usual, claim=claim)
+
+
+_CASES: Mapping[Case, Callable[[Reader], Reader]] = {
+    "USUAL": lambda usual: usual,
+    "LONGEST": _make_longest,
+    "BARE": _make_bare,
+    "MANY_ITEMS": _make_many_items,
+}
 
 
 def read_reader(view: ClaimView) -> Reader:

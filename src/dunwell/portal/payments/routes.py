@@ -2,17 +2,10 @@
 be taken back; a request, of which the provider can be asked, and which can be ended.
 """
 
-from contextlib import suppress
-
 from starlette.responses import Response
 
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.read_claim import read_claim
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.cancel_request import cancel_request, is_cancellable
@@ -33,13 +26,12 @@ from dunwell.portal.payments.views import PaymentPage, PaymentRequestPage, Payme
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.portal.web.looking import read_id
+from dunwell.portal.web.looking import find_typed_claims, read_id
 from dunwell.portal.web.paging import PAGE, find_page, read_day, span_of_day
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
 _MOST_TYPED = 200
-_MOST_DIGITS = 18
 
 
 @at_merchant
@@ -95,28 +87,12 @@ async def find_claim_to_pay(site: Site, visit: Visit, desk: Desk) -> Response:
         raise NotFound("There is no such page.")
     typed = visit.ask("q")[:_MOST_TYPED]
     async with site.work(desk) as work:
-        found = await _find_claims(work, typed)
+        found = await find_typed_claims(work, typed)
     if len(found) == 1:
         return site.redirect(visit, desk, "claim_act", claim_id=found[0], act="payment")
     if not found:
         return site.redirect(visit, desk, "payments", typed=typed)
     return site.redirect(visit, desk, "claims", q=typed)
-
-
-async def _find_claims(work: Work, typed: str) -> list[int]:
-    """The one of this reference or number, else up to two that the search finds, which knows a
-    claim some seconds after it was created."""
-    if not typed:
-        return []
-    wanted = ClaimFilter(reference_number=typed)
-    found = (await find_claims(work, limit=2, wanted=wanted)).claims
-    if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MOST_DIGITS:
-        with suppress(NotFound):
-            return [(await read_claim(work, int(typed))).claim_id]
-    if not found:
-        with suppress(ValidationError):
-            found = (await search_claims(work, typed, limit=2)).claims
-    return [each.claim_id for each in found]
 
 
 @at_merchant

@@ -12,6 +12,7 @@ from dunwell.landing.render.wording import Language
 from dunwell.messages.formatting import render_line
 from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.portal.render.formats import build_portal_filters
+from dunwell.portal.render.masking import hide_secrets
 from dunwell.portal.render.wording import PORTAL
 
 # Each slice's own; no two are called the same.
@@ -35,7 +36,7 @@ def load_environment(language: Language) -> Environment:
     )
     environment.filters.update(
         build_page_filters(language.code), **build_portal_filters(language.code),
-        line=render_line, fill=fill,
+        line=render_line, fill=fill, masked=hide_secrets,
     )  # fmt: skip
     install: Any = environment
     install.install_gettext_translations(language.words, newstyle=True)

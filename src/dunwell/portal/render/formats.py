@@ -3,13 +3,14 @@ with the whole of it in the page for whoever asks. Pure."""
 
 from collections.abc import Callable
 from datetime import date, datetime
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 from babel.dates import format_date, format_time
-from babel.numbers import format_decimal
+from babel.numbers import format_currency, format_decimal
 from markupsafe import Markup
 
 from dunwell.messages.formatting import find_day_locale, find_locale, render_day, render_money
@@ -20,7 +21,8 @@ _OTHER_SHORT = "d MMM yyyy"
 
 def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
     """By the names that templates call them: `day | short_day`, `instant | short(timezone)`,
-    `instant | time(timezone)`, `count | count`, `wire | at`, `value | json`."""
+    `instant | time(timezone)`, `count | count`, `wire | at`, `value | json`, `cents |
+    price(currency)`, `day | weekday_day`, `instant | weekday_moment(timezone)`."""
     return {
         "short_day": partial(_render_short_day, language),
         "short": partial(_render_short_moment, language),
@@ -29,6 +31,9 @@ def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
         "weekday": partial(_render_weekday, language),
         "at": read_instant,
         "json": lambda value: msgspec.json.encode(value).decode(),
+        "price": partial(_render_price, language),
+        "weekday_day": partial(_render_weekday_day, language),
+        "weekday_moment": partial(_render_weekday_moment, language),
         "money_text": lambda cents, currency: render_money(cents, currency, language),
     }
 
@@ -80,3 +85,27 @@ def _render_weekday(language: str, day: date) -> str:
 
 def _render_count(language: str, count: int) -> str:
     return str(format_decimal(count, locale=find_locale(language)))
+
+
+def _render_price(language: str, cents: Decimal, currency: str) -> str:
+    """What sending costs: parts of a cent are told."""
+    return str(
+        format_currency(
+            cents.normalize() / 100, currency, locale=find_locale(language),
+            decimal_quantization=False,
+        )
+    )  # fmt: skip
+
+
+def _render_weekday_day(language: str, day: date) -> str:
+    """Mon, 2 Mar 2026."""
+    weekday = format_date(day, "EEE", locale=find_day_locale(language))
+    return f"{weekday} {_format_short(language, day)}"
+
+
+def _render_weekday_moment(language: str, instant: datetime, timezone: str) -> Markup:
+    local = instant.astimezone(ZoneInfo(timezone))
+    return Markup("{} {}").format(
+        format_date(local, "EEE", locale=find_day_locale(language)),
+        _render_short_moment(language, instant, timezone),
+    )

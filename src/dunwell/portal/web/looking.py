@@ -1,16 +1,23 @@
-"""Looking at a claim from any page: its id in the address, and the note that somebody looked."""
+"""Looking at a claim from any page: its id in the address, or what somebody typed for it, and the
+note that somebody looked."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import ClaimView, read_claim
-from dunwell.errors import NotFound
+from dunwell.claims.searching.search_claims import search_claims
+from dunwell.claims.store_lists import ClaimFilter
+from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.visit import Fields, Visit
+
+_MOST_DIGITS = 18
 
 
 def read_claim_id(visit: Visit) -> int:
@@ -58,3 +65,20 @@ async def look_at_claim(
         details: dict[str, Any] = {} if file is None else {"file": file}
         await save_audit(work, "claim.look", f"claim:{claim_id}", **details)
     return view
+
+
+async def find_typed_claims(work: Work, typed: str) -> list[int]:
+    """The one of this reference or number, else up to two that the search finds, which knows a
+    claim some seconds after it was created."""
+    work.need(Right.READ_CLAIMS)
+    if not typed:
+        return []
+    wanted = ClaimFilter(reference_number=typed)
+    found = (await find_claims(work, limit=2, wanted=wanted)).claims
+    if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MOST_DIGITS:
+        with suppress(NotFound):
+            return [(await read_claim(work, int(typed))).claim_id]
+    if not found:
+        with suppress(ValidationError):
+            found = (await search_claims(work, typed, limit=2)).claims
+    return [each.claim_id for each in found]

@@ -28,6 +28,7 @@ from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.views import StalePage
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
+from dunwell.sending.adapters import Adapters
 
 _MOST_ID = 2**31 - 1
 
@@ -44,6 +45,8 @@ class Site:
     painter: PagePainter
     # Of single sign-on.
     providers: Providers
+    # What somebody sends to themselves leaves by the merchant's own.
+    adapters: Adapters
 
     @property
     def storage(self) -> SealedFiles:

@@ -1,8 +1,5 @@
 """The outbox's answers: pages from templates, message parts and files, each with its own policy."""
 
-import hashlib
-import re
-from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +8,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.templating import Jinja2Templates
 
+from dunwell.sending.mail_frame import render_frame_policy
+
 _FACE = Path(__file__).parent
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; "
@@ -18,7 +17,6 @@ _PAGE_POLICY = (
 )
 # Shown in a frame of the letter's page; a sandbox would keep browsers from showing it at all.
 PDF_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 _templates = Jinja2Templates(
     env=Environment(
@@ -49,7 +47,7 @@ def send_style() -> Response:
 
 def send_html(html: str) -> Response:
     """An e-mail's own page, for its frame."""
-    return HTMLResponse(html, headers=_headers(_frame_policy(html)))
+    return HTMLResponse(html, headers=_headers(render_frame_policy(html)))
 
 
 def send_file(
@@ -63,14 +61,3 @@ def send_file(
 
 def _headers(policy: str) -> dict[str, str]:
     return {"Content-Security-Policy": policy}
-
-
-def _frame_policy(html: str) -> str:
-    """Nothing but what the message itself brings: style blocks, each named by its hash, what stands
-    inline, and its picture."""
-    digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
-    styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
-    return (
-        f"default-src 'none'; style-src-elem {styles}; style-src-attr 'unsafe-inline'; "
-        "img-src data:; frame-ancestors 'self'; sandbox"
-    )

@@ -1,0 +1,172 @@
+"""The grid of a workflow's texts, and one text with what is to be said of it while it is typed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response
+
+from dunwell.errors import MerchantNotConfigured, NotFound, ValidationError
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import CHANNELS
+from dunwell.merchants.rights import Right
+from dunwell.portal.texts.asking import describe_faults, name_place, open_asked, read_place
+from dunwell.portal.texts.views import TextPage, TextsPage
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.rollout.texts.open_texts import OpenedTexts, lay_out
+from dunwell.rollout.texts.review import review_text
+from dunwell.rollout.texts.sentences import MOST_WORDS
+from dunwell.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
+from dunwell.rollout.trials.writing import open_trial
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.text_places import Place, Written, put_text, read_text
+
+# As much as a text of a definition may have.
+_MOST_CHARACTERS = 20_000
+
+
+@at_merchant
+async def show_texts(site: Site, visit: Visit, desk: Desk) -> Response:
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    async with site.work(desk) as work:
+        opened = await open_asked(work, visit)
+        grid = lay_out(work, opened)
+    return site.answer_at(visit, desk, TextsPage(opened, grid, CHANNELS))
+
+
+@at_merchant
+async def show_text(site: Site, visit: Visit, desk: Desk) -> Response:
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    async with site.work(desk) as work:
+        opened = await open_asked(work, visit)
+        place = read_place(visit, opened.definition)
+        page = await _describe(site, work, opened, place)
+    return site.answer_at(visit, desk, page)
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """What stands in the form. known: what the text was when the form was shown; "": as it stands.
+    faults: by field and code."""
+
+    written: Written
+    known: str = ""
+    faults: Sequence[tuple[str, str]] = ()
+    overtaken: TextOvertaken | None = None
+
+    @property
+    def status(self) -> int:
+        return 409 if self.overtaken else 422 if self.faults else 200
+
+
+@takes_form_at_merchant
+async def take_text(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+    """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
+    do, typed = fields["do"], _Typed(_read_typed(fields), fields["known_text"])
+    if do == "save":
+        typed = replace(typed, faults=_find_faults(visit, typed.written))
+    if do not in ("save", "remove") or typed.faults:
+        return await _answer_typed(site, visit, desk, typed)
+    written = typed.written if do == "save" else None
+    try:
+        async with site.work(desk) as work:
+            opened = await open_asked(work, visit)
+            place = read_place(visit, opened.definition)
+            await edit_text(work, opened.workflow_id, place, written, seen=typed.known)
+    except TextOvertaken as overtaken:
+        typed = replace(typed, known="", overtaken=overtaken)
+        return await _answer_typed(site, visit, desk, typed)
+    except ValidationError as refusal:
+        faults = [("body", code) for code in describe_faults(refusal)]
+        return await _answer_typed(site, visit, desk, replace(typed, faults=faults))
+    workflow_id = opened.workflow_id
+    if do == "remove":
+        return site.redirect(visit, desk, "texts", workflow_id=workflow_id, done="removed")
+    where = name_place(place)
+    return site.redirect(visit, desk, "text", workflow_id=workflow_id, **where, done="saved")
+
+
+async def _answer_typed(site: Site, visit: Visit, desk: Desk, typed: _Typed) -> Response:
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    async with site.work(desk) as work:
+        opened = await open_asked(work, visit)
+        place = read_place(visit, opened.definition)
+        page = await _describe(site, work, opened, place, typed)
+    return site.answer_at(visit, desk, page, typed.status)
+
+
+async def _describe(
+    site: Site, work: Work, opened: OpenedTexts, place: Place, typed: _Typed | None = None
+) -> TextPage:
+    """typed: None: the text as it stands."""
+    standing = read_text(opened.definition, place)
+    typed = typed or _Typed(standing or Written())
+    wanted = put_text(opened.definition, place, typed.written)
+    placeholders, sample, problem = await _show_sample(site, work, wanted, place)
+    return TextPage(
+        opened=opened,
+        place=place,
+        where=name_place(place, "" if opened.is_newest else opened.version.name),
+        is_there=standing is not None,
+        typed=typed.written,
+        known=typed.known or fingerprint_text(standing),
+        review=review_text(wanted, place, work.merchant.configuration),
+        most_words=MOST_WORDS,
+        placeholders=placeholders,
+        sample=sample,
+        problem=problem,
+        currency=work.merchant.configuration.currency,
+        faults=typed.faults,
+        overtaken=typed.overtaken,
+    )
+
+
+async def _show_sample(
+    site: Site, work: Work, wanted: Definition, place: Place
+) -> tuple[list[ShownPlaceholder], MessagePreview | None, str]:
+    """What placeholders become, and the text as a made-up debtor reads it; else why not."""
+    try:
+        writer = await open_trial(work, site.resources, wanted)
+        placeholders = show_placeholders(work, writer, place)
+        if place.channel is None or read_text(wanted, place) is None:
+            return placeholders, None, ""
+        asked = Wanted(place.name, place.channel, place.language)
+        sample = await preview_message(work, site.resources, wanted, asked, printer=None)
+    except MerchantNotConfigured:
+        return [], None, "NOT_CONFIGURED"
+    except ValidationError as refusal:
+        return placeholders, None, describe_faults(refusal)[0]
+    return placeholders, sample, ""
+
+
+def _read_typed(fields: Fields) -> Written:
+    """With what is to be put in at the end of it, for who has no scripts."""
+    body = fields["body"].replace("\r\n", "\n")
+    if fields["insert"]:
+        body = f"{body.rstrip()} {{{{ {fields['insert']} }}}}".lstrip()
+    return Written(body.strip("\n"), fields.text("subject"))
+
+
+def _find_faults(visit: Visit, typed: Written) -> list[tuple[str, str]]:
+    """Of the form: what could not be kept at all."""
+    faults = []
+    if not typed.body.strip():
+        faults.append(("body", "REQUIRED"))
+    if visit.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
+        faults.append(("subject", "REQUIRED"))
+    if max(len(typed.body), len(typed.subject)) > _MOST_CHARACTERS:
+        faults.append(("body", "TOO_LONG"))
+    return faults
+
+
+PAGES: RoutedPages = {
+    "texts": {"GET": show_texts},
+    "text": {"GET": show_text, "POST": take_text},
+}

@@ -1,0 +1,209 @@
+"""A text as debtors get it: an e-mail as a phone shows it, a letter's pages, an SMS with its parts;
+for a claim, or for one that is made up. And the same sent to oneself.
+
+The e-mail stands in a frame that may do nothing but look as it does; a letter is shown as pictures,
+as evidence is.
+"""
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from dunwell.errors import (
+    InvalidState,
+    MerchantNotConfigured,
+    NotFound,
+    RateLimited,
+    ValidationError,
+)
+from dunwell.files.content_types import PDF
+from dunwell.files.pictures import FULL, NotShowable, Shown
+from dunwell.kit.crypto import sha256
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import CHANNELS
+from dunwell.merchants.rights import Right
+from dunwell.portal.render.masking import hide_secrets
+from dunwell.portal.texts.asking import (
+    Subject,
+    describe_faults,
+    find_subject,
+    name_place,
+    name_workflow,
+    open_asked,
+    read_place,
+    read_wanted,
+)
+from dunwell.portal.texts.views import TextPreviewPage
+from dunwell.portal.web.answer import POLICY, answer_file
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+from dunwell.rollout.preview_message import MessagePreview, preview_message
+from dunwell.rollout.sample_contact import CASES
+from dunwell.rollout.texts.open_texts import OpenedTexts
+from dunwell.rollout.trials.send_trial import begin_trial
+from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs
+from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.sending.mail_frame import render_frame_policy
+from dunwell.workflows.text_places import find_channel_texts
+
+_PAGE_POLICY = f"{POLICY}; frame-src 'self'"
+_LONGEST_NUMBER = 3
+_SENT = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RATE", "NO_TEXT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    opened: OpenedTexts
+    subject: Subject
+    preview: MessagePreview | None
+    problems: list[str]
+    costs: SmsCosts | None
+
+
+@at_merchant
+async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
+    _check_may(desk)
+    async with site.work(desk) as work:
+        look = await _look(site, work, visit, desk, prints=True)
+    opened, subject = look.opened, look.subject
+    place = read_place(visit, opened.definition)
+    where = name_place(place, "" if opened.is_newest else opened.version.name)
+    template = opened.definition.templates.get(place.name)
+    page = TextPreviewPage(
+        opened=opened,
+        place=place,
+        where=where,
+        shown={**where, "case": subject.case, "claim": subject.typed},
+        subject=subject,
+        cases=CASES,
+        channels=[each for each in CHANNELS if template and find_channel_texts(template, each)],
+        preview=look.preview,
+        problems=look.problems,
+        costs=look.costs,
+        currency=desk.merchant.configuration.currency,
+        own_email=desk.person.email,
+        sent=next((each for each in _SENT if each == visit.ask("sent")), ""),
+        has_mail_channel="EMAIL" in desk.merchant.configuration.channels,
+    )
+    answer = site.answer_at(visit, desk, page)
+    if look.preview is not None and look.preview.html:
+        answer.headers["Content-Security-Policy"] = _PAGE_POLICY
+    return answer
+
+
+@at_merchant
+async def send_mail_frame(site: Site, visit: Visit, desk: Desk) -> Response:
+    """The e-mail alone, as the page's frame shows it."""
+    _check_may(desk)
+    async with site.work(desk) as work:
+        look = await _look(site, work, visit, desk, prints=False)
+    html = hide_secrets(look.preview.html or "") if look.preview else ""
+    if not html:
+        raise NotFound("There is no such e-mail.")
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": render_frame_policy(html),
+        "X-Robots-Tag": "noindex, nofollow, noarchive",
+    }
+    return Response(html, 200, headers)
+
+
+@at_merchant
+async def send_sheet(site: Site, visit: Visit, desk: Desk) -> Response:
+    """A page of a letter as a picture."""
+    _check_may(desk)
+    given = visit.path_params["page"]
+    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
+        raise NotFound("There is no such page.")
+    async with site.work(desk) as work:
+        look = await _look(site, work, visit, desk, prints=True)
+    pdf = look.preview.pdf if look.preview else None
+    if pdf is None:
+        raise NotFound("There is no such letter.")
+    printed = pdf
+
+    async def load() -> bytes:
+        return printed
+
+    shown = Shown(f"preview/{sha256(printed).hex()}", PDF, load)
+    try:
+        picture = await site.painter.paint(shown, int(given), FULL)
+    except NotShowable:
+        raise NotFound("There is no picture of this page.") from None
+    return answer_file(picture, "image/png")
+
+
+@takes_form_at_merchant
+async def send_to_oneself(site: Site, visit: Visit, desk: Desk, _fields: Fields) -> Response:
+    """No transaction is open while the line is waited for."""
+    _check_may(desk)
+    sent, where = "", dict[str, object]()
+    async with site.work(desk) as work:
+        opened = await open_asked(work, visit)
+        subject = await find_subject(work, visit, desk)
+        wanted = read_wanted(visit, opened.definition, subject)
+        where = {**name_place(read_place(visit, opened.definition), visit.ask("version"))}
+        where |= {"case": subject.case, "claim": subject.typed}
+    try:
+        async with site.work(desk) as work:
+            message = await begin_trial(
+                work, site.resources, opened.definition, wanted,
+                about=name_workflow(opened.workflow_id),
+            )  # fmt: skip
+    except RateLimited:
+        sent = "RATE"
+    except (MerchantNotConfigured, ValidationError, NotFound):
+        sent = "NO_TEXT"
+    except InvalidState:
+        sent = "NO_CHANNEL"
+    else:
+        sent = _name_outcome(await site.adapters.call(desk.merchant, message))
+    where["sent"] = sent
+    return site.redirect(visit, desk, "text_preview", workflow_id=opened.workflow_id, **where)
+
+
+async def _look(site: Site, work: Work, visit: Visit, desk: Desk, *, prints: bool) -> _Look:
+    """Raises NotFound for what is no text of the workflow's."""
+    opened = await open_asked(work, visit)
+    subject = await find_subject(work, visit, desk)
+    wanted = read_wanted(visit, opened.definition, subject)
+    problems, preview, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
+    printer = site.debtors.printer if prints else None
+    try:
+        preview = await preview_message(
+            work, site.resources, opened.definition, wanted, printer=printer
+        )
+        if wanted.channel == "SMS" and prints:
+            costs = await find_sms_costs(work, site.resources, opened.definition, wanted)
+    except MerchantNotConfigured:
+        problems.append("NOT_CONFIGURED")
+    except ValidationError as refusal:
+        problems += describe_faults(refusal)
+    return _Look(opened, subject, preview, problems, costs)
+
+
+def _check_may(desk: Desk) -> None:
+    """Raises NotFound."""
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+
+
+def _name_outcome(outcome: Outcome | Unanswered) -> str:
+    match outcome:
+        case Accepted():
+            return "ACCEPTED"
+        case Temporary():
+            return "LATER"
+        case Permanent():
+            return "REFUSED"
+        case Unanswered():
+            return "UNKNOWN"
+
+
+PAGES: RoutedPages = {
+    "text_preview": {"GET": show_preview, "POST": send_to_oneself},
+    "text_mail": {"GET": send_mail_frame},
+    "text_sheet": {"GET": send_sheet},
+}

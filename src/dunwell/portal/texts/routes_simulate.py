@@ -1,0 +1,66 @@
+"""A process simulated on one claim: what happens when, why then, what debtors read and what it
+costs."""
+
+from datetime import date
+
+from starlette.responses import Response
+
+from dunwell.errors import MerchantNotConfigured, NotFound
+from dunwell.escalation.calendars import name_holiday
+from dunwell.merchants.rights import Right
+from dunwell.portal.texts.asking import find_subject, open_asked
+from dunwell.portal.texts.views import SimulationPage
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant
+from dunwell.portal.web.paging import read_day
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Visit
+from dunwell.rollout.sample_contact import CASES
+from dunwell.rollout.trials.simulate import Played, Simulation, simulate
+from dunwell.workflows.definition import Definition
+
+
+@at_merchant
+async def show_simulation(site: Site, visit: Visit, desk: Desk) -> Response:
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    typed = visit.ask("start")
+    start_on = read_day(typed)
+    simulation, problem = None, ""
+    async with site.work(desk) as work:
+        opened = await open_asked(work, visit)
+        subject = await find_subject(work, visit, desk)
+        played = Played(subject.claim_id, subject.case, start_on)
+        try:
+            simulation = await simulate(
+                work, site.resources, opened.definition, played, printer=site.debtors.printer
+            )
+        except MerchantNotConfigured:
+            problem = "NOT_CONFIGURED"
+    page = SimulationPage(
+        opened=opened,
+        version="" if opened.is_newest else opened.version.name,
+        subject=subject,
+        cases=CASES,
+        start_typed=typed,
+        start_error=bool(typed) and start_on is None,
+        simulation=simulation,
+        problem=problem,
+        holidays=_name_holidays(opened.definition, simulation, site.frame(visit, desk).language),
+        currency=desk.merchant.configuration.currency,
+        start_on=start_on,
+    )
+    return site.answer_at(visit, desk, page)
+
+
+def _name_holidays(
+    definition: Definition, simulation: Simulation | None, language: str
+) -> dict[date, str]:
+    region = definition.settings.holidays
+    if region is None or simulation is None:
+        return {}
+    told = {reason.day for step in simulation.steps for reason in step.reasons}
+    return {day: name for day in told if (name := name_holiday(region, day, language))}
+
+
+PAGES: RoutedPages = {"simulate": {"GET": show_simulation}}

@@ -1,0 +1,144 @@
+"""All texts of a definition as a grid of channels by languages: where one is missing, and what is
+wrong with those that are there. Pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dunwell.errors import Fault
+from dunwell.escalation.schedule import list_channels
+from dunwell.merchants.configuration import CHANNELS, Channel, Configuration
+from dunwell.messages.checking import find_template_faults
+from dunwell.messages.forbidden_words import find_forbidden_words
+from dunwell.messages.value_rules import find_value_faults
+from dunwell.workflows.definition import CommunicationStep, Definition
+from dunwell.workflows.text_places import (
+    Group,
+    Place,
+    Written,
+    find_channel_texts,
+    read_text,
+)
+from dunwell.workflows.text_rules import find_text_faults
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`written`: None: a gap."""
+
+    place: Place
+    written: Written | None
+    faults: Sequence[Fault]
+
+    @property
+    def is_half(self) -> bool:
+        """One of subject and body is missing."""
+        written = self.written
+        return written is not None and not (
+            written.body and (written.subject or not self.place.has_subject)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A template's texts for a channel, or a snippet's, by language. `steps`: the names of those
+    that send it."""
+
+    channel: Channel | None
+    cells: Sequence[Cell]
+    steps: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A template or a snippet. `others`: channels that have no text, and need none."""
+
+    name: str
+    lines: Sequence[Line]
+    others: Sequence[Channel] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextGrid:
+    languages: Sequence[str]
+    templates: Sequence[Block]
+    snippets: Sequence[Block]
+
+    @property
+    def gaps(self) -> int:
+        return sum(each.written is None or each.is_half for each in self._list_cells())
+
+    @property
+    def faulty(self) -> int:
+        """Texts that are there, and could not be published as they are."""
+        cells = self._list_cells()
+        return sum(bool(each.written and not each.is_half and each.faults) for each in cells)
+
+    def _list_cells(self) -> Iterator[Cell]:
+        for block in (*self.templates, *self.snippets):
+            for line in block.lines:
+                yield from line.cells
+
+
+def lay_out_texts(definition: Definition, configuration: Configuration) -> TextGrid:
+    """configuration: the merchant's. A template that a step names and that is not there has gaps
+    alone."""
+    by_pointer = _find_faults(definition, configuration)
+    sending = _find_sending(definition)
+    names = dict.fromkeys([*definition.templates, *(name for name, _ in sending)])
+    languages = list(dict.fromkeys(definition.settings.languages))
+
+    def lay_line(name: str, channel: Channel | None) -> Line:
+        group: Group = "snippets" if channel is None else "templates"
+        places = [Place(group, name, language, channel) for language in languages]
+        cells = [
+            Cell(place, read_text(definition, place), _list_faults(by_pointer, place))
+            for place in places
+        ]
+        return Line(channel, cells, sending.get((name, channel), ()) if channel else ())
+
+    def lay_template(name: str) -> Block:
+        template = definition.templates.get(name)
+        wanted = [
+            channel
+            for channel in CHANNELS
+            if (name, channel) in sending
+            or (template is not None and find_channel_texts(template, channel))
+        ]
+        others = [channel for channel in CHANNELS if channel not in wanted]
+        return Block(name, [lay_line(name, channel) for channel in wanted], others)
+
+    return TextGrid(
+        languages=languages,
+        templates=[lay_template(name) for name in names],
+        snippets=[Block(name, [lay_line(name, None)]) for name in definition.snippets],
+    )
+
+
+def _find_faults(
+    definition: Definition, configuration: Configuration
+) -> Mapping[str, Sequence[Fault]]:
+    found: dict[str, list[Fault]] = defaultdict(list)
+    for fault in (
+        *find_text_faults(definition.templates, definition.snippets, definition.settings.languages),
+        *find_template_faults(definition),
+        *find_forbidden_words(definition, configuration.forbidden_words),
+        *find_value_faults(configuration, definition),
+    ):
+        found[fault.path].append(fault)
+    return found
+
+
+def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: Place) -> list[Fault]:
+    return [fault for pointer in place.pointers for fault in by_pointer.get(pointer, ())]
+
+
+def _find_sending(definition: Definition) -> Mapping[tuple[str, Channel], Sequence[str]]:
+    """By template and channel: the names of the steps that send it, fallbacks included."""
+    found: dict[tuple[str, Channel], list[str]] = defaultdict(list)
+    for step in definition.steps:
+        if isinstance(step, CommunicationStep):
+            for channel in dict.fromkeys(list_channels(step)):
+                found[step.template, channel].append(step.name)
+    return found

@@ -1,0 +1,1 @@
+"""A process tried before debtors get it: simulated, priced, sent to oneself."""

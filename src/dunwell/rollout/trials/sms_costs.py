@@ -1,0 +1,136 @@
+"""What an SMS costs over the names, references and amounts of a merchant's last claims: in how many
+parts it goes, and what those cost by country. Reads one statement; nothing is sent.
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.rights import Right
+from dunwell.messages.facts import ItemFacts
+from dunwell.messages.gsm import count_parts
+from dunwell.rollout.preview_message import Wanted
+from dunwell.rollout.sample_contact import Reader, make_sample
+from dunwell.rollout.trials.store_names import NamedClaim, load_named_claims
+from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
+from dunwell.sending.channel import Permanent
+from dunwell.sending.prices import find_country
+from dunwell.workflows.definition import Definition
+
+MOST_CLAIMS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CountryCosts:
+    """`cost`: in cents of the merchant's currency; None: the line has no price for it."""
+
+    country: str
+    messages: int
+    parts: int
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class SmsCosts:
+    """`by_parts`: how many of the messages take so many parts. `too_long`: of how many claims the
+    text would be refused. `longest`: the claim with the most parts, where one has more than
+    others."""
+
+    claims: int
+    without_number: int
+    too_long: int
+    by_parts: Mapping[int, int]
+    countries: Sequence[CountryCosts]
+    longest: NamedClaim | None
+
+    @property
+    def messages(self) -> int:
+        return sum(self.by_parts.values())
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Of all; None: some have no price."""
+        costs = [each.cost for each in self.countries]
+        known = [each for each in costs if each is not None]
+        return sum(known, Decimal(0)) if len(known) == len(costs) else None
+
+
+async def find_sms_costs(
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted
+) -> SmsCosts:
+    """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
+    MerchantNotConfigured."""
+    work.need(Right.CONFIGURE)
+    writer = await open_trial(work, resources, definition)
+    today = writer.process.calendar.local_date(work.now)
+    sample = make_sample(work.merchant.configuration.currency, today)
+    claims = await load_named_claims(work.tx, work.merchant_id, MOST_CLAIMS)
+    wish = Wish(wanted.template, "SMS", today, today, wanted.language)
+    # A thousand texts take longer than others should wait.
+    return await asyncio.to_thread(_add_up, writer, wish, sample, claims)
+
+
+def _add_up(
+    writer: TrialWriter, wish: Wish, sample: Reader, claims: Sequence[NamedClaim]
+) -> SmsCosts:
+    by_parts: Counter[int] = Counter()
+    by_country: dict[str, list[tuple[int, Decimal | None]]] = defaultdict(list)
+    longest: dict[int, NamedClaim] = {}
+    without_number = too_long = 0
+    for claim in claims:
+        if not claim.mobile_number:
+            without_number += 1
+            continue
+        rendered = writer.write(_make_reader(sample, claim), wish)
+        if isinstance(rendered, Permanent):
+            too_long += 1
+            continue
+        parts = count_parts(rendered.content.body_text).count
+        by_parts[parts] += 1
+        longest.setdefault(parts, claim)
+        by_country[find_country(claim.mobile_number)].append((parts, writer.price(rendered)))
+    return SmsCosts(
+        claims=len(claims),
+        without_number=without_number,
+        too_long=too_long,
+        by_parts=dict(sorted(by_parts.items())),
+        countries=_list_countries(by_country),
+        longest=longest[max(longest)] if len(longest) > 1 else None,
+    )
+
+
+def _list_countries(
+    by_country: Mapping[str, Sequence[tuple[int, Decimal | None]]],
+) -> list[CountryCosts]:
+    """Those with the most messages first."""
+    found = []
+    for country, messages in by_country.items():
+        prices = [cost for _, cost in messages if cost is not None]
+        cost = sum(prices, Decimal(0)) if len(prices) == len(messages) else None
+        parts = sum(parts for parts, _ in messages)
+        found.append(CountryCosts(country, len(messages), parts, cost))
+    return sorted(found, key=lambda each: (-each.messages, each.country))
+
+
+def _make_reader(sample: Reader, claim: NamedClaim) -> Reader:
+    facts = replace(
+        sample.claim,
+        claim_id=claim.claim_id,
+        reference_number=claim.reference_number,
+        currency=claim.currency,
+        items=(ItemFacts("PRIMARY", claim.total_cents),),
+        total_cents=claim.total_cents,
+        outstanding_cents=claim.total_cents,
+        fees_cents=0,
+        customer_number=claim.customer_number,
+        contract_number=claim.contract_number,
+    )
+    return replace(
+        sample,
+        claim=facts, debtor=claim.debtor, mobile_number=claim.mobile_number,
+        language=claim.language,
+    )  # fmt: skip

@@ -1,0 +1,186 @@
+"""The texts of a process in Chromium: every page accessible and within its width, and journeys from
+a gap to a text that can be published, by keyboard and by mouse, with scripts and without."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_violations, measure
+from tests.browser.site import OFFERING_ALL, Site, Stage
+from tests.support.portal_world import a_portal_world
+from tests.support.texts import a_texts_house
+
+_HEIGHT = 900
+# What axe asks a frame that may not answer.
+_AXE = "Failed to execute 'postMessage'"
+Journey = Callable[[AtWork, str], Awaitable[None]]
+_ENGLISH_SMS = "?template=reminder&channel=SMS&language=en"
+_GERMAN = "?template=reminder&language=de"
+
+
+@pytest.fixture
+async def site(stage: Stage) -> Site:
+    return await stage.give_site(OFFERING_ALL)
+
+
+@asynccontextmanager
+async def at_texts(
+    chromium: Browser, site: Site, way: PortalWay, journey: str
+) -> AsyncIterator[tuple[AtWork, str]]:
+    """And the path of the process's pages."""
+    world = await a_portal_world(site.till.house)
+    path = await a_texts_house(world.house)
+    async with sit_down(chromium, site, world, way, f"texts-{journey}") as clerk:
+        yield clerk, path
+
+
+def _list_paths(path: str) -> dict[str, str]:
+    preview = f"{path}/texts/preview{_GERMAN}"
+    return {
+        "grid": f"{path}/texts", "text": f"{path}/texts/edit{_GERMAN}&channel=EMAIL",
+        "text-sms": f"{path}/texts/edit{_ENGLISH_SMS}",
+        "text-gap": f"{path}/texts/edit?template=reminder&channel=LETTER&language=en",
+        "snippet": f"{path}/texts/edit?snippet=signature&language=en",
+        "mail": f"{preview}&channel=EMAIL", "mail-longest": f"{preview}&channel=EMAIL&case=LONGEST",
+        "sms": f"{preview}&channel=SMS", "letter": f"{preview}&channel=LETTER",
+        "letter-many": f"{preview}&channel=LETTER&case=MANY_ITEMS",
+        "simulation": f"{path}/simulate", "simulation-claim": f"{path}/simulate?claim=RE-2026-1006"
+        "&start=2026-12-23", "simulation-unknown": f"{path}/simulate?claim=none&start=then",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_every_page_is_accessible_and_fits(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, language: str
+) -> None:
+    way = PortalWay("de" if language == "de" else "en", 1280, scripts=True, by="mouse")
+    found = list[str]()
+    async with at_texts(chromium, site, way, "looks") as (clerk, path):
+        for name, address in _list_paths(path).items():
+            await clerk.go(address)
+            source = await clerk.page.content()
+            found += [f"{name} {each}" for each in await html_checker.list_faults(source)]
+            for width in (1280, 390):
+                await clerk.page.set_viewport_size({"width": width, "height": _HEIGHT})
+                await clerk.page.wait_for_load_state("networkidle")
+                measured = await measure(clerk.page)
+                assert not measured["scrolls"], (name, width, measured)
+                assert not measured["broken"], (name, width, measured)
+                found += [f"{name} {width} {each}" for each in await list_violations(clerk.page)]
+                await keep_screenshot(clerk.page, f"texts-{name}-{language}-{width}")
+        clerk.complaints = [each for each in clerk.complaints if not each.startswith(_AXE)]
+    assert found == []
+
+
+async def close_the_gaps(clerk: AtWork, path: str) -> None:
+    """From what the grid marks to a process of which nothing is missing."""
+    await clerk.go(f"{path}/texts")
+    await clerk.sees("%(count)s text is missing.")
+    await clerk.press_at(clerk.page.locator("td a", has=clerk.page.locator(".tag.bad")).first)
+    await clerk.fill("Subject", "Your invoice {{ claim.referenceNumber }}")
+    await clerk.fill("Text", "{{ items }}")
+    await clerk.press("Save in the draft")
+    await clerk.sees("Saved.")
+    await clerk.sees("All that must stand in it does")
+    await clerk.press("Texts")
+    await clerk.open_named("{{ outstanding }} are open.")
+    await clerk.sees("Cannot be published like this")
+    await put_in(clerk, "merchant.name")
+    await clerk.sees("All that must stand in it does")
+    await clerk.press("Save in the draft")
+    await clerk.press("Texts")
+    await clerk.sees("Nothing is missing.")
+
+
+async def put_in(clerk: AtWork, name: str) -> None:
+    """Where the cursor stands, or at the end without scripts."""
+    button = clerk.page.locator(f"button[value='{name}']")
+    if not clerk.way.scripts:
+        await clerk.press_at(button)
+    elif clerk.way.by == "mouse":
+        await button.click()
+    else:
+        await button.focus()
+        await clerk.page.keyboard.press("Enter")
+    await expect(clerk.page.locator("#body")).to_have_value(re.compile(f"{{{{ {name} }}}}"))
+
+
+async def look_and_simulate(clerk: AtWork, path: str) -> None:
+    await clerk.go(f"{path}/texts")
+    await clerk.open_named("Erinnerung {{ claim.referenceNumber }}")
+    await clerk.press("Look at it as debtors do")
+    frame = clerk.page.frame_locator("iframe")
+    await expect(frame.locator("body")).to_contain_text("104,90")
+    await clerk.pick("For", "MANY_ITEMS")
+    await clerk.press("Show")
+    await expect(clerk.page.frame_locator("iframe").locator("body")).to_contain_text("5.632.138,05")
+    await clerk.fill("or for the claim", "RE-2026-1008")
+    await clerk.press("Show")
+    await expect(clerk.page.frame_locator("iframe").locator("body")).to_contain_text("Zoë Müller")
+    await clerk.press("Letter")
+    await clerk.sees("This claim has no address for the channel. Take another claim or channel.")
+    await clerk.press("Texts")
+    await clerk.press("Simulation")
+    await clerk.sees("What happens")
+    await clerk.fill("beginning on", "2026-12-23")
+    await clerk.press("Show")
+    await clerk.reads("31" if clerk.way.language == "en" else "31.12.2026")
+    await clerk.page.locator("main summary", has_text="Erinnerung INV-2026-0815").click()
+    await clerk.reads("Guten Tag Erika Mustermann")
+
+
+@in_all_portal_ways
+@pytest.mark.parametrize("journey", [close_the_gaps, look_and_simulate], ids=lambda it: it.__name__)
+async def test_journeys(chromium: Browser, site: Site, way: PortalWay, journey: Journey) -> None:
+    async with at_texts(chromium, site, way, journey.__name__) as (clerk, path):
+        await journey(clerk, path)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_cursor_was(
+    chromium: Browser, site: Site, width: int
+) -> None:
+    way = PortalWay("en", width, scripts=True, by="keyboard")
+    async with at_texts(chromium, site, way, "typing") as (clerk, path):
+        await clerk.go(f"{path}/texts/edit?template=reminder&channel=SMS&language=de")
+        page, body = clerk.page, clerk.page.locator("#body")
+        checked = page.locator("[data-checked]")
+        await body.fill("Offen:  Bitte zahlen.")
+        await expect(checked).to_contain_text("The text does not say how much is to be paid.")
+        await body.evaluate("it => it.setSelectionRange(7, 7)")
+        await page.locator("button[value='outstanding']").focus()
+        await page.keyboard.press("Enter")
+        await expect(body).to_have_value("Offen: {{ outstanding }} Bitte zahlen.")
+        await expect(body).to_be_focused()
+        await expect(checked).to_contain_text("104,90")
+        await expect(checked).not_to_contain_text("how much is to be paid")
+        await body.press("End")
+        await page.keyboard.type(" {{ merchant.name }} {{ landing.url }} Polizei")
+        await expect(checked).to_contain_text('may say "Polizei"')
+        assert clerk.complaints == []
+
+
+async def test_two_people_at_one_text_see_both_and_lose_nothing(
+    chromium: Browser, site: Site
+) -> None:
+    way = PortalWay("en", 1280, scripts=True, by="mouse")
+    async with at_texts(chromium, site, way, "together") as (clerk, path):
+        address = f"{path}/texts/edit?template=reminder&channel=SMS&language=de"
+        async with sit_down(chromium, site, clerk.world, way) as other:
+            await clerk.go(address)
+            await other.go(address)
+            await other.fill("Text", "Von der Kollegin")
+            await other.press("Save in the draft")
+            await clerk.fill("Text", "Von mir")
+            await clerk.press("Save in the draft")
+        await clerk.sees("Somebody else has changed this text")
+        await clerk.reads("Von der Kollegin")
+        await expect(clerk.page.locator("#body")).to_have_value("Von mir")
+        await clerk.press("Save in the draft")
+        await clerk.sees("Saved.")
+        await expect(clerk.page.locator("#body")).to_have_value("Von mir")

@@ -1,0 +1,69 @@
+"""One text of a definition, read and put by its place."""
+
+import pytest
+
+from dunwell.workflows.definition import Template
+from dunwell.workflows.text_places import (
+    Place,
+    Written,
+    list_places,
+    put_text,
+    read_part,
+    read_text,
+)
+from tests.support.texts import a_texts_definition
+
+_DEFINITION = a_texts_definition()
+_MAIL = Place("templates", "reminder", "de", "EMAIL")
+_LETTER = Place("templates", "reminder", "en", "LETTER")
+
+
+@pytest.mark.parametrize("place", list(list_places(_DEFINITION)), ids=str)
+def test_what_is_read_and_put_back_changes_nothing(place: Place) -> None:
+    written = read_text(_DEFINITION, place)
+    assert written is not None
+    assert put_text(_DEFINITION, place, written) == _DEFINITION
+
+
+def test_all_places_are_listed_and_no_others() -> None:
+    assert {(each.part, each.channel, each.language) for each in list_places(_DEFINITION)} == {
+        ("templates/reminder", "EMAIL", "de"), ("templates/reminder", "EMAIL", "en"),
+        ("templates/reminder", "SMS", "de"), ("templates/reminder", "SMS", "en"),
+        ("templates/reminder", "LETTER", "de"), ("snippets/signature", None, "de"),
+        ("snippets/signature", None, "en"),
+    }  # fmt: skip
+
+
+def test_a_text_is_put_beside_the_others() -> None:
+    changed = put_text(_DEFINITION, _LETTER, Written("{{ items }}", "Your invoice"))
+
+    letter = changed.templates["reminder"].letter
+    assert letter is not None
+    assert list(letter.subject.items())[1] == ("en", "Your invoice")
+    assert read_text(changed, _MAIL) == read_text(_DEFINITION, _MAIL)
+    assert changed.steps == _DEFINITION.steps
+
+
+def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
+    german = Place("templates", "reminder", "de", "LETTER")
+
+    changed = put_text(_DEFINITION, german, None)
+
+    assert changed.templates["reminder"].letter is None
+    assert changed.templates["reminder"].email == _DEFINITION.templates["reminder"].email
+
+
+def test_a_subject_alone_is_kept() -> None:
+    changed = put_text(_DEFINITION, _LETTER, Written("", "Your invoice"))
+
+    assert read_text(changed, _LETTER) == Written("", "Your invoice")
+
+
+def test_a_new_name_makes_a_template_and_a_snippet() -> None:
+    mail, snippet = Place("templates", "last", "de", "SMS"), Place("snippets", "new", "de")
+
+    changed = put_text(put_text(_DEFINITION, mail, Written("Kurz")), snippet, Written("Neu"))
+
+    assert isinstance(changed.templates["last"], Template)
+    assert read_part(changed, snippet) == {"de": "Neu"}
+    assert read_part(_DEFINITION, snippet) is None

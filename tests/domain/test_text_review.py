@@ -1,0 +1,155 @@
+"""What is said of one text while it is written, and what the grid of all of them marks."""
+
+import msgspec
+import pytest
+
+from dunwell.merchants.configuration import Contact
+from dunwell.messages.checking import find_template_faults
+from dunwell.messages.forbidden_words import find_forbidden_words
+from dunwell.rollout.texts.grid import Cell, lay_out_texts
+from dunwell.rollout.texts.review import Review, review_text
+from dunwell.rollout.texts.sentences import count_words, list_sentences
+from dunwell.workflows.text_places import Place, Written, list_places, put_text
+from tests.support.merchants import CONFIGURATION
+from tests.support.texts import a_texts_definition
+
+_MAIL = Place("templates", "reminder", "de", "EMAIL")
+_SMS = Place("templates", "reminder", "de", "SMS")
+_SNIPPET = Place("snippets", "signature", "de")
+_GOOD = "Bitte zahlen Sie {{ outstanding }}. {{ landing.url }}"
+
+
+def review(text: str, place: Place = _MAIL, subject: str = "{{ claim.referenceNumber }}") -> Review:
+    definition = put_text(a_texts_definition(), place, Written(text, subject))
+    return review_text(definition, place, CONFIGURATION)
+
+
+def codes(review: Review) -> list[str]:
+    return [fault.code for fault in review.faults]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (_GOOD, []),
+        ("Bitte zahlen Sie. {{ landing.url }}", ["MISSING_PART"]),
+        (f"{_GOOD} {{{{ debtor.nam }}}}", ["UNKNOWN_PLACEHOLDER"]),
+        (f"{_GOOD} {{{{ snippet.sign }}}}", ["UNKNOWN_SNIPPET"]),
+        (f"{_GOOD} Sonst kommt die Polizei.", ["FORBIDDEN_WORD"]),
+        (f"{_GOOD} <b>jetzt</b>", ["HTML_IN_TEXT"]),
+        (f"{_GOOD} [hier](http://evil.example)", ["BAD_LINK"]),
+        (f"{_GOOD} {{{{ landing.code }}}}", ["CODE_OUTSIDE_LETTER"]),
+    ],
+)
+def test_a_text_is_told_what_keeps_it_from_being_published(text: str, wanted: list[str]) -> None:
+    assert codes(review(text)) == wanted
+
+
+def test_a_missing_part_is_named_and_others_texts_are_not_its_matter() -> None:
+    [fault] = review("Bitte. {{ landing.url }}").faults
+
+    assert fault.path == "/templates/reminder/EMAIL/body/de"
+    assert getattr(fault.message, "facts", None) == {"part": "amount"}
+
+
+def test_a_snippet_gives_what_is_missing() -> None:
+    definition = put_text(a_texts_definition(), _SNIPPET, Written("{{ outstanding }}"))
+    text = Written("{{ snippet.signature }} {{ landing.url }}", "{{ claim.referenceNumber }}")
+
+    found = review_text(put_text(definition, _MAIL, text), _MAIL, CONFIGURATION)
+
+    assert codes(found) == []
+
+
+def test_a_snippet_is_looked_over_by_itself() -> None:
+    assert codes(review("{{ snippet.other }}", _SNIPPET, "")) == ["NESTED_SNIPPET"]
+    assert codes(review("Ihr Gerichtsvollzieher", _SNIPPET, "")) == ["FORBIDDEN_WORD"]
+
+
+def test_it_says_of_each_text_what_is_said_of_the_whole() -> None:
+    definition = a_texts_definition()
+    whole = [*find_template_faults(definition), *find_forbidden_words(definition, {})]
+
+    alone = [
+        fault
+        for place in list_places(definition)
+        for fault in review_text(definition, place, CONFIGURATION).faults
+    ]
+
+    assert alone == whole
+    assert len(whole) == 1
+
+
+def test_long_sentences_are_told_and_a_placeholder_is_one_word() -> None:
+    long = " ".join(["Wort"] * 20)
+
+    found = review(f"{_GOOD}\n\n{long} {{{{ debtor.name }}}}.\n\n{long}.")
+
+    assert found.long_sentences == [(f"{long} {{{{ debtor.name }}}}.", 21)]
+    assert found.most_words == 21
+
+
+def test_sentences_end_where_people_end_them() -> None:
+    text = "# Titel\n- Bis zum 3. Oktober z. B. so. Und so!\n\n{{ items }}"
+
+    assert [*list_sentences(text)] == [
+        "Titel",
+        "Bis zum 3. Oktober z. B. so.",
+        "Und so!",
+        "{{ items }}",
+    ]
+    assert count_words("Bis zum {{ payBy }}") == 3
+
+
+def test_the_grid_marks_gaps_and_what_is_faulty() -> None:
+    grid = lay_out_texts(a_texts_definition(), CONFIGURATION)
+
+    def mark(cell: Cell) -> str:
+        return "gap" if cell.written is None else " ".join(each.code for each in cell.faults)
+
+    [block] = grid.templates
+    assert grid.languages == ["de", "en"]
+    assert {line.channel: [*map(mark, line.cells)] for line in block.lines} == {
+        "EMAIL": ["", ""], "SMS": ["", "MISSING_PART"], "LETTER": ["", "gap"],
+    }  # fmt: skip
+    assert [line.steps for line in block.lines] == [
+        ["First reminder"], ["First reminder"], ["Last letter"],
+    ]  # fmt: skip
+    assert (grid.gaps, grid.faulty) == (1, 1)
+
+
+def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
+    grid = lay_out_texts(a_texts_definition(templates={}), CONFIGURATION)
+
+    [block] = grid.templates
+    assert [cell.written for line in block.lines for cell in line.cells] == [None] * 6
+    assert grid.gaps == 6
+
+
+def test_a_text_without_a_subject_is_half_a_gap() -> None:
+    definition = put_text(a_texts_definition(), _MAIL, Written(_GOOD))
+
+    grid = lay_out_texts(definition, CONFIGURATION)
+
+    assert grid.templates[0].lines[0].cells[0].is_half
+    assert (grid.gaps, grid.faulty) == (2, 1)
+
+
+def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
+    definition = put_text(
+        a_texts_definition(), _SMS, Written(f"Polizei? {_GOOD} {{{{ merchant.name }}}}")
+    )
+
+    own = msgspec.structs.replace(CONFIGURATION, forbidden_words={"de": ("Amt",)})
+    assert codes(review_text(definition, _SMS, own)) == []
+    assert codes(review_text(definition, _SMS, CONFIGURATION)) == ["FORBIDDEN_WORD"]
+
+
+def test_what_no_claim_of_the_merchant_will_ever_have_is_told() -> None:
+    contact = Contact(email="hilfe@nordwind.example")
+    nobodys = msgspec.structs.replace(CONFIGURATION, contact=contact)
+    text = Written(f"{_GOOD} {{{{ merchant.phone }}}}", "{{ claim.referenceNumber }}")
+    definition = put_text(a_texts_definition(), _MAIL, text)
+
+    assert codes(review_text(definition, _MAIL, CONFIGURATION)) == []
+    assert codes(review_text(definition, _MAIL, nobodys)) == ["MISSING_VALUE"]

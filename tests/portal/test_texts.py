@@ -1,0 +1,234 @@
+"""The texts of a process in the portal: what the grid marks, what is said of a text while it is
+written, and how it is saved; nothing that anybody writes is markup."""
+
+import re
+from typing import Any
+
+import pytest
+
+from dunwell.workflows.store import load_draft
+from dunwell.workflows.text_places import Place, Written, read_text
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+from tests.support.portal_world import MARKUP
+from tests.support.texts import a_texts_definition, a_texts_house
+
+_MAIL = "/texts/edit?template=reminder&channel=EMAIL&language=de"
+_SMS = "/texts/edit?template=reminder&channel=SMS&language=en"
+_GAP = "/texts/edit?template=reminder&channel=LETTER&language=en"
+_PLACE = Place("templates", "reminder", "de", "EMAIL")
+
+
+@pytest.fixture
+async def path(house: House) -> str:
+    return await a_texts_house(house)
+
+
+async def read(house: House, path: str, place: Place = _PLACE) -> Written | None:
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, path.rpartition("/")[2])  # type: ignore[arg-type]
+    assert draft is not None
+    return read_text(draft.definition, place)
+
+
+def said(text: str) -> str:
+    """What the page says beside the text."""
+    return text.partition('id="checked"')[2].partition("</aside>")[0]
+
+
+async def write(clerk: Clerk, address: str, **fields: Any) -> Any:
+    form = read_fields((await clerk.get(address)).text)
+    return await clerk.post(address, {**form, "do": "save", **fields})
+
+
+async def test_the_grid_marks_gaps_and_missing_parts_by_links(clerk: Clerk, path: str) -> None:
+    page = await clerk.get(f"{path}/texts")
+
+    assert "1 text is missing." in page.text
+    assert "1 text cannot be published as it is." in page.text
+    assert "The text does not say who the creditor is." in page.text
+    gap = clerk.at(f"{path}{_GAP}").replace("&", "&amp;")
+    assert f'<a href="{gap}"><span class="tag bad">Missing</span>' in page.text
+    assert "sent by: First reminder" in page.text
+
+
+async def test_a_gap_is_written_and_saved_in_the_draft(
+    clerk: Clerk, house: House, path: str
+) -> None:
+    answer = await write(clerk, f"{path}{_GAP}", subject="Your invoice", body="{{ items }}")
+    page = await clerk.follow(answer)
+
+    assert "Saved." in page.text
+    letter = Place("templates", "reminder", "en", "LETTER")
+    assert await read(house, path, letter) == Written("{{ items }}", "Your invoice")
+    assert "1 text is missing." not in (await clerk.get(f"{path}/texts")).text
+    [row] = await house.rows(
+        "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = $2",
+        "workflow.edit_draft",
+    )
+    assert set(row["after"]) == {"templates/reminder"}
+
+
+async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House, path: str) -> None:
+    address, before = f"{path}{_MAIL}", await read(house, path)
+    form = read_fields((await clerk.get(address)).text)
+    body = f"Die Polizei kommt. {' '.join(['Wort'] * 21)}. {{{{ landing.url }}}}"
+
+    page = await clerk.post(address, {**form, "do": "check", "body": body})
+
+    assert page.status_code == 200
+    assert "The text does not say how much is to be paid." in said(page.text)
+    assert "may say &#34;Polizei&#34;" in said(page.text)
+    assert "1 sentence has more than 20 words." in said(page.text)
+    assert "Die Polizei kommt." in read_fields(page.text)["body"]
+    assert await read(house, path) == before
+
+
+async def test_an_sms_tells_its_parts_while_it_is_written(clerk: Clerk, path: str) -> None:
+    address = f"{path}{_SMS}"
+    form = read_fields((await clerk.get(address)).text)
+    body = "{{ merchant.name }}: {{ outstanding }} {{ landing.url }} " + "a" * 150
+
+    page = await clerk.post(address, {**form, "do": "check", "body": body})
+
+    assert "2 parts" in said(page.text)
+    assert "Nordwind: €104.90" in said(page.text)
+
+
+async def test_a_placeholder_is_put_in_without_scripts(clerk: Clerk, path: str) -> None:
+    address = f"{path}{_MAIL}"
+    form = read_fields((await clerk.get(address)).text)
+
+    page = await clerk.post(address, {**form, "insert": "bank.iban"})
+
+    assert read_fields(page.text)["body"].endswith("{{ snippet.signature }} {{ bank.iban }}")
+
+
+async def test_each_placeholder_stands_with_what_it_becomes(clerk: Clerk, path: str) -> None:
+    mail, sms = (await clerk.get(f"{path}{_MAIL}")).text, (await clerk.get(f"{path}{_SMS}")).text
+
+    assert re.search(r"<code>debtor.name</code></button> .*Erika Mustermann", mail)
+    assert re.search(r"<code>snippet.signature</code></button> .*Ihr Team", mail)
+    assert "<code>items</code>" in mail
+    assert "<code>items</code>" not in sms
+    assert "<code>landing.code</code>" not in mail
+    assert "__masked" not in mail
+
+
+async def test_of_two_people_the_second_sees_both_texts_and_nothing_is_lost(
+    clerk: Clerk, house: House, path: str
+) -> None:
+    address = f"{path}{_MAIL}"
+    first = read_fields((await clerk.get(address)).text)
+    await clerk.post(address, {**first, "do": "save", "body": "Erster Text"})
+
+    answer = await clerk.post(address, {**first, "do": "save", "body": "Zweiter Text"})
+
+    assert answer.status_code == 409
+    assert "Somebody else has changed this text" in answer.text
+    assert "Erster Text</p>" in answer.text
+    again = read_fields(answer.text)
+    assert again["body"] == "Zweiter Text"
+    known = await read(house, path)
+    assert known is not None
+    assert known.body == "Erster Text"
+    saved = await clerk.post(address, {**again, "do": "save"})
+    assert saved.status_code == 303
+    known = await read(house, path)
+    assert known is not None
+    assert known.body == "Zweiter Text"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"body": " ", "subject": "S"}, "Please fill this in."),
+        ({"body": "Text", "subject": ""}, "Please fill this in."),
+        ({"body": "a" * 20_001, "subject": "S"}, "The text is too long."),
+        ({"body": "Text\x07", "subject": "S"}, "sign that cannot be printed"),
+    ],
+)
+async def test_what_cannot_be_kept_is_told_and_stays_in_the_form(
+    clerk: Clerk, house: House, path: str, fields: dict[str, str], words: str
+) -> None:
+    before = await read(house, path)
+
+    answer = await write(clerk, f"{path}{_MAIL}", **fields)
+
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert read_fields(answer.text)["subject"] == fields["subject"]
+    assert await read(house, path) == before
+
+
+async def test_a_text_is_taken_out(clerk: Clerk, house: House, path: str) -> None:
+    form = read_fields((await clerk.get(f"{path}{_MAIL}")).text)
+
+    await clerk.follow(await clerk.post(f"{path}{_MAIL}", {**form, "do": "remove"}))
+
+    assert await read(house, path) is None
+    assert "2 texts are missing." in (await clerk.get(f"{path}/texts")).text
+
+
+async def test_texts_of_an_older_version_are_looked_at_and_not_changed(
+    clerk: Clerk, house: House
+) -> None:
+    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    path = f"/workflows/{row['workflow_id']}"
+    address = f"{path}{_MAIL}"
+    await write(clerk, address, body="Neu {{ outstanding }} {{ landing.url }}")
+
+    draft, old = await clerk.get(address), await clerk.get(f"{address}&version=v1.0")
+
+    assert "Neu {{ outstanding }}" in draft.text
+    assert "Neu {{ outstanding }}" not in old.text
+    assert "no more be changed" in old.text
+    assert "data-text" not in old.text
+    assert (await clerk.get(f"{address}&version=v9.9")).status_code == 404
+
+
+async def test_nothing_that_is_written_is_markup(clerk: Clerk, house: House) -> None:
+    """In names, subjects, texts, snippets, and in what comes of them."""
+    evil = f"{MARKUP} {{% raw %}} {{{{ 7*7 }}}} {{{{ config }}}}"
+    definition = a_texts_definition(
+        templates={MARKUP: {"EMAIL": {"subject": {"de": evil}, "body": {"de": evil}}}},
+        snippets={"signature": {"de": evil}},
+    )
+    path = await a_texts_house(house, definition)
+    name = "%3Cb%3Ebold%3C%2Fb%3E+%26+%22quoted%22+%3Cscript%3Ealert%281%29%3C%2Fscript%3E"
+    for address in (
+        "/texts",
+        f"/texts/edit?template={name}&channel=EMAIL&language=de",
+        "/texts/edit?snippet=signature&language=de",
+        f"/texts/preview?template={name}&channel=EMAIL&language=de",
+        f"/texts/preview/mail?template={name}&channel=EMAIL&language=de",
+        "/simulate",
+    ):
+        page = await clerk.get(f"{path}{address}")
+        assert page.status_code == 200, address
+        assert "<script>alert" not in page.text, address
+        assert "<b>bold" not in page.text, address
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "template=reminder&channel=FAX&language=de",
+        "template=reminder&channel=EMAIL&language=fr",
+        "channel=EMAIL&language=de",
+        "snippet=signature&channel=SMS&language=de",
+        f"template={'n' * 256}&channel=EMAIL&language=de",
+        "template=reminder&language=de",
+    ],
+)
+async def test_what_is_no_place_is_no_page(clerk: Clerk, path: str, query: str) -> None:
+    assert (await clerk.get(f"{path}/texts/edit?{query}")).status_code == 404
+
+
+async def test_a_snippet_of_another_name_is_refused_with_its_reason(
+    clerk: Clerk, path: str
+) -> None:
+    answer = await write(clerk, f"{path}/texts/edit?snippet=Grüße&language=de", body="Hallo")
+
+    assert answer.status_code == 422
+    assert "s name has letters without accents" in answer.text

@@ -1,0 +1,200 @@
+"""A text as debtors get it, the same sent to oneself, and a process simulated: in the portal."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary
+from tests.support.application import an_application
+from tests.support.house import House, ScriptedLine
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.texts import a_house_with_prices, a_texts_house
+
+_GERMAN = "template=reminder&language=de"
+_PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+@pytest.fixture
+async def path(house: House) -> str:
+    return await a_texts_house(house)
+
+
+def preview(path: str, channel: str, more: str = "") -> str:
+    return f"{path}/texts/preview{more and '/' + more}?{_GERMAN}&channel={channel}"
+
+
+async def test_an_email_stands_in_a_frame_that_may_do_nothing(clerk: Clerk, path: str) -> None:
+    page = await clerk.get(preview(path, "EMAIL"))
+    frame = await clerk.get(preview(path, "EMAIL", "mail"))
+
+    assert "; frame-src 'self'" in page.headers["Content-Security-Policy"]
+    assert " sandbox title=" in page.text
+    policy = frame.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src-elem 'sha256-")
+    assert policy.endswith("img-src data:; frame-ancestors 'self'; sandbox")
+    assert "104,90\u00a0€" in frame.text
+    assert "__masked" not in frame.text
+    assert "_chk_code" not in frame.text
+    other = await clerk.get(preview(path, "SMS"))
+    assert "frame-src" not in other.headers["Content-Security-Policy"]
+
+
+async def test_a_letter_is_shown_as_pictures_and_nothing_of_it_is_sent(
+    clerk: Clerk, path: str
+) -> None:
+    page = await clerk.get(f"{preview(path, 'LETTER')}&case=MANY_ITEMS")
+    first = await clerk.get(f"{preview(path, 'LETTER', 'pages/1')}&case=MANY_ITEMS")
+
+    assert page.text.count("<img src=") == 2
+    assert "€1.70" in page.text
+    assert (first.headers["Content-Type"], first.content[:6]) == ("image/png", _PNG)
+    assert first.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    for more in ("pages/3", "pages/0", "pages/x", "pages/1234", "mail"):
+        address = f"{preview(path, 'LETTER', more)}&case=MANY_ITEMS"
+        assert (await clerk.get(address)).status_code == 404, more
+
+
+async def test_an_sms_tells_its_parts_its_price_and_what_real_names_cost(
+    clerk: Clerk, house: House, path: str
+) -> None:
+    await house.create("A-1", mobileNumber="+4915112345678", debtorLastName="n" * 120)
+    await house.create("A-2", mobileNumber="+436641234567")
+
+    page = await clerk.get(preview(path, "SMS"))
+
+    assert "1 part, " in page.text
+    assert "<dd>€0.075</dd>" in page.text
+    assert "Written for the newest 2 claims" in page.text
+    assert '<th scope="row">AT</th><td class="number">1</td>' in page.text
+    assert "€0.155" in page.text
+
+
+async def test_worst_cases_and_claims_are_shown(clerk: Clerk, house: House, path: str) -> None:
+    [claim_id] = await house.create("RE-77", debtorName="Zoë", debtorLastName="Müller")
+
+    longest = await clerk.get(f"{preview(path, 'EMAIL', 'mail')}&case=LONGEST")
+    bare = await clerk.get(f"{preview(path, 'EMAIL', 'mail')}&case=BARE")
+    own = await clerk.get(f"{preview(path, 'EMAIL')}&claim=RE-77")
+    by_number = await clerk.get(f"{preview(path, 'EMAIL')}&claim={claim_id}")
+    unknown = await clerk.get(f"{preview(path, 'EMAIL')}&claim=RE-78")
+    letter = await clerk.get(f"{preview(path, 'LETTER')}&claim=RE-77")
+
+    assert "Schwarzenberg-Oberhohenstein" in longest.text
+    assert "Guten Tag Ng," in bare.text
+    assert "Guten Tag Zoë Müller," in own.text
+    assert "Guten Tag Zoë Müller," in by_number.text
+    assert "No claim, or more than one, fits" in unknown.text
+    assert "Erika Mustermann" in unknown.text
+    assert "This claim has no address for the channel." in letter.text
+
+
+async def test_a_merchants_own_staff_leaves_a_note_of_its_look(
+    resources: Resources, house: House, path: str
+) -> None:
+    place = Place(memberships={house.merchant.merchant_id: Role.OPERATOR})
+    staff = await sign_in(resources, an_application(resources).app, house, place)
+    await house.create("RE-77")
+
+    await staff.get(f"{preview(path, 'EMAIL')}&claim=RE-77")
+    await staff.get(f"{path}/simulate?claim=RE-77")
+    await staff.get(preview(path, "EMAIL"))
+
+    rows = await house.rows(
+        "SELECT subject FROM audit_log WHERE merchant_id = $1 AND action = 'claim.look'"
+    )
+    assert len(rows) == 2
+
+
+@pytest.fixture
+def line(resources: Resources, house: House) -> ScriptedLine:
+    """That of the application, while a test runs."""
+    line = house.lines["post"]
+    an_application(resources).lines["post"] = line
+    return line
+
+
+async def send(clerk: Clerk, path: str, channel: str = "EMAIL") -> str:
+    page = await clerk.get(preview(path, "EMAIL"))
+    token = read_fields(page.text)["token"]
+    answer = await clerk.post(preview(path, channel), {"token": token})
+    return (await clerk.follow(answer)).text
+
+
+async def test_a_test_goes_to_oneself_and_counts_as_nothing(
+    clerk: Clerk, house: House, path: str, line: ScriptedLine
+) -> None:
+    text = await send(clerk, path)
+
+    [message] = line.sent
+    assert message.recipient.startswith("clerk-")
+    assert f"The test is on its way to {message.recipient}." in text
+    assert message.subject == "[Test] Erinnerung INV-2026-0815"
+    assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
+    assert await house.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Accepted(), "on its way"),
+        (Temporary(60), "was not taken for now"),
+        (Permanent("no"), "refused the test for good"),
+        (OSError("lost"), "Nobody knows whether the test has left"),
+    ],
+)
+async def test_what_became_of_a_test_is_told(
+    clerk: Clerk, path: str, line: ScriptedLine, outcome: Outcome | Exception, words: str
+) -> None:
+    line.answers.append(outcome)
+
+    assert words in await send(clerk, path)
+
+
+async def test_too_many_tests_and_other_channels_are_not_sent(
+    clerk: Clerk, path: str, line: ScriptedLine
+) -> None:
+    assert "Nothing was sent" in await send(clerk, path, "SMS")
+    assert line.sent == []
+    for _ in range(20):
+        await send(clerk, path)
+
+    assert "you have had 20 tests within an hour" in await send(clerk, path)
+    assert len(line.sent) == 20
+
+
+async def test_a_simulation_tells_days_texts_reasons_and_costs(
+    resources: Resources, clock: MovableClock, house: House, path: str
+) -> None:
+    clock.advance(timedelta(hours=9))
+    clerk = await sign_in(resources, an_application(resources).app, house)
+
+    page = await clerk.get(f"{path}/simulate?start=2026-12-23")
+
+    assert "after 25 days" in page.text
+    assert "on Wed 23\u00a0Dec\u00a02026 the contact hours were over" in page.text
+    assert "Fri 25\u00a0Dec\u00a02026 is a holiday (Christmas Day)" in page.text
+    assert "€0.8505" in page.text
+    assert "then <bdi" in page.text
+    preview_of = (
+        f"{clerk.at(path)}/texts/preview?template=reminder&amp;channel=LETTER&amp;language=de"
+    )
+    assert preview_of in page.text
+
+
+async def test_a_day_that_is_none_and_a_claim_that_is_none_are_told(
+    clerk: Clerk, path: str
+) -> None:
+    page = await clerk.get(f"{path}/simulate?start=then&claim=nobody")
+
+    assert page.status_code == 200
+    assert "This is no day. It begins today instead." in page.text
+    assert "No claim, or more than one, fits" in page.text

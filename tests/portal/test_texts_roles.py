@@ -1,0 +1,112 @@
+"""Who may open and send what of texts: for whoever may not, there is no such page; and another
+merchant's process is absent under one's own."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.portal.application import ROUTES
+from dunwell.portal.render.addresses import PATHS
+from tests.support.application import an_application
+from tests.support.house import House, a_house
+from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.texts import a_house_with_prices, a_texts_house
+
+_OPERATORS = {Role.ADMIN, Role.OPERATOR}
+_MAIL = "template=reminder&channel=EMAIL&language=de"
+_LETTER = "template=reminder&channel=LETTER&language=de"
+# Page -> its query, and its methods.
+_PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "texts": ("", ("GET",)),
+    "text": (_MAIL, ("GET", "POST")),
+    "text_preview": (_MAIL, ("GET", "POST")),
+    "text_mail": (_MAIL, ("GET",)),
+    "text_sheet": (_LETTER, ("GET",)),
+    "simulate": ("", ("GET",)),
+}
+_STATE = """
+SELECT (SELECT json_agg(v ORDER BY version_id)
+        FROM workflow_versions v WHERE merchant_id = $1)::text,
+       (SELECT count(*) FROM audit_log WHERE merchant_id = $1)
+"""
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+@pytest.fixture
+async def workflow_id(house: House) -> str:
+    return (await a_texts_house(house)).rpartition("/")[2]
+
+
+async def sit_down(house: House, role: Role) -> tuple[Clerk, str]:
+    """And the token of their forms."""
+    at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
+    place = Place(memberships={house.merchant.merchant_id: role}) if at_one else Place(role)
+    clerk = await sign_in(house.resources, an_application(house.resources).app, house, place)
+    page = await clerk.get("/portal/account")
+    return clerk, read_fields(page.text.replace("sign-out", ""))["token"]
+
+
+def at(house: House, name: str, workflow_id: str) -> str:
+    ids = {"merchant_id": house.merchant.merchant_id, "workflow_id": workflow_id, "page": 1}
+    return f"{PATHS[name].format_map(ids)}?{_PAGES[name][0]}"
+
+
+def _typed(token: str) -> dict[str, str]:
+    return {"token": token, "do": "save", "body": "Neu", "subject": "Neu", "known_text": "x"}
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_each_page_is_for_who_configures(house: House, workflow_id: str, role: Role) -> None:
+    clerk, token = await sit_down(house, role)
+    for name, (_, methods) in _PAGES.items():
+        assert (*methods,) == (*ROUTES[PATHS[name]],), name
+        for method in methods:
+            before, address = await house.rows(_STATE), at(house, name, workflow_id)
+            if method == "GET":
+                answer = await clerk.get(address)
+            else:
+                answer = await clerk.post(address, _typed(token))
+            if role in _OPERATORS:
+                assert answer.status_code in (200, 303, 409), (name, method)
+            else:
+                assert answer.status_code == 404, (name, method)
+                assert "There is no such page" in answer.text
+                assert await house.rows(_STATE) == before, (name, method)
+
+
+async def test_another_merchants_process_is_absent_under_ones_own(
+    resources: Resources, house: House, workflow_id: str
+) -> None:
+    own = await a_house(resources, house.clock, key="own")
+    clerk, token = await sit_down(own, Role.ADMIN)
+    before = await house.rows(_STATE)
+    for name, (_, methods) in _PAGES.items():
+        for method in methods:
+            address = at(own, name, workflow_id)
+            answer = await (
+                clerk.get(address) if method == "GET" else clerk.post(address, _typed(token))
+            )
+            assert answer.status_code == 404, (name, method)
+    assert await house.rows(_STATE) == before
+
+
+async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
+    house: House, workflow_id: str
+) -> None:
+    clerk, token = await sit_down(house, Role.ADMIN)
+    before = await house.rows(_STATE)
+    foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+    for name in ("text", "text_preview"):
+        address = at(house, name, workflow_id)
+        assert (await clerk.post(address, _typed(""))).status_code == 403
+        answer = await clerk.post(address, _typed(token), headers=foreign)
+        assert answer.status_code == 403
+    assert await house.rows(_STATE) == before

@@ -1,0 +1,108 @@
+"""A process with texts in three channels, some missing and some faulty, and lines with prices."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from dunwell.installation.document import Installation
+from dunwell.installation.store import Revision, save_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Connection
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import ChannelSetup, Configuration
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.save_draft import save_draft
+from tests.support.definitions import a_definition
+from tests.support.house import House, ScriptedLine, a_house
+from tests.support.merchants import CONFIGURATION
+
+# Whole in German; in English the letter is missing, and the SMS does not say who writes.
+TEXTS: dict[str, Any] = {
+    "reminder": {
+        "EMAIL": {
+            "subject": {
+                "de": "Erinnerung {{ claim.referenceNumber }}",
+                "en": "Reminder {{ claim.referenceNumber }}",
+            },
+            "body": {
+                "de": "{{ snippet.greeting }},\n\nbitte zahlen Sie **{{ outstanding }}**.\n\n"
+                "{{ landing.url }}\n\n{{ snippet.signature }}",
+                "en": "{{ snippet.greeting }},\n\nplease pay **{{ outstanding }}**:\n\n"
+                "{{ landing.url }}\n\n{{ snippet.signature }}",
+            },
+        },
+        "SMS": {
+            "body": {
+                "de": "{{ merchant.name }}: {{ outstanding }} sind offen. {{ landing.url }}",
+                "en": "{{ outstanding }} are open. {{ landing.url }}",
+            }
+        },
+        "LETTER": {
+            "subject": {"de": "Ihre Rechnung {{ claim.referenceNumber }}"},
+            "body": {"de": "{{ snippet.greeting }},\n\n{{ items }}\n\n{{ snippet.signature }}"},
+        },
+    }
+}
+_STEPS: list[dict[str, Any]] = [
+    {"kind": "COMMUNICATION", "name": "First reminder", "channel": "EMAIL", "fallbacks": ["SMS"]},
+    {"kind": "WAIT", "name": "Wait five days", "businessDays": 5},
+    {"kind": "FEE", "name": "Dunning fee", "type": "DUNNING_FEE", "value": "250"},
+    {"kind": "COMMUNICATION", "name": "Last letter", "channel": "LETTER"},
+    {"kind": "WAIT", "name": "Last wait", "days": 14},
+]
+_LINES: dict[str, Any] = {
+    "post": {
+        "adapter": "smtp", "channel": "EMAIL", "server": "127.0.0.1:25", "prices": {"*": 0.05},
+    },
+    "texts": {
+        "adapter": "kannel", "channel": "SMS", "server": "http://127.0.0.1:13013",
+        "credentials": {"user": "dunwell", "passwordFile": "password"},
+        "prices": {"DE": 7.5, "AT": 8},
+    },
+    "letters": {
+        "adapter": "folder", "channel": "LETTER", "folder": "/srv/letters", "prices": {"*": 85},
+    },
+}  # fmt: skip
+_CHANNELS: dict[Any, ChannelSetup] = {
+    "EMAIL": ChannelSetup(line="post", sender="claims@nordwind.example"),
+    "SMS": ChannelSetup(line="texts", sender="Nordwind"),
+    "LETTER": ChannelSetup(line="letters"),
+}
+
+
+def a_texts_definition(**changes: Any) -> Definition:
+    steps = [
+        {**each, "id": number, **({"template": "reminder"} if "channel" in each else {})}
+        for number, each in enumerate(_STEPS, 1)
+    ]
+    return a_definition(**{"templates": TEXTS, "steps": steps, **changes})
+
+
+async def a_texts_house(house: House, definition: Definition | None = None) -> str:
+    """The path of its workflow, which has a draft alone, below the merchant's."""
+    async with house.work() as work:
+        saved = await save_draft(work, "Mahnungen", definition or a_texts_definition())
+    return f"/workflows/{saved.workflow_id}"
+
+
+def sending_by_lines(configuration: Configuration = CONFIGURATION) -> Configuration:
+    return msgspec.structs.replace(configuration, channels=_CHANNELS)
+
+
+async def apply_lines(tx: Connection, now: datetime) -> None:
+    """With a price each."""
+    installation = msgspec.convert({"lines": _LINES}, Installation)
+    revision = Revision(1, installation)
+    assert await save_installation(tx, revision, applied_at=now, applied_by="test")
+
+
+async def a_house_with_prices(
+    resources: Resources, clock: MovableClock, line: ScriptedLine | None = None, **given: Any
+) -> House:
+    """All three channels by lines. line: the one for e-mails."""
+    async with resources.database.transaction() as tx:
+        await apply_lines(tx, clock.now())
+    lines = {"post": line or ScriptedLine()}
+    configuration = sending_by_lines(given.pop("configuration", CONFIGURATION))
+    return await a_house(resources, clock, configuration=configuration, lines=lines, **given)

@@ -1,0 +1,106 @@
+"""One text of a draft is changed: two who write at once lose nothing."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.workflows.definition import Definition
+from dunwell.workflows.store import load_draft
+from dunwell.workflows.text_places import Place, Written, read_text
+from tests.support.house import House, a_house
+from tests.support.texts import a_texts_definition, a_texts_house
+
+_GERMAN = Place("templates", "reminder", "de", "EMAIL")
+_ENGLISH = Place("templates", "reminder", "en", "EMAIL")
+_SMS = Place("templates", "reminder", "de", "SMS")
+_NEW = Place("templates", "last", "de", "LETTER")
+_SNIPPET = Place("snippets", "signature", "de")
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock)
+
+
+@pytest.fixture
+async def workflow_id(house: House) -> UUID:
+    return UUID((await a_texts_house(house)).rpartition("/")[2])
+
+
+async def edit(
+    house: House, workflow_id: UUID, place: Place, written: Written | None, **given: Any
+) -> Definition:
+    """given: seen, else what stands in the first draft."""
+    seen = given.get("seen", fingerprint_text(read_text(a_texts_definition(), place)))
+    async with house.work() as work:
+        return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
+
+
+async def read(house: House, workflow_id: UUID, place: Place) -> Written | None:
+    async with house.work() as work:
+        draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    assert draft is not None
+    return read_text(draft.definition, place)
+
+
+async def test_two_who_write_in_two_languages_both_get_through(
+    house: House, workflow_id: UUID
+) -> None:
+    """Of one template, of which each had seen the other's language as it was."""
+    german, english = Written("Bitte {{ outstanding }}", "Erinnerung"), Written("Please", "Re")
+
+    await edit(house, workflow_id, _GERMAN, german)
+    await edit(house, workflow_id, _ENGLISH, english)
+    await edit(house, workflow_id, _SMS, Written("Kurz"))
+
+    assert await read(house, workflow_id, _GERMAN) == german
+    assert await read(house, workflow_id, _ENGLISH) == english
+    assert await read(house, workflow_id, _SMS) == Written("Kurz")
+
+
+async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
+    house: House, workflow_id: UUID
+) -> None:
+    first, second = Written("Bitte zahlen Sie.", "Eins"), Written("Zahlen Sie bitte.", "Zwei")
+    await edit(house, workflow_id, _GERMAN, first)
+
+    with pytest.raises(TextOvertaken) as overtaken:
+        await edit(house, workflow_id, _GERMAN, second)
+
+    assert overtaken.value.theirs == first
+    assert overtaken.value.change is not None
+    assert overtaken.value.change.part == "templates/reminder"
+    assert await read(house, workflow_id, _GERMAN) == first
+    await edit(house, workflow_id, _GERMAN, second, seen=fingerprint_text(first))
+    assert await read(house, workflow_id, _GERMAN) == second
+
+
+async def test_the_same_words_twice_are_nobodys_loss(house: House, workflow_id: UUID) -> None:
+    words = Written("Bitte zahlen Sie.", "Eins")
+    await edit(house, workflow_id, _GERMAN, words)
+
+    await edit(house, workflow_id, _GERMAN, words)
+
+    assert await read(house, workflow_id, _GERMAN) == words
+
+
+async def test_a_new_text_makes_its_template_and_the_last_one_takes_it_along(
+    house: House, workflow_id: UUID
+) -> None:
+    made = await edit(house, workflow_id, _NEW, Written("{{ items }}", "Letzte"))
+    gone = await edit(
+        house, workflow_id, _NEW, None, seen=fingerprint_text(Written("{{ items }}", "Letzte"))
+    )
+
+    assert list(made.templates) == ["reminder", "last"]
+    assert list(gone.templates) == ["reminder"]
+
+
+async def test_a_snippet_is_a_text_too(house: House, workflow_id: UUID) -> None:
+    changed = await edit(house, workflow_id, _SNIPPET, Written("Ihr Team von Nordwind"))
+
+    assert changed.snippets == {"signature": {"de": "Ihr Team von Nordwind", "en": "Your team"}}

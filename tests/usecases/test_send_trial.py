@@ -1,0 +1,139 @@
+"""A test message to oneself: where it goes, that it counts as nothing, and how often it goes."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import InvalidState, RateLimited, ValidationError
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.rights import ALL_RIGHTS, Role
+from dunwell.people.user import Place
+from dunwell.rollout.preview_message import Wanted
+from dunwell.rollout.trials.send_trial import begin_trial
+from dunwell.sending.channel import Message
+from tests.support.house import ERP, House
+from tests.support.people import a_new_user, a_reception, join
+from tests.support.texts import a_house_with_prices, a_texts_definition
+
+_MAIL = Wanted("reminder", "EMAIL", "de")
+_COUNTS = """
+SELECT (SELECT count(*) FROM communications WHERE merchant_id = $1),
+       (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1),
+       (SELECT count(*) FROM contact_guards WHERE merchant_id = $1),
+       (SELECT count(*) FROM debtor_links WHERE merchant_id = $1),
+       (SELECT count(*) FROM debtor_notices WHERE merchant_id = $1),
+       (SELECT count(*) FROM events WHERE merchant_id = $1)
+"""
+_AUDIT = "SELECT subject, details FROM audit_log WHERE merchant_id = $1 AND action = $2"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+@pytest.fixture
+async def user_id(resources: Resources, house: House) -> UUID:
+    place = Place(Role.OPERATOR)
+    person = await join(a_reception(resources), a_new_user("paula@example.org", place=place))
+    return person.user_id
+
+
+def acting(user_id: UUID) -> Actor:
+    return user_actor(str(user_id), ALL_RIGHTS, Origin(Face.PORTAL))
+
+
+async def begin(house: House, actor: Actor, wanted: Wanted = _MAIL) -> Message:
+    async with house.work(actor) as work:
+        return await begin_trial(
+            work, house.resources, a_texts_definition(), wanted, about="workflow:1"
+        )
+
+
+async def test_it_goes_to_oneself_whosever_claim_it_shows(house: House, user_id: UUID) -> None:
+    [claim_id] = await house.create("RE-1", email="debtor@example.org")
+
+    message = await begin(house, acting(user_id), Wanted("reminder", "EMAIL", "de", claim_id))
+
+    assert message.recipient == "paula@example.org"
+    assert message.subject == "[Test] Erinnerung RE-1"
+    assert (message.claim_id, message.unsubscribe_url) == (0, None)
+    assert "debtor@example.org" not in f"{message}"
+    assert "__masked" not in message.body_text
+
+
+async def test_it_counts_as_nothing_but_a_row_of_the_audit_log(house: House, user_id: UUID) -> None:
+    [before] = await house.rows(_COUNTS)
+
+    message = await begin(house, acting(user_id))
+
+    assert await house.rows(_COUNTS) == [before]
+    [row] = await house.rows(_AUDIT, "text.send_trial")
+    assert row["subject"] == "workflow:1"
+    assert row["details"] == {
+        "template": "reminder", "channel": "EMAIL", "trialId": str(message.communication_id),
+    }  # fmt: skip
+
+
+async def test_twenty_an_hour_are_sent_and_no_more(
+    house: House, clock: MovableClock, user_id: UUID
+) -> None:
+    first_at = clock.now()
+    for _ in range(20):
+        await begin(house, acting(user_id))
+        clock.advance(timedelta(seconds=10))
+
+    clock.move_to(first_at + timedelta(hours=1) - timedelta(microseconds=1))
+    with pytest.raises(RateLimited):
+        await begin(house, acting(user_id))
+    clock.advance(timedelta(microseconds=1))
+    await begin(house, acting(user_id))
+
+    assert len(await house.rows(_AUDIT, "text.send_trial")) == 21
+
+
+async def test_of_many_at_once_no_more_are_sent(house: House, user_id: UUID) -> None:
+    async def one() -> bool:
+        try:
+            await begin(house, acting(user_id))
+        except RateLimited:
+            return False
+        return True
+
+    done = await asyncio.gather(*(one() for _ in range(24)))
+
+    assert sum(done) == 20
+
+
+async def test_nobody_takes_another_ones_tests(
+    resources: Resources, house: House, user_id: UUID
+) -> None:
+    other = await join(
+        a_reception(resources), a_new_user("ole@example.org", place=Place(Role.OPERATOR))
+    )
+    for _ in range(20):
+        await begin(house, acting(user_id))
+
+    message = await begin(house, acting(other.user_id))
+
+    assert message.recipient == "ole@example.org"
+
+
+@pytest.mark.parametrize("channel", ["SMS", "LETTER"])
+async def test_who_has_an_email_address_alone_gets_neither_sms_nor_letter(
+    house: House, user_id: UUID, channel: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        await begin(house, acting(user_id), Wanted("reminder", channel, "de"))  # type: ignore[arg-type]
+    assert [fault.code for fault in refused.value.faults] == ["NO_ADDRESS"]
+    assert await house.rows(_AUDIT, "text.send_trial") == []
+
+
+async def test_a_program_has_no_address_to_send_to(house: House) -> None:
+    with pytest.raises(InvalidState):
+        await begin(house, ERP)
+    assert await house.rows(_AUDIT, "text.send_trial") == []

@@ -1,0 +1,200 @@
+"""A process simulated on one claim: when what happens and why then, what is written, what it costs;
+and that the engine itself does the same."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.messages.suppression import suppress
+from dunwell.rollout.trials.simulate import Played, Simulation, simulate
+from dunwell.workflows.definition import Definition
+from tests.support.children import PRINTER
+from tests.support.house import House, a_house
+from tests.support.merchants import CONFIGURATION
+from tests.support.texts import a_house_with_prices, a_texts_definition
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+async def play(
+    house: House, played: Played | None = None, definition: Definition | None = None
+) -> Simulation:
+    async with house.work(COMMAND_LINE) as work:
+        return await simulate(
+            work, house.resources, definition or a_texts_definition(), played or Played(),
+            printer=PRINTER,
+        )  # fmt: skip
+
+
+def tell(simulation: Simulation) -> list[tuple[str, str]]:
+    """By day and time where the process is."""
+    return [
+        (f"{each.happening.at.astimezone(UTC):%m-%d %H:%M}", each.channel or each.kind)
+        for each in simulation.steps
+    ]
+
+
+def whys(simulation: Simulation, place: int) -> list[tuple[str, str]]:
+    return [(each.code, each.day.isoformat()) for each in simulation.steps[place].reasons]
+
+
+async def test_a_made_up_claim_goes_through_all_steps(house: House) -> None:
+    simulation = await play(house)
+
+    assert tell(simulation) == [
+        ("03-02 09:00", "EMAIL"), ("03-02 09:00", "WaitBegun"), ("03-09 09:00", "FeeAdded"),
+        ("03-09 09:00", "LETTER"), ("03-09 09:00", "WaitBegun"), ("03-23 09:00", "Archived"),
+    ]  # fmt: skip
+    assert simulation.fees_cents == 250
+    assert simulation.contacts == {"EMAIL": 1, "LETTER": 1}
+    assert (simulation.cost, simulation.unpriced) == (Decimal("85.05"), {})
+
+
+async def test_texts_say_what_is_owed_then(house: House) -> None:
+    simulation = await play(house)
+
+    mail, letter = simulation.steps[0].text, simulation.steps[3].text
+    assert mail is not None
+    assert letter is not None
+    assert "104,90\u00a0€" in mail.text
+    assert "107,40\u00a0€" in letter.text
+    assert (letter.language, letter.units, letter.cost) == ("de", 1, Decimal(85))
+
+
+async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None:
+    """From Maundy Thursday, after hours: Good Friday, a weekend, Easter Monday; then Tuesday."""
+    house.clock.move_to(datetime(2026, 4, 2, 17, tzinfo=UTC))
+
+    simulation = await play(house, Played(start_on=date(2026, 4, 2)))
+
+    assert tell(simulation)[0] == ("04-07 07:00", "EMAIL")
+    assert whys(simulation, 0) == [
+        ("AFTER_HOURS", "2026-04-02"), ("HOLIDAY", "2026-04-03"), ("NO_WEEKDAY", "2026-04-04"),
+        ("NO_WEEKDAY", "2026-04-05"), ("HOLIDAY", "2026-04-06"),
+    ]  # fmt: skip
+
+
+async def test_a_wait_of_business_days_names_the_holidays_it_passes(house: House) -> None:
+    simulation = await play(house, Played(start_on=date(2026, 12, 23)))
+
+    assert tell(simulation)[1:3] == [("12-23 09:00", "WaitBegun"), ("12-31 09:00", "FeeAdded")]
+    assert whys(simulation, 1) == [("HOLIDAY", "2026-12-25")]
+
+
+async def test_a_wait_that_ends_on_a_weekend_is_told_by_its_last_days(house: House) -> None:
+    steps: list[dict[str, Any]] = [
+        {"id": 1, "kind": "WAIT", "name": "Five days", "days": 5},
+        {"id": 2, "kind": "COMMUNICATION", "name": "Mail", "channel": "EMAIL",
+         "template": "reminder"},
+    ]  # fmt: skip
+
+    simulation = await play(house, definition=a_texts_definition(steps=steps))
+
+    assert tell(simulation)[1] == ("03-09 08:00", "EMAIL")
+    assert whys(simulation, 1) == [("NO_WEEKDAY", "2026-03-07"), ("NO_WEEKDAY", "2026-03-08")]
+
+
+async def test_before_the_hours_it_waits_for_the_morning(house: House) -> None:
+    house.clock.move_to(datetime(2026, 3, 3, 4, tzinfo=UTC))
+
+    simulation = await play(house)
+
+    assert tell(simulation)[0] == ("03-03 08:00", "EMAIL")
+    assert whys(simulation, 0) == [("BEFORE_HOURS", "2026-03-03")]
+
+
+async def test_guards_and_quiet_hours_put_off_and_are_named(
+    resources: Resources, clock: MovableClock
+) -> None:
+    guards = Guards(max_contacts_per_day=1, quiet_hours=QuietHours("17:00", "11:00"))
+    configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
+    house = await a_house_with_prices(resources, clock, configuration=configuration)
+    steps: list[dict[str, Any]] = [
+        {"id": number, "kind": "COMMUNICATION", "name": f"Mail {number}", "channel": "EMAIL",
+         "template": "reminder"}
+        for number in (1, 2)
+    ]  # fmt: skip
+
+    simulation = await play(house, definition=a_texts_definition(steps=steps))
+
+    assert tell(simulation)[:2] == [("03-02 10:00", "EMAIL"), ("03-03 10:00", "EMAIL")]
+    assert whys(simulation, 0) == [("QUIET_HOURS", "2026-03-02")]
+    assert ("GUARD_DAY", "2026-03-02") in whys(simulation, 1)
+
+
+async def test_a_claim_of_the_merchants_brings_its_own_facts(house: House) -> None:
+    """Suppressed by e-mail, it goes by SMS; without an address, no letter is sent."""
+    [claim_id] = await house.create("A-1", mobileNumber="+4915112345678")
+    async with house.work() as work:
+        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+
+    simulation = await play(house, Played(claim_id))
+
+    assert [each.channel or each.kind for each in simulation.steps][:4] == [
+        "SMS", "WaitBegun", "FeeAdded", "NobodyReachable",
+    ]  # fmt: skip
+    assert simulation.cost == Decimal("7.5")
+    assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
+
+
+async def test_what_has_no_text_and_no_price_is_told(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock)
+    definition = a_texts_definition(templates={})
+
+    simulation = await play(house, definition=definition)
+
+    assert simulation.steps[0].text is not None
+    assert simulation.steps[0].text.refused == "NO_TEXT"
+    assert (simulation.cost, simulation.unpriced) == (Decimal(0), {"EMAIL": 1})
+
+
+async def test_the_engine_does_what_was_simulated(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Over Easter, with a fallback, fees and an amount that a step asks for."""
+    clock.move_to(datetime(2026, 4, 2, 12, tzinfo=UTC))
+    steps: list[dict[str, Any]] = [
+        {"kind": "COMMUNICATION", "name": "First", "channel": "EMAIL", "template": "reminder"},
+        {"kind": "WAIT", "name": "Two days", "businessDays": 2},
+        {"kind": "FEE", "name": "Fee", "type": "DUNNING_FEE", "value": "250"},
+        {"kind": "COMMUNICATION", "name": "Small", "channel": "EMAIL", "template": "reminder",
+         "when": {"outstanding": {"max": "10250"}}},
+        {"kind": "COMMUNICATION", "name": "Second", "channel": "EMAIL", "template": "reminder"},
+        {"kind": "COMMUNICATION", "name": "At once", "channel": "EMAIL", "template": "reminder",
+         "send": "IMMEDIATE"},
+        {"kind": "WAIT", "name": "A week", "days": 7},
+    ]  # fmt: skip
+    texts = msgspec.to_builtins(a_texts_definition().templates)
+    email = {"reminder": {"EMAIL": texts["reminder"]["EMAIL"]}}
+    numbered = [{"id": number, **each} for number, each in enumerate(steps, 1)]
+    definition = a_texts_definition(templates=email, steps=numbered)
+    house = await a_house(resources, clock, definition)
+    [claim_id] = await house.create("A-1")
+
+    simulation = await play(house, Played(claim_id), definition)
+    await house.run_until(clock.now() + timedelta(days=20))
+
+    foreseen = [
+        (each.outcome.step.id, each.happening.at) for each in simulation.steps if each.channel
+    ]
+    rows = await house.rows(
+        "SELECT step_id, handed_over_at FROM communications WHERE merchant_id = $1"
+        " AND state = 'ACCEPTED' ORDER BY handed_over_at"
+    )
+    assert [(row["step_id"], row["handed_over_at"]) for row in rows] == foreseen
+    assert [step_id for step_id, _ in foreseen] == [1, 5, 6]
+    view = await house.read(claim_id)
+    assert view.balance.outstanding_cents == 10490 - 250 + simulation.fees_cents
+    assert (view.status, view.updated_at) == ("ARCHIVED", simulation.ends_at)

@@ -1,0 +1,83 @@
+"""What an SMS costs over the names of the claims there are."""
+
+from decimal import Decimal
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.rollout.preview_message import Wanted
+from dunwell.rollout.trials import sms_costs
+from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs
+from tests.support.house import House
+from tests.support.texts import a_house_with_prices, a_texts_definition
+
+_GERMAN, _AUSTRIAN, _SWISS = "+4915112345678", "+436641234567", "+41791234567"
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}") -> SmsCosts:
+    templates = {"first": {"SMS": {"body": {"de": text, "en": text}}}}
+    async with house.work(COMMAND_LINE) as work:
+        return await find_sms_costs(
+            work, house.resources, a_texts_definition(templates=templates),
+            Wanted("first", "SMS", "de"),
+        )  # fmt: skip
+
+
+async def test_parts_are_of_real_names_and_prices_of_real_countries(house: House) -> None:
+    await house.create("A-1", mobileNumber=_GERMAN, debtorLastName="Ng")
+    await house.create("A-2", mobileNumber=_GERMAN, debtorLastName="Ñ" + "n" * 200)
+    await house.create("A-3", mobileNumber=_AUSTRIAN, debtorLastName="Ωmega")
+    await house.create("A-4")
+
+    costs = await find(house)
+
+    assert (costs.claims, costs.without_number, costs.too_long) == (4, 1, 0)
+    by_country = [(each.country, each.messages, each.parts, each.cost) for each in costs.countries]
+    assert by_country == [("DE", 2, 3, Decimal("22.5")), ("AT", 1, 1, Decimal(8))]
+    assert costs.by_parts == {1: 2, 2: 1}
+    assert costs.cost == Decimal("30.5")
+    assert costs.longest is not None
+    assert costs.longest.reference_number == "A-2"
+
+
+async def test_a_country_without_a_price_leaves_the_sum_open(house: House) -> None:
+    await house.create("A-1", mobileNumber=_SWISS)
+
+    costs = await find(house)
+
+    assert [(each.country, each.cost) for each in costs.countries] == [("CH", None)]
+    assert costs.cost is None
+
+
+async def test_a_text_that_is_refused_is_counted(house: House) -> None:
+    await house.create("A-1", mobileNumber=_GERMAN)
+
+    costs = await find(house, "{{ debtor.name }} " * 130)
+
+    assert (costs.too_long, costs.messages, costs.longest) == (1, 0, None)
+
+
+async def test_the_newest_claims_are_taken_and_no_more(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sms_costs, "MOST_CLAIMS", 2)
+    await house.create("OLD", mobileNumber=_GERMAN, debtorLastName="n" * 250)
+    await house.create("NEW-1", mobileNumber=_GERMAN)
+    await house.create("NEW-2", mobileNumber=_GERMAN)
+
+    costs = await find(house)
+
+    assert (costs.claims, costs.by_parts) == (2, {1: 2})
+
+
+async def test_nothing_is_known_of_a_merchant_without_claims(house: House) -> None:
+    costs = await find(house)
+
+    assert (costs.claims, costs.messages, costs.cost) == (0, 0, Decimal(0))
