@@ -119,8 +119,9 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, painter=painter, providers=identities),
-            *build_portal_routes(resources, debtors, painter=painter, adapters=adapters),
+            *build_portal_routes(
+                resources, debtors, painter=painter, providers=identities, adapters=adapters
+            ),
             *list_routes(debtors),
         ]
         figures = Figures()

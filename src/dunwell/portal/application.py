@@ -46,7 +46,9 @@ from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
 from dunwell.portal.rules import routes as rules
-from dunwell.portal.rules import routes_file, routes_publish, routes_rule, routes_try
+from dunwell.portal.rules import routes_file as rules_file
+from dunwell.portal.rules import routes_publish as rules_publish
+from dunwell.portal.rules import routes_rule, routes_try
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
 from dunwell.portal.texts import routes as texts
@@ -65,10 +67,9 @@ _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
     webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
-    routes_publish, routes_file,
-    webhooks, webhook_acts, payments, suppressions, workflows, routes_editor, routes_step,
-    routes_settings, routes_publish, routes_discard, routes_history, routes_file,
-    texts, routes_preview, routes_simulate,
+    rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,
+    routes_publish, routes_discard, routes_history, routes_file, texts, routes_preview,
+    routes_simulate,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -85,14 +86,11 @@ _RAISED = (HTTPException, Exception)
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
     painter: PagePainter | None = None, providers: Providers | None = None,
+    adapters: Adapters | None = None,
 ) -> Sequence[BaseRoute]:  # fmt: skip
     """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
     painter: draws pages of files; whoever gives one closes it. providers: of single sign-on; none:
-    there is none."""
-    painter: PagePainter | None = None, adapters: Adapters | None = None,
-) -> Sequence[BaseRoute]:  # fmt: skip
-    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
-    painter: draws pages of files; whoever gives one closes it. adapters: the channels'."""
+    there is none. adapters: the channels'."""
     site = Site(
         resources=resources,
         pages=Pages(
