@@ -45,11 +45,16 @@ _NO_ROW = {
     "payments.expire_transfer": _PART,
     "payments.start_payment": _CALLS,
     "rollout.publish_workflow": _CALLS,
+    "onboarding.apply_given": _CALLS,
+    "onboarding.change_settings": _CALLS,
+    "onboarding.open_merchant": _CALLS,
+    "onboarding.performing": _CALLS,
     "onboarding.preview_workflows": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
     "rollout.preview_draft": "it changes nothing",
     "rollout.preview_effects": "it changes nothing",
     "rollout.preview_message": "it changes nothing",
+    "sandbox.read_clock": "it changes nothing",
 }
 
 

@@ -35,3 +35,9 @@ async def read_rules(work: Work) -> RulesView:
         saved_at=None if draft is None else draft.saved_at,
         draft=None if draft is None else write_rules(draft.rules, names),
     )
+
+
+async def has_rules(work: Work) -> bool:
+    """Whether any are published: without them no new claim gets a process."""
+    work.need(Right.READ_CLAIMS)
+    return await load_published_rules(work.tx, work.merchant_id) is not None
