@@ -111,7 +111,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, painter=painter),
+            *build_portal_routes(resources, debtors, painter=painter, channels=channels),
             *list_routes(debtors),
         ]
         figures = Figures()

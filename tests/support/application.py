@@ -44,7 +44,7 @@ class Application:
             find_operator=lambda: self.operator,
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-        portal = build_portal_routes(resources, debtors, passwords, PAINTER)
+        portal = build_portal_routes(resources, debtors, passwords, PAINTER, self.channels)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

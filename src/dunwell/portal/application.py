@@ -33,6 +33,16 @@ from dunwell.portal.people import routes as people
 from dunwell.portal.render.addresses import PATHS, ROOT
 from dunwell.portal.render.pages import Pages
 from dunwell.portal.render.wording import load_languages
+from dunwell.portal.setup import (
+    routes as setup,
+)
+from dunwell.portal.setup import (
+    routes_clock,
+    routes_credentials,
+    routes_file,
+    routes_section,
+    routes_webhooks,
+)
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
 from dunwell.portal.web import assets, choosing
@@ -43,11 +53,13 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 from dunwell.portal.webhooks import routes as webhooks
 from dunwell.portal.webhooks import routes_acts as webhook_acts
+from dunwell.sending.channel import ChannelAdapter
 
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
     routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions,
+    webhooks, webhook_acts, payments, suppressions, setup, routes_section, routes_file,
+    routes_credentials, routes_webhooks, routes_clock,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -63,10 +75,11 @@ _RAISED = (HTTPException, Exception)
 
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
-    painter: PagePainter | None = None,
+    painter: PagePainter | None = None, channels: Sequence[ChannelAdapter] = (),
 ) -> Sequence[BaseRoute]:  # fmt: skip
     """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
-    painter: draws pages of files; whoever gives one closes it."""
+    painter: draws pages of files; whoever gives one closes it. channels: by which a sandbox sends
+    when its clock is moved."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -79,6 +92,7 @@ def build_portal_routes(
         debtors=debtors,
         passwords=passwords or Passwords(),
         painter=painter or PagePainter(),
+        channels=channels,
     )
     return [_Below(_build_application(site))]
 

@@ -1,6 +1,6 @@
 """What all routes of the portal share: who is there, at which merchant, in which language."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +27,7 @@ from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.views import StalePage
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
+from dunwell.sending.channel import ChannelAdapter
 
 _MOST_ID = 2**31 - 1
 
@@ -41,6 +42,8 @@ class Site:
     debtors: DebtorSite
     passwords: Passwords
     painter: PagePainter
+    # By which a sandbox sends when its clock is moved.
+    channels: Sequence[ChannelAdapter]
 
     @property
     def storage(self) -> SealedFiles:
