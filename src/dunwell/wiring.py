@@ -62,6 +62,7 @@ from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.portal.application import build_portal_routes
+from dunwell.portal.web.site import Surroundings
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
 from dunwell.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
@@ -109,7 +110,10 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
-        adapters = Adapters(channels, lines.find)
+        around = Surroundings(
+            painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
+            channels=channels,
+        )  # fmt: skip
         debtors = build_site(
             resources, providers,
             inspector=inspector, printer=press, find_operator=installation.find_operator,
@@ -119,9 +123,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(
-                resources, debtors, painter=painter, providers=identities, adapters=adapters
-            ),
+            *build_portal_routes(resources, debtors, around),
             *list_routes(debtors),
         ]
         figures = Figures()

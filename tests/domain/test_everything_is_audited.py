@@ -57,6 +57,10 @@ _NO_ROW = {
     "rollout.look_at_draft": "it changes nothing",
     "workflows.arrange_steps": _CALLS,
     "workflows.record_changes": _PART,
+    "onboarding.apply_given": _CALLS,
+    "onboarding.change_settings": _CALLS,
+    "onboarding.open_merchant": _CALLS,
+    "onboarding.performing": _CALLS,
     "onboarding.preview_workflows": "it changes nothing",
     "rollout.foresee_costs": "it changes nothing",
     "rollout.plan_publication": "it changes nothing",
@@ -68,6 +72,7 @@ _NO_ROW = {
     "rollout.trials.simulate": "it changes nothing",
     "rollout.trials.sms_costs": "it changes nothing",
     "rollout.trials.writing": "it changes nothing",
+    "sandbox.read_clock": "it changes nothing",
 }
 
 

@@ -20,6 +20,7 @@ from dunwell.landing.application import build_site, list_routes
 from dunwell.payments.provider import PaymentProvider
 from dunwell.people.passwords import Passwords
 from dunwell.portal.application import build_portal_routes
+from dunwell.portal.web.site import Surroundings
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import ChannelAdapter, LineAdapter
 from tests.support.children import INSPECTOR, PAINTER, PRINTER
@@ -47,8 +48,10 @@ class Application:
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         # What the portal sends to who has signed in leaves by these.
         self.lines: dict[str, LineAdapter] = {}
-        adapters = Adapters((), self.lines.get)
-        portal = build_portal_routes(resources, debtors, passwords, PAINTER, adapters)
+        around = Surroundings(
+            passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels
+        )
+        portal = build_portal_routes(resources, debtors, around)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

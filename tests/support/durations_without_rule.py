@@ -104,6 +104,8 @@ NO_RULE: Mapping[str, str] = {
     "payments/start_payment.py _CALL_SECONDS": _PATIENCE,
     "payments/sweep_requests.py SWEEP_SECONDS": _PAUSE,
     "people/passkeys.py _MILLISECONDS": _PATIENCE,
+    "portal/setup/routes_clock.py _MOST": _BOUND,
+    "portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",
     "portal/start/routes.py show_start": _UNIT,
     "portal/web/paging.py span_of_day": _UNIT,
     "portal/webhooks/routes_acts.py _MILLISECOND": _UNIT,

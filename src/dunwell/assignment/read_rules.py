@@ -106,3 +106,9 @@ async def read_version(work: Work, version: int) -> VersionView:
     targets = await load_targets(work.tx, work.merchant_id)
     names = {row.workflow_id: row.name for row in targets.values()}
     return VersionView(found, write_rules(found.rules, names), ruling.version == version)
+
+
+async def has_rules(work: Work) -> bool:
+    """Whether any are published: without them no new claim gets a process."""
+    work.need(Right.READ_CLAIMS)
+    return await load_published_rules(work.tx, work.merchant_id) is not None

@@ -5,7 +5,7 @@ Secrets are answered once and stored as hashes. What ends here ends at once, on 
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.access import Credential
@@ -27,7 +27,13 @@ from dunwell.merchants.store import (
     save_reach,
     save_rotation,
 )
-from dunwell.merchants.store_revocations import remove_reach, save_old_secret_end, save_revocation
+from dunwell.merchants.store_revocations import (
+    Rotation,
+    load_rotation,
+    remove_reach,
+    save_old_secret_end,
+    save_revocation,
+)
 
 OLD_SECRET_LIVES = timedelta(hours=24)
 
@@ -78,11 +84,29 @@ async def list_credentials(work: Work) -> Sequence[Credential]:
     return await load_credentials(work.tx, work.merchant_id)
 
 
-async def rotate_credential(work: Work, client_id: str, *, randomness: bytes) -> NewCredential:
+async def read_rotation(work: Work, client_id: str) -> Rotation:
+    """Raises NotFound when the merchant has no live credential of this id."""
+    work.need(Right.CONFIGURE)
+    rotation = await load_rotation(work.tx, work.merchant_id, client_id, work.real_now)
+    if rotation is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    return rotation
+
+
+async def rotate_credential(
+    work: Work, client_id: str, *, randomness: bytes, known_made_at: datetime | None = None
+) -> NewCredential:
     """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
-    already ends now. Raises NotFound when there is no live credential of this id.
+    already ends now. `known_made_at`: since when it had its secret as it was shown.
+
+    Raises NotFound when there is no live credential of this id, InvalidState when it was rotated
+    since it was shown.
     """
     work.need(Right.CONFIGURE)
+    if known_made_at is not None:
+        rotation = await read_rotation(work, client_id)
+        if rotation.made_at != known_made_at:
+            raise InvalidState("The credential was rotated meanwhile.", state="CHANGED")
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIVES
     rotated = await save_rotation(

@@ -3,6 +3,7 @@
 Tokens, secrets and reaches are read on each request, so what is ended here is ended everywhere.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -48,6 +49,31 @@ WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 RETURNING credential_id
 """
 
+# The credential's row is locked as rotating locks it.
+_LOAD_ROTATION = """
+WITH live AS (
+    SELECT merchant_id, credential_id
+    FROM credentials
+    WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+    FOR UPDATE
+)
+SELECT max(secret.created_at) AS made_at,
+    max(secret.expires_at) FILTER (WHERE secret.expires_at > $3) AS old_until
+FROM live
+JOIN credential_secrets secret
+    ON secret.merchant_id = live.merchant_id AND secret.credential_id = live.credential_id
+GROUP BY live.credential_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """`made_at`: since when it has its newest secret. `old_until`: until when the one before it
+    lives; none: it does not."""
+
+    made_at: datetime
+    old_until: datetime | None
+
 
 async def save_revocation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
@@ -76,3 +102,11 @@ async def remove_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> 
     """Let a credential reach the merchant no more; False: it does not."""
     removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
     return removed is not None
+
+
+async def load_rotation(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> Rotation | None:
+    """Held still until the transaction ends; None: no live credential has this id."""
+    row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
+    return None if row is None else Rotation(**row)

@@ -30,7 +30,7 @@ async def apply_file(
     async with resources.database.transaction() as tx:
         standing = await open_standing(resources, tx, checked, lock=True)
         changes = decide_changes(checked, standing, publish=publish)
-        made = await perform_changes(resources, tx, standing.merchant, changes)
+        made = await perform_changes(resources, tx, standing.merchant, changes=changes)
     words = [line for change in changes for line in change.words]
     return ApplyReport(
         merchant_id=made.merchant_id,

@@ -106,7 +106,8 @@ def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]
     """The list in the file is the whole list."""
     if file.webhooks is UNSET:
         return
-    wanted = {part.url: to_wanted(part) for part in file.webhooks}
+    kept = {url: endpoint.authorization for url, endpoint in standing.endpoints.items()}
+    wanted = {part.url: to_wanted(part, kept.get(part.url)) for part in file.webhooks}
     for url, endpoint in standing.endpoints.items():
         if url not in wanted:
             yield RemoveWebhook(endpoint.endpoint_id, words=[f"webhook {url} removed"])

@@ -73,9 +73,13 @@ class PrivacyPart(_Part, frozen=True):
     officer: Block | None = None
 
 
+# Longer than what a logo of 50 KB is as a "data:" address.
+_MOST_LOGO = 70_000
+
+
 class BrandPart(_Part, frozen=True):
-    # The path of an image, beside this file.
-    logo: Line | None = None
+    # The path of an image beside this file, or the image itself: "data:image/png;base64,...".
+    logo: Annotated[str, Meta(min_length=1, max_length=_MOST_LOGO)] | None = None
     color: Color | None = None
 
 
@@ -196,7 +200,8 @@ class DisputesPart(_Part, frozen=True):
 class WebhookPart(_Part, frozen=True):
     url: str
     events: list[str]
-    authorization: str | None = None
+    # Absent: the one that is there is kept; null takes it away.
+    authorization: str | UnsetType | None = UNSET
 
 
 class CredentialPart(_Part, frozen=True):

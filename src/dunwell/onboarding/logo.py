@@ -16,29 +16,41 @@ from dunwell.files.inspection import Inspector
 from dunwell.merchants.configuration import Logo
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.messages.letters.sheet import Picture
+from dunwell.onboarding.logo_data import DATA, read_data
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import SVG_TYPE, ImageRefused, clean_svg, looks_like_svg
 
 _MOST_BYTES = 50 * 1024
-_PLACE = "/brand/logo"
+_TOO_LARGE = "It is larger than 50 KB; make it smaller."
+LOGO_PLACE = "/brand/logo"
 
 
 async def add_logo(source: Source, path: Path) -> Source:
     """The source of the merchant file at `path` with its logo, or a fault that says why not."""
-    name = _find_name(source.document)
+    name = find_logo(source.document)
     if name is None:
         return source
     try:
-        logo = await _check_logo(_read(path.parent / name))
-        return replace(source, logo=await _draw_for_mail(logo))
+        content = read_data(name) if name.startswith(DATA) else _read(path.parent / name)
+        return replace(source, logo=await make_logo(content))
     except ImageRefused as refusal:
-        fault = Fault(_PLACE, f"{name} is not taken. {refusal}", "WRONG_IMAGE")
+        called = "The image" if name.startswith(DATA) else name
+        fault = Fault(LOGO_PLACE, f"{called} is not taken. {refusal}", "WRONG_IMAGE")
     except OSError as error:
-        fault = Fault(_PLACE, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
+        fault = Fault(LOGO_PLACE, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
     return replace(source, faults=[*source.faults, fault])
 
 
-def _find_name(document: Any) -> str | None:
+async def make_logo(content: bytes) -> Logo:
+    """Of an image that somebody gives, checked and written anew, with its picture for mail
+    programs. Raises ImageRefused."""
+    if len(content) > _MOST_BYTES:
+        raise ImageRefused(_TOO_LARGE)
+    return await _draw_for_mail(await _check_logo(content))
+
+
+def find_logo(document: Any) -> str | None:
+    """How a merchant file names its logo; none: it has none."""
     brand = document.get("brand") if isinstance(document, dict) else None
     name = brand.get("logo") if isinstance(brand, dict) else None
     # A name of another shape is the schema's to report.
@@ -47,7 +59,7 @@ def _find_name(document: Any) -> str | None:
 
 def _read(path: Path) -> bytes:
     if path.stat().st_size > _MOST_BYTES:
-        raise ImageRefused("It is larger than 50 KB; make it smaller.")
+        raise ImageRefused(_TOO_LARGE)
     return path.read_bytes()
 
 

@@ -15,10 +15,11 @@ from dunwell.assignment.rules_draft import (
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import operator_actor
+from dunwell.merchants.account import Work, check_right
+from dunwell.merchants.actor import Actor, operator_actor
 from dunwell.merchants.credentials import allow_credential, create_credential
 from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.merchants.set_up_merchant import change_configuration, create_merchant
 from dunwell.onboarding.changes import (
@@ -45,7 +46,7 @@ from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_workflows
 
-ACTOR = operator_actor("apply")
+APPLY = operator_actor("apply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,12 @@ class Made:
 
 
 async def perform_changes(
-    resources: Resources, tx: Connection, merchant: Merchant | None, changes: Sequence[Change]
-) -> Made:
+    resources: Resources, tx: Connection, merchant: Merchant | None,
+    *, changes: Sequence[Change], actor: Actor = APPLY,
+) -> Made:  # fmt: skip
     """No merchant: the first change creates it."""
-    work = await _begin(resources, tx, merchant, changes)
+    check_right(actor, Right.CONFIGURE)
+    work = await _begin(resources, tx, merchant, changes=changes, actor=actor)
     made = Made(work.merchant_id)
     for change in changes:
         match change:
@@ -91,14 +94,15 @@ async def perform_changes(
 
 
 async def _begin(
-    resources: Resources, tx: Connection, merchant: Merchant | None, changes: Sequence[Change]
-) -> Work:
+    resources: Resources, tx: Connection, merchant: Merchant | None,
+    *, changes: Sequence[Change], actor: Actor,
+) -> Work:  # fmt: skip
     if merchant is not None:
-        return Work.open(resources, tx, merchant, ACTOR)
+        return Work.open(resources, tx, merchant, actor)
     creation = changes[0]
     assert isinstance(creation, CreateMerchant)
     return await create_merchant(
-        tx, ACTOR, new=creation.new, now=resources.clock.now(), ids=resources.ids
+        tx, actor, new=creation.new, now=resources.clock.now(), ids=resources.ids
     )
 
 

@@ -11,7 +11,7 @@ from dunwell.merchants.account import Work
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.opening import open_file, open_standing
-from dunwell.onboarding.performing import ACTOR
+from dunwell.onboarding.performing import APPLY
 from dunwell.onboarding.preview_workflows import preview_workflows
 from dunwell.onboarding.report import ApplyReport
 from dunwell.rollout.effects import Progress
@@ -36,7 +36,7 @@ async def plan_file(
         merchant = standing.merchant
         if merchant is None:
             return ApplyReport(None, checked.file.key, words, gaps=gaps, previews=[])
-        work = Work.open(resources, connection, merchant, ACTOR)
+        work = Work.open(resources, connection, merchant, APPLY)
         previews = await preview_workflows(
             work, resources.keys, checked=checked, standing=standing, progress=progress
         )

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from dunwell.errors import Fault, ValidationError
 from dunwell.events.endpoint import WantedEndpoint, check_endpoint
 from dunwell.kit.shape import read_if_fits
@@ -28,5 +30,7 @@ def find_webhook_faults(document: Mapping[str, Any], *, is_development: bool) ->
                 yield Fault(path + fault.path, fault.message, fault.code)
 
 
-def to_wanted(part: WebhookPart) -> WantedEndpoint:
-    return WantedEndpoint(part.url, tuple(part.events), part.authorization)
+def to_wanted(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:
+    """kept: the authorization of the endpoint that is there, for a file that says none."""
+    authorization = kept if part.authorization is UNSET else part.authorization
+    return WantedEndpoint(part.url, tuple(part.events), authorization)

@@ -14,11 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dunwell.files.pictures import PagePainter
 from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
-from dunwell.people.passwords import Passwords
-from dunwell.people.single_sign_on.provider import NoProviders, Providers
 from dunwell.portal.audit import routes as audit
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
@@ -49,6 +46,9 @@ from dunwell.portal.rules import routes as rules
 from dunwell.portal.rules import routes_file as rules_file
 from dunwell.portal.rules import routes_publish as rules_publish
 from dunwell.portal.rules import routes_rule, routes_try
+from dunwell.portal.setup import routes as setup
+from dunwell.portal.setup import routes_clock, routes_credentials, routes_section, routes_webhooks
+from dunwell.portal.setup import routes_file as setup_file
 from dunwell.portal.start import routes as start
 from dunwell.portal.suppressions import routes as suppressions
 from dunwell.portal.texts import routes as texts
@@ -57,11 +57,10 @@ from dunwell.portal.web import assets, choosing
 from dunwell.portal.web.answer import compress_page
 from dunwell.portal.web.guards import Run
 from dunwell.portal.web.problems import answer_failure
-from dunwell.portal.web.site import Site
+from dunwell.portal.web.site import Site, Surroundings
 from dunwell.portal.web.visit import Visit
 from dunwell.portal.webhooks import routes as webhooks
 from dunwell.portal.webhooks import routes_acts as webhook_acts
-from dunwell.sending.adapters import Adapters
 
 _SLICES = (
     people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
@@ -70,6 +69,7 @@ _SLICES = (
     rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,
     routes_publish, routes_discard, routes_history, routes_file, texts, routes_preview,
     routes_simulate,
+    setup, setup_file, routes_section, routes_credentials, routes_webhooks, routes_clock,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
@@ -84,13 +84,9 @@ _RAISED = (HTTPException, Exception)
 
 
 def build_portal_routes(
-    resources: Resources, debtors: DebtorSite, passwords: Passwords | None = None,
-    painter: PagePainter | None = None, providers: Providers | None = None,
-    adapters: Adapters | None = None,
-) -> Sequence[BaseRoute]:  # fmt: skip
-    """debtors: the debtor's pages, with all that they need. passwords: how they are hashed.
-    painter: draws pages of files; whoever gives one closes it. providers: of single sign-on; none:
-    there is none. adapters: the channels'."""
+    resources: Resources, debtors: DebtorSite, around: Surroundings | None = None
+) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need."""
     site = Site(
         resources=resources,
         pages=Pages(
@@ -101,10 +97,7 @@ def build_portal_routes(
             scripts=assets.name_assets(),
         ),
         debtors=debtors,
-        passwords=passwords or Passwords(),
-        painter=painter or PagePainter(),
-        providers=providers or NoProviders(),
-        adapters=adapters or Adapters(()),
+        around=around or Surroundings(),
     )
     return [_Below(_build_application(site))]
 

@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0066"
-down_revision = "0056"
+down_revision = "0064"
 
 
 def upgrade() -> None:

@@ -4,7 +4,7 @@ the SQL stands beside this."""
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0070"
-down_revision = "0064"
+down_revision = "0067"
 
 
 def upgrade() -> None:

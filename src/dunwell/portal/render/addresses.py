@@ -14,11 +14,13 @@ _CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
 _DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
 _ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
 _WORKFLOW = f"{_MERCHANT}/workflows/{{workflow_id}}"
+_SETTINGS = f"{_MERCHANT}/settings"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # What pages, routes and redirects call a page -> its path.
 PATHS: Mapping[str, str] = {
     "portal": ROOT,
     "merchants": f"{ROOT}/merchants",
+    "merchant_new": f"{ROOT}/merchants/new",
     "keys": f"{ROOT}/keys",
     "asset": f"{ROOT}/asset/{{name}}",
     "sign_in": f"{ROOT}/sign-in",
@@ -90,6 +92,16 @@ PATHS: Mapping[str, str] = {
     "endpoint_on": f"{_ENDPOINT}/on",
     "endpoint_replay": f"{_ENDPOINT}/replay",
     "delivery": f"{_ENDPOINT}/deliveries/{{event_id}}",
+    "settings": _SETTINGS,
+    "settings_file": f"{_SETTINGS}/file",
+    "settings_yaml": f"{_SETTINGS}/merchant.yaml",
+    "settings_changes": f"{_SETTINGS}/changes",
+    "settings_logo": f"{_SETTINGS}/logo.png",
+    "settings_webhooks": f"{_SETTINGS}/webhooks",
+    "settings_section": f"{_SETTINGS}/{{section}}",
+    "credentials": f"{_MERCHANT}/credentials",
+    "credential": f"{_MERCHANT}/credentials/{{client_id}}",
+    "clock": f"{_MERCHANT}/clock",
     "plans": f"{_MERCHANT}/plans",
     "plan": f"{_CLAIM}/plans/{{plan_id}}",
     "plan_assign": f"{_CLAIM}/plans/{{plan_id}}/assignee",

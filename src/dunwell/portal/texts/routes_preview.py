@@ -159,7 +159,7 @@ async def send_to_oneself(site: Site, visit: Visit, desk: Desk, _fields: Fields)
     except InvalidState:
         sent = "NO_CHANNEL"
     else:
-        sent = _name_outcome(await site.adapters.call(desk.merchant, message))
+        sent = _name_outcome(await site.around.adapters.call(desk.merchant, message))
     where["sent"] = sent
     return site.redirect(visit, desk, "text_preview", workflow_id=opened.workflow_id, **where)
 

@@ -1,8 +1,8 @@
 """What all routes of the portal share: who is there, at which merchant, in which language."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -20,7 +20,7 @@ from dunwell.merchants.store import load_merchant
 from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
-from dunwell.people.single_sign_on.provider import Providers
+from dunwell.people.single_sign_on.provider import NoProviders, Providers
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.render.pages import Frame, Page, Pages, Person
 from dunwell.portal.web.answer import answer_page, answer_redirect
@@ -29,8 +29,25 @@ from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.views import StalePage
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
 from dunwell.sending.adapters import Adapters
+from dunwell.sending.channel import ChannelAdapter
 
 _MOST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an application gives its portal; what it leaves out needs nothing outside."""
+
+    # How they are hashed.
+    passwords: Passwords = field(default_factory=Passwords)
+    # Draws pages of files; whoever gives one closes it.
+    painter: PagePainter = field(default_factory=PagePainter)
+    # Of single sign-on.
+    providers: Providers = field(default_factory=NoProviders)
+    # What somebody sends to themselves leaves by the merchant's own.
+    adapters: Adapters = field(default_factory=lambda: Adapters(()))
+    # By which a sandbox sends when its clock is moved.
+    channels: Sequence[ChannelAdapter] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +58,19 @@ class Site:
     pages: Pages
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
-    passwords: Passwords
-    painter: PagePainter
-    # Of single sign-on.
-    providers: Providers
-    # What somebody sends to themselves leaves by the merchant's own.
-    adapters: Adapters
+    around: Surroundings
+
+    @property
+    def passwords(self) -> Passwords:
+        return self.around.passwords
+
+    @property
+    def painter(self) -> PagePainter:
+        return self.around.painter
+
+    @property
+    def providers(self) -> Providers:
+        return self.around.providers
 
     @property
     def storage(self) -> SealedFiles:

@@ -1,0 +1,61 @@
+"""What a merchant still needs before claims can be created, and what it does well to have. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dunwell.merchants.configuration import find_country, find_missing
+from dunwell.merchants.legal_gaps import ENFORCED_IN, find_gaps
+from dunwell.merchants.merchant import Merchant
+
+_REQUIRED = ("legal", "contact", "channels", "payment")
+_BY_LAW = ("legal.representatives", "legal.register", "privacy")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A key of the merchant file. `is_required`: no claim is created without it."""
+
+    key: str
+    is_required: bool
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    needs: Sequence[Need]
+    # By whose law: ISO 3166-1.
+    country: str | None
+
+    @property
+    def missing(self) -> Sequence[Need]:
+        """What keeps claims from being created."""
+        return [each for each in self.needs if each.is_required and not each.is_done]
+
+    @property
+    def is_configured(self) -> bool:
+        return not self.missing
+
+    @property
+    def done(self) -> int:
+        return sum(each.is_done for each in self.needs)
+
+
+def list_needs(merchant: Merchant) -> Checklist:
+    """By the same rules that creating a claim goes by."""
+    configuration = merchant.configuration
+    country, missing = find_country(configuration), find_missing(configuration)
+    legal = configuration.legal
+    # What the law wants is known once the creditor is; so much it wants of everybody.
+    gaps = {gap.key for gap in find_gaps(configuration)} if legal else {"legal.representatives"}
+    if configuration.privacy is None:
+        gaps.add("privacy")
+    has_register = legal is not None and legal.register is not None
+    wanted = [key for key in _BY_LAW if key != "legal.register" or key in gaps or has_register]
+    is_enforced = not merchant.is_sandbox and country in ENFORCED_IN
+    return Checklist(
+        [
+            *(Need(key, is_required=True, is_done=key not in missing) for key in _REQUIRED),
+            *(Need(key, is_required=is_enforced, is_done=key not in gaps) for key in wanted),
+        ],
+        country,
+    )

@@ -1,0 +1,48 @@
+"""What all pages of the settings share: that they are for who configures, what the installation
+offers, how amounts are typed."""
+
+from zoneinfo import available_timezones
+
+from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.errors import NotFound
+from dunwell.installation.store import load_installation
+from dunwell.kit.db import Connection
+from dunwell.merchants.rights import Right
+from dunwell.onboarding.checking import Surroundings
+from dunwell.portal.setup.fields import Tongue
+from dunwell.portal.setup.sections import Choices
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Visit
+
+# Of places: what a clerk looks for, without the aliases.
+TIMEZONES = sorted(
+    each for each in available_timezones() if "/" in each and not each.startswith(("Etc/", "posix"))
+)
+
+
+def need_configure(desk: Desk) -> None:
+    """Raises NotFound: denied looks like absent."""
+    if not desk.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+
+
+def find_surroundings(site: Site) -> Surroundings:
+    settings = site.resources.settings
+    return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
+
+
+async def find_choices(site: Site, tx: Connection, desk: Desk) -> Choices:
+    """A sandbox sends nothing outside, so it has no lines to choose from."""
+    surroundings = find_surroundings(site)
+    lines: dict[str, list[str]] = {}
+    if not desk.merchant.is_sandbox:
+        installation = (await load_installation(tx)).installation
+        for name, line in (installation.lines or {}).items():
+            lines.setdefault(line.channel, []).append(name)
+    return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
+
+
+def find_tongue(site: Site, visit: Visit, desk: Desk) -> Tongue:
+    language = site.frame(visit, desk).language
+    return Tongue(desk.merchant.configuration.currency, language)

@@ -1,0 +1,81 @@
+"""Where a merchant's events are sent to: endpoints added and taken away. What was sent there, and
+how it is doing, are the pages of webhooks."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.events.body import EVENT_TYPES
+from dunwell.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
+from dunwell.events.endpoints import add_endpoint, remove_endpoint
+from dunwell.events.find_endpoints import find_endpoints
+from dunwell.portal.setup.desks import need_configure
+from dunwell.portal.setup.fields import find_field
+from dunwell.portal.setup.views import Faults, HooksPage
+from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.paging import PAGE
+from dunwell.portal.web.site import Site
+from dunwell.portal.web.visit import Fields, Visit
+
+_NAMES = ("url", "events", "authorization")
+
+
+@at_merchant
+async def show_hooks(site: Site, visit: Visit, desk: Desk) -> Response:
+    return await _answer(site, visit, desk, {"url": "", "events": [ALL_TYPES], "authorization": ""})
+
+
+@takes_form_at_merchant
+async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+    """do: "remove" takes away the endpoint that is named; anything else adds one."""
+    need_configure(desk)
+    if fields["do"] == "remove":
+        return await _remove(site, visit, desk, fields["endpoint"])
+    url, events, authorization = (
+        fields.text("url"), fields.all("events"), fields.text("authorization"),
+    )  # fmt: skip
+    typed = {"url": url, "events": events, "authorization": authorization}
+    wanted = WantedEndpoint(url, tuple(events), authorization or None)
+    is_development = site.resources.settings.is_development
+    try:
+        async with site.work(desk) as work:
+            made = await add_endpoint(
+                work, site.resources.keys, wanted, is_development=is_development
+            )
+    except ValidationError as refusal:
+        faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
+        return await _answer(site, visit, desk, typed, faults)
+    except InvalidState as refusal:
+        taken = Fault("/url", refusal.message, "TAKEN")
+        return await _answer(site, visit, desk, typed, [("url", taken)])
+    return await _answer(site, visit, desk, {**typed, "url": "", "authorization": ""}, made=made)
+
+
+async def _remove(site: Site, visit: Visit, desk: Desk, given: str) -> Response:
+    """Of two who take away the same, the second is told."""
+    done = "removed"
+    try:
+        async with site.work(desk) as work:
+            await remove_endpoint(work, UUID(given))
+    except (NotFound, ValueError):
+        done = "endpoint_over"
+    return site.redirect(visit, desk, "settings_webhooks", done=done)
+
+
+async def _answer(
+    site: Site, visit: Visit, desk: Desk, typed: Mapping[str, Any], faults: Faults = (), *,
+    made: NewSecret | None = None,
+) -> Response:  # fmt: skip
+    """made: its secret stands in this answer alone."""
+    need_configure(desk)
+    async with site.work(desk) as work:
+        found = await find_endpoints(work, limit=PAGE)
+    page = HooksPage(found.endpoints, EVENT_TYPES, typed, faults, made)
+    return site.answer_at(visit, desk, page, 422 if faults else 200)
+
+
+PAGES: RoutedPages = {"settings_webhooks": {"GET": show_hooks, "POST": change}}

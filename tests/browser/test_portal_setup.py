@@ -1,0 +1,158 @@
+"""Settings in Chromium: every page accessible and within its width; a merchant from nothing to
+configured by the pages' own words alone, by mouse and by keyboard, in both languages."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from dunwell.portal.setup.sections import SECTIONS
+from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_loose_ends
+from tests.browser.site import Site, Stage
+from tests.browser.test_portal_money import sit_down as take_seat
+from tests.support.portal_world import a_portal_world
+
+_PATHS = {
+    "settings": "/settings", "file": "/settings/file", "webhooks": "/settings/webhooks",
+    "credentials": "/credentials", **{name: f"/settings/{name}" for name in SECTIONS},
+}  # fmt: skip
+# What somebody needs who reads each page anew and copies each value from a paper (seconds).
+_PAGE, _FIELD = 9, 9
+_TEN_MINUTES = 600
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_every_page_is_accessible_and_fits(
+    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+) -> None:
+    found = []
+    async with take_seat(chromium, stage, locale=locale) as seat:
+        for name, path in _PATHS.items():
+            source = await seat.go(path)
+            policy = "default-src 'none'"
+            faults = [*await html_checker.list_faults(source), *list_loose_ends(source, policy)]
+            found += [f"{name} {each}" for each in faults]
+            await seat.judge(f"setup-{name}-{locale[:2]}")
+        assert seat.complaints == []
+    assert found == []
+
+
+@dataclass
+class _Paper:
+    """What the clerk has before them; how much of it was typed."""
+
+    clerk: AtWork
+    typed: int = field(default=0)
+
+    async def open(self, need: str) -> None:
+        await self.clerk.press(need)
+
+    async def fill(self, label: str, value: str) -> None:
+        await self.clerk.fill(label, value)
+        self.typed += 1
+
+    async def save(self) -> None:
+        await self.clerk.press("Save")
+        await self.clerk.sees("Saved.")
+
+
+async def _judge(clerk: AtWork, html_checker: HtmlChecker) -> None:
+    """axe is a script."""
+    if clerk.way.scripts:
+        await clerk.judge(html_checker)
+
+
+async def _set_up(paper: _Paper, html_checker: HtmlChecker) -> None:
+    """By the checklist, from the top to its end."""
+    clerk = paper.clerk
+    await paper.open("Who the creditor is")
+    await paper.fill("Name of the creditor", "Teekontor Hansen GmbH")
+    await paper.fill("Postal address", "Speicherweg 12\n20457 Hamburg")
+    await paper.fill("Who represents it", "Wiebke Hansen")
+    await paper.fill("Register and number", "Amtsgericht Hamburg, HRB 1")
+    await _judge(clerk, html_checker)
+    await paper.save()
+    await paper.open("Whom debtors can ask")
+    await paper.fill("E-mail address", "rechnung@teekontor")
+    await clerk.press("Save")
+    await expect(clerk.page.locator("main .error").first).to_be_visible()
+    await _judge(clerk, html_checker)
+    await paper.fill("E-mail address", "rechnung@teekontor.example")
+    await paper.save()
+    await paper.open("A channel by which messages leave")
+    await clerk.page.locator('select[name="channels.EMAIL.by"]').select_option("adapter:outbox")
+    await clerk.page.locator('input[name="channels.EMAIL.from"]').fill("rechnung@teekontor.example")
+    paper.typed += 2
+    await clerk.press("See what would change")
+    await _judge(clerk, html_checker)
+    await paper.save()
+    await paper.open("A way to pay")
+    await paper.fill("IBAN", "DE02 1203 0000 0000 2020 51")
+    await paper.fill("Account holder", "Teekontor Hansen GmbH")
+    await clerk.press("See what would change")
+    await paper.save()
+    await paper.open("What the privacy notice says")
+    await paper.fill("Authority that takes complaints", "Datenschutzbehörde, Hamburg")
+    await clerk.choose("the contract")
+    await paper.fill("Years that claims are kept", "3")
+    await paper.save()
+    await clerk.sees("Configured: claims can be created")
+    await _judge(clerk, html_checker)
+
+
+@in_all_portal_ways
+async def test_a_merchant_comes_from_nothing_to_configured_in_ten_minutes(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    async with sit_down(chromium, site, world, way, "setup") as clerk:
+        begun = clerk.steps
+        choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Change merchant"))
+        await clerk.press_at(choice)
+        await clerk.press("New merchant")
+        paper = _Paper(clerk)
+        await paper.fill("Name", "Teekontor Hansen")
+        await paper.fill("Short name", f"teekontor-{way.name}")
+        await _judge(clerk, html_checker)
+        await clerk.press("Create the merchant")
+        await clerk.sees("The merchant is there. What it still needs is below.")
+        await _set_up(paper, html_checker)
+        seconds = (clerk.steps - begun) * _PAGE + paper.typed * _FIELD
+        assert seconds < _TEN_MINUTES, (clerk.steps - begun, paper.typed)
+        await _go_on(clerk, html_checker)
+
+
+async def _go_on(clerk: AtWork, html_checker: HtmlChecker) -> None:
+    """A credential, the file, the clock of the sandbox."""
+    await clerk.press("A credential for your program")
+    await clerk.fill("Name", "shop")
+    await clerk.press("Make it")
+    await expect(clerk.page.locator("[data-secret]")).to_have_count(1)
+    await _judge(clerk, html_checker)
+    await clerk.press("Back to the credentials")
+    await clerk.open_named("shop")
+    await _judge(clerk, html_checker)
+    await clerk.turn_to("Settings")
+    await clerk.press("As a file")
+    content = await clerk.save("Download the file")
+    assert b"Teekontor Hansen GmbH" in content
+    await clerk.page.set_input_files(
+        "input[type=file]", {"name": "m.yaml", "mimeType": "application/yaml", "buffer": content}
+    )
+    await clerk.press("See what would change")
+    await clerk.sees("0 differences: the merchant is what the file says.")
+    await _judge(clerk, html_checker)
+    await clerk.turn_to("Settings")
+    await clerk.press("Clock")
+    await _judge(clerk, html_checker)
+    await clerk.press("One week on")
+    await clerk.sees("Nothing came.")
+    await clerk.turn_to("Settings")
+    await clerk.press("Logo and colour")
+    await clerk.fill("Colour", "#1f6f5c")
+    await clerk.press("Judge the colour")
+    await clerk.sees("Good: white text is read on it, so buttons have it.")
+    await _judge(clerk, html_checker)
+    await keep_screenshot(clerk.page, f"setup-brand-{clerk.way.name}")

@@ -1,0 +1,362 @@
+"""Settings: a merchant is opened and set up by forms, by the rules of the merchant file."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml, render_yaml
+from dunwell.merchants.lookup import find_merchant_id_by_key
+from dunwell.merchants.merchant import Merchant
+from dunwell.merchants.store import load_merchant
+from dunwell.onboarding.apply import apply_file
+from dunwell.portal.setup.sections import SECTIONS
+from tests.support.application import an_application
+from tests.support.house import House
+from tests.support.portal import Clerk, sign_in
+from tests.support.portal_setup import read_form, save, send
+from tests.usecases.test_apply import ADAPTERS
+from tests.usecases.test_given_file import EVERYTHING, a_picture
+
+PATHS = (
+    "/settings", *(f"/settings/{name}" for name in SECTIONS), "/settings/file",
+    "/settings/webhooks", "/credentials",
+)  # fmt: skip
+_KIND = re.compile(r"<h2 id=\"needs\">(.*?)</h2>")
+
+
+async def load(clerk: Clerk, resources: Resources) -> Merchant:
+    async with resources.database.connection() as connection:
+        merchant = await load_merchant(connection, clerk.merchant_id)
+    assert merchant is not None
+    return merchant
+
+
+@pytest.fixture
+async def whole(clerk: Clerk, resources: Resources, tmp_path: Path) -> Clerk:
+    """At a merchant of which everything is set."""
+    (tmp_path / "logo.svg").write_bytes(a_picture("PNG"))
+    document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
+    path = tmp_path / "merchant.yaml"
+    path.write_text(render_yaml({**document, "webhooks": []}))
+    report = await apply_file(resources, path, available_adapters=ADAPTERS)
+    assert report.merchant_id is not None
+    clerk.merchant_id = report.merchant_id
+    return clerk
+
+
+async def open_merchant(clerk: Clerk, resources: Resources, **typed: Any) -> Clerk:
+    form = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    named = {"name": "Nordlicht", "key": "nordlicht", **typed}
+    answer = await send(clerk, "/portal/merchants/new", {**form, **named})
+    assert answer.status_code == 303, answer.text
+    async with resources.database.connection() as connection:
+        merchant_id = await find_merchant_id_by_key(connection, str(named["key"]))
+    assert merchant_id is not None
+    clerk.merchant_id = merchant_id
+    return clerk
+
+
+def headline(text: str) -> str:
+    found = _KIND.search(text)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_every_page_is_shown(clerk: Clerk, language: str) -> None:
+    await clerk.get(f"?lang={language}")
+    for path in PATHS:
+        page = await clerk.get(path)
+        assert page.status_code == 200, (path, page.text[-600:])
+        assert f'<html lang="{language}"' in page.text
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+async def test_a_form_that_is_sent_as_it_was_opened_changes_nothing(
+    whole: Clerk, resources: Resources, section: str
+) -> None:
+    before = await load(whole, resources)
+    form = read_form((await whole.get(f"/settings/{section}")).text, "known_seen")
+
+    answer = await send(whole, f"/settings/{section}", form)
+
+    assert answer.status_code == 303, answer.text
+    assert answer.headers["Location"].endswith("done=unchanged")
+    assert await load(whole, resources) == before
+
+
+async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
+    clerk: Clerk, resources: Resources
+) -> None:
+    """Live, in Germany: as much as the law asks for."""
+    await open_merchant(clerk, resources, kind="live")
+    page = await clerk.get("/settings")
+    assert headline(page.text) == "6 things are missing before claims can be created"
+    assert "0 of 6 are done." in page.text
+
+    await save(
+        clerk,
+        "creditor",
+        legal__name="Nordwind GmbH",
+        legal__address="Deichstraße 1\n20459 Hamburg",
+    )
+    # That it is a company is known from then on.
+    page = await clerk.get("/settings")
+    assert headline(page.text) == "6 things are missing before claims can be created"
+    assert "Section 5 DDG wants a company’s register and number." in page.text  # noqa: RUF001
+    await save(clerk, "creditor", legal__register="Amtsgericht Hamburg, HRB 1",
+               legal__representatives="Ina Brandt\n\nOle Krüger ")  # fmt: skip
+    await save(clerk, "contact", contact__email="hilfe@nordwind.example")
+    await save(clerk, "privacy", privacy__authority="Behörde, Hamburg", privacy__basis=["CONTRACT"],
+               privacy__retention__claimYears="3")  # fmt: skip
+    await save(clerk, "channels", channels__EMAIL__by="adapter:outbox",
+               channels__EMAIL__from="claims@nordwind.example")  # fmt: skip
+    assert headline((await clerk.get("/settings")).text) == (
+        "1 thing is missing before claims can be created"
+    )
+    await save(clerk, "payment", payment__bankAccount__iban="DE02 1203 0000 0000 2020 51",
+               payment__bankAccount__holder="Nordwind")  # fmt: skip
+
+    page = await clerk.get("/settings")
+    assert headline(page.text) == "Configured: claims can be created"
+    assert "7 of 7 are done." in page.text
+    configuration = (await load(clerk, resources)).configuration
+    assert configuration.legal is not None
+    assert configuration.legal.representatives == ("Ina Brandt", "Ole Krüger")
+    assert configuration.payment.bank_account is not None
+    assert configuration.payment.bank_account.iban == "DE02120300000000202051"
+
+
+@pytest.mark.parametrize(
+    ("section", "typed", "field", "said"),
+    [
+        ("creditor", {"legal__name": ""}, "legal.name", "Please fill this in."),
+        ("creditor", {"legal__country": "XX"}, "legal.country", "This is no country."),
+        ("contact", {"contact__email": "nobody"}, "contact.email", "This is no e-mail address."),
+        ("payment", {"payment__bankAccount__iban": "DE00"}, "payment.bankAccount.iban", "no IBAN"),
+        ("payment", {"payment__partial__min": "12,3x"}, "payment.partial.min", "no amount"),
+        ("guards", {"guards__maxContactsPerDay": "0"}, "guards.maxContactsPerDay", "too little"),
+        ("guards", {"guards__maxContactsPerWeek": "many"}, "guards.maxContactsPerWeek", "whole"),
+        ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "some hours"),
+        ("channels", {"channels__EMAIL__from": ""}, "channels.EMAIL.from", "fill this in"),
+        ("channels", {"channels__SMS__by": ""}, "channels.SMS.by", "fill this in"),
+        # What a file cannot take away is not told as taken away.
+        ("channels", {"channels__LETTER__by": ""}, "channels.LETTER.by", "fill this in"),
+        (
+            "payment", {"payment__bankAccount__iban": "", "payment__bankAccount__holder": ""},
+            "payment.bankAccount.holder", "fill this in",
+        ),
+        ("page", {"landingPage__languages": None}, "landingPage.languages", "at least one"),
+        ("offers", {"modalities__plan__counts": "1"}, "modalities.plan.counts", "too little"),
+        ("offers", {"modalities__plan__counts": "3, 3"}, "modalities.plan.counts", "twice"),
+        ("account", {"timezone": "Europe/Atlantis"}, "timezone", "no time zone"),
+        ("brand", {"brand__color": "red"}, "brand.color", "does not have the form"),
+        ("disputes", {"disputes__reasons__own1__type": "SMALL"}, "disputes.reasons.own1.label.de",
+         "fill this in"),
+        ("disputes", {"disputes__answerWithinDays": "99"}, "disputes.answerWithinDays", "too much"),
+    ],
+)  # fmt: skip
+async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
+    whole: Clerk, resources: Resources, section: str, typed: dict[str, Any], field: str, said: str
+) -> None:
+    before = await load(whole, resources)
+    answer = await save(whole, section, **typed)
+
+    assert answer.status_code == 422, answer.text[-3000:]
+    [told] = re.findall(rf'id="{re.escape(field)}-error">(.*?)</p>', answer.text, re.DOTALL)
+    assert said in told
+    assert f'<a href="#{field}">' in answer.text
+    for name, value in typed.items():
+        assert value is None or str(value) in answer.text or value == "", name
+    assert await load(whole, resources) == before
+
+
+async def test_a_line_that_is_gone_is_still_shown_as_chosen(
+    whole: Clerk, resources: Resources
+) -> None:
+    """The first that is offered would take its place unseen."""
+    async with resources.database.transaction() as tx:
+        await tx.execute(
+            "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("
+            "configuration::jsonb, '{channels,EMAIL}', $2::jsonb) WHERE merchant_id = $1",
+            whole.merchant_id,
+            {"line": "gone", "sender": "a@nordwind.example"},
+        )
+    form = read_form((await whole.get("/settings/channels")).text, "known_seen")
+    assert form["channels.EMAIL.by"] == ["line:gone"]
+
+
+async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources: Resources) -> None:
+    before = await load(whole, resources)
+    form = read_form((await whole.get("/settings/guards")).text, "known_seen")
+    typed = {**form, "guards.maxContactsPerWeek": "5", "guards.quietHours": None}
+
+    asked = await send(whole, "/settings/guards", typed)
+
+    assert asked.status_code == 200
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td><td>(.*?)</td>", asked.text)
+    assert [re.sub(r"<[^>]*>", "", row[0]) for row in rows] == [
+        "Contacts in seven days", "There are quiet hours",
+    ]  # fmt: skip
+    assert await load(whole, resources) == before
+    back = await send(
+        whole, "/settings/guards", {**read_form(asked.text, "known_seen"), "do": "look"}
+    )
+    assert 'value="5"' in back.text
+    saved = await send(
+        whole, "/settings/guards", {**read_form(asked.text, "known_seen"), "do": "save"}
+    )
+    assert saved.headers["Location"].endswith("done=saved")
+    guards = (await load(whole, resources)).configuration.guards
+    assert (guards.max_contacts_per_day, guards.max_contacts_per_week) == (2, 5)
+    assert guards.quiet_hours is None
+
+
+@pytest.mark.parametrize("section", ["contact", "guards"])
+async def test_the_second_who_saves_sees_both_texts_and_loses_none(
+    whole: Clerk, resources: Resources, section: str
+) -> None:
+    field = {"contact": "contact.hours", "guards": "guards.maxContactsPerWeek"}[section]
+    form = read_form((await whole.get(f"/settings/{section}")).text, "known_seen")
+    await save(whole, section, **{field.replace(".", "__"): "7"})
+    between = await load(whole, resources)
+
+    second = await send(whole, f"/settings/{section}", {**form, field: "9"})
+
+    assert second.status_code == 409
+    assert "Somebody was faster" in second.text
+    assert 'value="9"' in second.text
+    assert "Stored now: 7" in second.text
+    assert await load(whole, resources) == between
+    again = await send(whole, f"/settings/{section}", read_form(second.text, "known_seen"))
+    if again.status_code == 200:
+        form = read_form(again.text, "known_seen")
+        again = await send(whole, f"/settings/{section}", {**form, "do": "save"})
+    assert again.headers["Location"].endswith("done=saved")
+
+
+async def test_who_changes_another_part_is_not_in_the_way(
+    whole: Clerk, resources: Resources
+) -> None:
+    form = read_form((await whole.get("/settings/contact")).text, "known_seen")
+    await save(whole, "account", name="Nordwind Nord")
+    answer = await send(whole, "/settings/contact", {**form, "contact.hours": "9 to 5"})
+
+    assert answer.headers["Location"].endswith("done=saved")
+    merchant = await load(whole, resources)
+    assert merchant.name == "Nordwind Nord"
+    assert merchant.configuration.contact is not None
+    assert merchant.configuration.contact.hours == "9 to 5"
+
+
+async def test_what_a_published_process_needs_is_not_taken_from_it(
+    whole: Clerk, resources: Resources
+) -> None:
+    await save(whole, "contact", contact__phone="+49 40 123")
+    standing = read_form((await whole.get("/settings/file")).text, "text")
+    exported = (await whole.get("/settings/merchant.yaml")).text
+    document = parse_yaml(exported)
+    body = document["workflows"][0]["definition"]["templates"]["reminder"]
+    channel = body["EMAIL"]["body"]
+    for language in channel:
+        channel[language] += "\n\n{{ merchant.phone }}"
+    changes = await whole.post("/settings/changes", {
+        "token": standing["token"], "text": render_yaml(document), "publish": "yes",
+    })  # fmt: skip
+    applied = {**read_form(changes.text, "known_revision"), "do": "apply"}
+    assert (await send(whole, "/settings/changes", applied)).status_code == 200
+
+    answer = await save(whole, "contact", contact__phone="")
+
+    assert answer.status_code == 422
+    assert "The workflow &#34;Standard&#34; needs it" in answer.text
+    contact = (await load(whole, resources)).configuration.contact
+    assert contact is not None
+    assert contact.phone == "+49 40 123"
+
+
+async def test_every_change_names_its_author_in_the_audit_log(
+    whole: Clerk, resources: Resources
+) -> None:
+    await save(whole, "contact", contact__hours="9 to 5")
+    async with resources.database.connection() as connection:
+        row = await connection.fetchrow(
+            "SELECT action, actor_kind, details FROM audit_log WHERE merchant_id = $1"
+            " ORDER BY audit_id DESC LIMIT 1",
+            whole.merchant_id,
+        )
+    assert row is not None
+    assert (row["action"], row["actor_kind"]) == ("merchant.change_configuration", "USER")
+    assert row["details"]["changed"] == ["contact"]
+
+
+async def test_reasons_of_ones_own_keep_their_order_and_languages(
+    whole: Clerk, resources: Resources
+) -> None:
+    await save(
+        whole, "disputes",
+        disputes__reasons__own1__type="TOO_LATE", disputes__reasons__own1__label__de="Zu spät",
+        disputes__reasons__INSOLVENCY__hidden="yes",
+    )  # fmt: skip
+    reasons = (await load(whole, resources)).configuration.disputes.reasons
+    assert [(each.type, each.labels, each.is_hidden) for each in reasons] == [
+        ("WRONG_SIZE", {"de": "Größe", "fr": "Taille"}, False),
+        ("INSOLVENCY", {}, True),
+        ("TOO_LATE", {"de": "Zu spät"}, False),
+    ]
+    assert 'name="disputes.reasons.own3.type"' in (await whole.get("/settings/disputes")).text
+
+
+async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
+    await open_merchant(clerk, resources)
+    form = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    answer = await send(
+        clerk, "/portal/merchants/new", {**form, "name": "Other", "key": "nordlicht"}
+    )
+    assert answer.status_code == 422
+    assert "This is taken already" in answer.text
+    wrong = await send(clerk, "/portal/merchants/new", {**form, "name": "", "key": "Nord Wind"})
+    assert wrong.status_code == 422
+    assert 'id="key-error"' in wrong.text
+    assert 'id="name-error"' in wrong.text
+
+
+async def test_a_sandbox_stands_beside_its_live_merchant(
+    whole: Clerk, resources: Resources
+) -> None:
+    live = whole.merchant_id
+    before = await load(whole, resources)
+    form = read_form((await whole.get(f"/portal/merchants/new?beside={live}")).text, "beside")
+    assert (form["key"], form["kind"]) == (["nordwind-sandbox"], ["sandbox"])
+
+    answer = await send(whole, "/portal/merchants/new", form)
+
+    assert answer.status_code == 303, answer.text[-3000:]
+    page = await whole.get(answer.headers["Location"])
+    assert headline(page.text) == "Configured: claims can be created"
+    assert f'<a href="/portal/m/{live}/settings">Its live merchant: nordwind</a>' in page.text
+    back = await whole.get("/settings")
+    assert ">Its sandbox: nordwind-sandbox</a>" in back.text
+    whole.merchant_id = int(page.url.path.split("/")[3])
+    sandbox = await load(whole, resources)
+    assert sandbox.is_sandbox
+    assert sandbox.configuration.guards == before.configuration.guards
+    assert sandbox.configuration.brand == before.configuration.brand
+    assert {each.line for each in sandbox.configuration.channels.values()} == {None}
+
+
+async def test_who_has_one_merchant_opens_no_other(
+    staff: Clerk, resources: Resources, house: House
+) -> None:
+    assert (await staff.get("/portal/merchants/new")).status_code == 404
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    fields = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    account = await staff.get("/portal/account")
+    token = read_form(account.text)["token"]
+    named = {**fields, "token": token, "name": "Mine", "key": "mine"}
+    assert (await send(staff, "/portal/merchants/new", named)).status_code == 404
+    async with resources.database.connection() as connection:
+        assert await find_merchant_id_by_key(connection, "mine") is None
