@@ -122,7 +122,8 @@ async def test_alarms_stand_on_the_page_with_where_they_are_mended(
 def test_each_kind_of_alarm_leads_to_a_page_of_ours() -> None:
     pages = {build_address(page, merchant_id=7) for page in ("endpoints", "disputes", "replies")}
     pages |= {
-        build_address("lines"), build_address("people_audit"),
+        build_address("lines"), build_address("people_audit"), build_address("unplaced"),
+        build_address("unplaced", of="reports"),
         build_address("messages", merchant_id=7, state="UNKNOWN"),
     }  # fmt: skip
     found = {path.format(subject=7) for path in PLACES.values()} | {"/portal/lines"}

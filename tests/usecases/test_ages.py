@@ -116,4 +116,6 @@ def test_each_table_with_an_age_is_tried_on_both_sides() -> None:
     found = (_REMOVES.match(text.strip()) for text in list_statements().values())
     aged = {each[1] for each in found if each}
     # These are found by one statement and removed, or emptied, by another.
-    assert aged | {"uploads", "debtor_notices", "jobs"} == AGES.keys()
+    aged |= {"uploads", "debtor_notices", "jobs"}
+    # These are tried by tests.usecases.test_alarms: an alarm goes once it is over.
+    assert aged - {"alarms", "alarm_mails"} == AGES.keys()

@@ -77,6 +77,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "secret"],
         ["ok", "restore"],
         ["note", "operator"],
+        ["note", "alarms"],
         ["ok", "storage"],
         ["ok", "disk"],
         ["ok", "folders"],

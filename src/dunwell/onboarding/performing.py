@@ -41,10 +41,12 @@ from dunwell.onboarding.changes import (
 )
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
 from dunwell.rollout.save_scenario import save_scenario
+from dunwell.workflows.draft_changes import Ticks
 from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_workflows
+from dunwell.workflows.store_draft_changes import load_open_changes
 
 APPLY = operator_actor("apply")
 
@@ -148,7 +150,14 @@ async def _perform_process(work: Work, change: SaveDraft | PublishDraft | Discar
         case SaveDraft():
             await save_draft(work, change.name, change.definition)
         case PublishDraft():
-            await publish_draft(work, await _find_workflow(work, change.name))
+            workflow_id = await _find_workflow(work, change.name)
+            # Whoever gives a file has said all of what is published.
+            said = {
+                each.change_id
+                for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
+            }
+            ticks = Ticks(seen=frozenset(said), agreed=frozenset(said))
+            await publish_draft(work, workflow_id, ticks=ticks)
         case DiscardDraft():
             await discard_draft(work, change.workflow_id)
 

@@ -61,7 +61,7 @@ def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[Placed
     placed = [
         PlacedFault(
             find_line(given.text, [*given.place, *_split(fault.path)]),
-            fault.path, fault.message, fault.code,
+            fault.path, str(fault.message), fault.code,
         )
         for fault in faults
     ]  # fmt: skip
