@@ -13,9 +13,12 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from bench.ground import Ground
 from bench.merchant import BenchMerchant, make_merchant
+from dunwell.assignment.edit_rules import edit_rules_draft
+from dunwell.assignment.editing import SetDefault
 from dunwell.events.store_spans import save_spans
 from dunwell.kit.db import Connection
 from dunwell.merchants.actor import operator_actor
@@ -26,6 +29,9 @@ from dunwell.people.session_rules import SECRET_BYTES
 from dunwell.people.store import save_new_user
 from dunwell.people.user import NewUser, Place
 from dunwell.people.visitor import Visitor
+from dunwell.workflows.open_workflow import find_workflow
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_current
 
 # A year of claims.
 _STEP = timedelta(seconds=30)
@@ -33,6 +39,8 @@ _STEP = timedelta(seconds=30)
 _SET = 1000
 _MERCHANTS = 5
 _WORKFLOW = "Messages"
+# What few claims are on.
+_SELDOM = "Texts"
 _HEAD = re.compile(r"^-- (\w+)\n", re.MULTILINE)
 _SQL = Path(__file__).with_name("crowd.sql")
 # UUIDs as ours: their first bits are the instant, the others follow from the number.
@@ -92,6 +100,7 @@ async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) 
             pass
     finally:
         await connection.close()
+    await _begin_drafts(benches[0])
     await ground.settle()
     return Crowd(benches[0], rows, int(values["base"]), secret, user_id)
 
@@ -109,6 +118,22 @@ async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
     return user_id, opened.secret
 
 
+async def _begin_drafts(bench: BenchMerchant) -> None:
+    """Of both workflows, as minor versions, and of the rules."""
+    async with bench.resources.database.transaction() as tx:
+        work = bench.work(tx)
+        workflows = [await find_workflow(tx, work.merchant_id, n) for n in (_WORKFLOW, _SELDOM)]
+        for workflow in workflows:
+            current = await load_current(tx, work.merchant_id, workflow.workflow_id)
+            assert current is not None
+            first, *others = current.definition.steps
+            steps = [msgspec.structs.replace(first, name="Sooner"), *others]
+            definition = msgspec.structs.replace(current.definition, steps=steps)
+            await save_draft(work, workflow.name, definition)
+        ruling, other = (each.workflow_id for each in workflows)
+        await edit_rules_draft(work, SetDefault(other, seen=ruling))
+
+
 async def _choose(
     connection: Connection, benches: list[BenchMerchant], rows: int, user_id: UUID
 ) -> dict[str, Any]:
@@ -122,7 +147,7 @@ async def _choose(
         "base": await connection.fetchval("SELECT last_value FROM claims_claim_id_seq"),
         "first": first, "rows": rows, "step": f"interval '{_STEP.seconds} s'",
         "now": benches[0].resources.clock.now().isoformat(), "workflow": _WORKFLOW,
-        "user": user_id, "channel": _CHANNEL, "sent": _SENT,
+        "seldom": _SELDOM, "user": user_id, "channel": _CHANNEL, "sent": _SENT,
         "first_name": f"(ARRAY[{names}])[1 + n % 10]", "last_name": _LAST_NAME.format(syllables),
     }  # fmt: skip
 

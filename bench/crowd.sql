@@ -32,7 +32,8 @@ SELECT m AS merchant_id, claim_id, 'RE-2026-' || lpad(n::text, 8, '0') AS refere
        is_disputed OR is_paused OR is_asking OR is_deferred AS held, 2 AS event_sequence,
        at AS created_at, least(at + n % 7 * interval '1 day', '{now}') AS updated_at,
        1 AS rules_version, tx AS written_by
-FROM crowd JOIN workflows w ON w.merchant_id = m AND w.name = '{workflow}'
+FROM crowd JOIN workflows w ON w.merchant_id = m
+    AND w.name = CASE WHEN status = 'CREATED' AND s % 250 = 0 THEN '{seldom}' ELSE '{workflow}' END
 
 -- debtors
 SELECT m AS merchant_id, claim_id, {first_name} AS first_name, {last_name} AS last_name,
@@ -76,6 +77,38 @@ LATERAL (SELECT at + k * interval '7 days' AS sent_at) planned, workflow_version
 WHERE v.merchant_id = m AND v.workflow_id = (
     SELECT workflow_id FROM workflows w WHERE w.merchant_id = m AND w.name = '{workflow}')
   AND status <> 'CREATED' AND (k = 0 OR n % 2 = 0) AND n + k * 20160 <= {rows}
+
+-- letter_batches
+SELECT {id} AS batch_id, 'printer' AS line, 'RELEASED' AS state, 100 AS letters, 100 AS pages,
+       ''::bytea AS manifest, at AS made_at, at AS released_at
+FROM crowd WHERE n % 500 = 0
+
+-- letter_batch_items
+SELECT c.merchant_id, communication_id, 'printer' AS line, 'DW-' || communication_id AS reference,
+       CASE WHEN is_asked THEN 'WAITING' ELSE 'BATCHED' END AS state,
+       CASE WHEN NOT is_asked THEN b.batch_id END AS batch_id,
+       CASE WHEN is_asked THEN 'UNTOLD' END AS doubt, 'DE' AS country, 1 AS pages,
+       '[]'::jsonb AS files, planned_at AS begun_at, planned_at AS handed_at,
+       CASE WHEN claim_id % 50 = 7 THEN 'RETURNED' ELSE 'POSTED' END AS status,
+       planned_at AS status_at
+FROM communications c, LATERAL (SELECT claim_id % 97 = 0 AS is_asked) drawn,
+(SELECT batch_id, row_number() OVER (ORDER BY batch_id) AS number FROM letter_batches) b
+WHERE channel = 'LETTER' AND c.state = 'ACCEPTED' AND b.number = (claim_id - {base}) / 500
+
+-- inbound_sms
+SELECT {id} AS inbound_id, 'texts' AS line, 'S' || n AS provider_id,
+       '+49151' || lpad(n::text, 8, '0') AS sender, '+4930123456' AS recipient,
+       'Please call me.' AS text, at AS received_at,
+       CASE WHEN n % 100 = 0 THEN 'UNMATCHED' ELSE 'STOP' END AS kind,
+       CASE WHEN n % 1000 > 0 AND n % 100 = 0 THEN at END AS looked_at
+FROM crowd WHERE n % 10 = 0
+
+-- channel_reports
+SELECT {id} AS report_id, 'texts' AS line, 'R' || n AS provider_id, 'DELIVERED' AS state,
+       at AS happened_at, '' AS reason, 'OTHER' AS cause, ''::bytea AS raw, at AS received_at,
+       CASE WHEN n % 100 = 1 THEN 'UNMATCHED' ELSE 'DELIVERED' END AS outcome, at AS handled_at,
+       CASE WHEN n % 1000 > 1 AND n % 100 = 1 THEN at END AS looked_at
+FROM crowd WHERE n % 10 = 1
 
 -- communication_contents
 SELECT merchant_id, communication_id, 'debtor.' || claim_id || '@example.org' AS recipient,

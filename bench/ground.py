@@ -50,7 +50,8 @@ class Ground:
         minute's requests by web processes that have ended."""
         async with self.database.connection() as connection:
             await connection.execute(
-                "TRUNCATE claims, contact_guards, contact_ledger, audit_log, request_quotas CASCADE"
+                "TRUNCATE claims, contact_guards, contact_ledger, audit_log, request_quotas,"
+                " letter_batches, inbound_sms, channel_reports CASCADE"
             )
 
     async def settle(self, url: str | None = None) -> None:

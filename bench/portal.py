@@ -19,7 +19,8 @@ from bench.crowd import Crowd, fill_crowd
 from bench.ground import Ground
 from bench.line import Line
 from bench.plans import Listening, Reading, explain, load_grown
-from bench.portal_pages import Known, Page, list_pages
+from bench.portal_page import Known, Page
+from bench.portal_pages import list_pages
 from bench.rounds import Scale
 from dunwell.kit.db import Database
 from dunwell.portal.web.session_cookie import name_cookie
@@ -30,15 +31,19 @@ _MOST_MS = 100
 # A table or an index of so many rows grows with the claims.
 _GROWN = 10_000
 _KNOWN = """
-SELECT w.workflow_id, d.claim_id AS disputed_id, d.dispute_id, p.claim_id AS plan_claim_id,
-       p.modality_id AS plan_id, j.job_id, c.communication_id AS message_id,
-       c.claim_id AS message_claim_id, u.user_id
+SELECT w.workflow_id, x.workflow_id AS seldom_id, d.claim_id AS disputed_id, d.dispute_id,
+       p.claim_id AS plan_claim_id, p.modality_id AS plan_id, j.job_id,
+       c.communication_id AS message_id, c.claim_id AS message_claim_id, u.user_id,
+       k.client_id, b.batch_id
 FROM (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Messages') w,
+     (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Texts') x,
      (SELECT * FROM disputes WHERE merchant_id = $1 AND state = 'OPEN' LIMIT 1) d,
      (SELECT * FROM payment_modalities WHERE merchant_id = $1 AND state = 'REQUESTED' LIMIT 1) p,
      (SELECT job_id FROM jobs WHERE merchant_id = $1 LIMIT 1) j,
      (SELECT * FROM communications WHERE merchant_id = $1 LIMIT 1) c,
-     (SELECT user_id FROM users WHERE user_id = $2) u
+     (SELECT user_id FROM users WHERE user_id = $2) u,
+     (SELECT client_id FROM credentials WHERE merchant_id = $1 LIMIT 1) k,
+     (SELECT batch_id FROM letter_batch_items WHERE batch_id IS NOT NULL LIMIT 1) b
 """
 
 

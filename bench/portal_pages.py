@@ -1,48 +1,22 @@
 """The first pages of the portal's lists, by their filters, and searches by each kind of word, over
-the crowd. Pure.
+the crowd; and its desks. Pure.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
+from bench.portal_desks import list_desks
+from bench.portal_page import Ask, Known, Page, fix_address, list_at, list_everywhere
 from dunwell.portal.render.addresses import build_address
 
-# What is looked for differs from try to try, as it does from clerk to clerk.
-Ask = Callable[[int], str]
 _PRIME = 7919
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """`address`: of so manieth a try."""
-
-    name: str
-    address: Ask
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Of the merchant that has most: how many claims there are in all, the first one's id, its
-    workflow, a claim with an open dispute and that dispute, a job, a message, a user, today."""
-
-    merchant_id: int
-    rows: int
-    first_id: int
-    workflow_id: object
-    disputed_id: int
-    dispute_id: object
-    plan_claim_id: int
-    plan_id: object
-    job_id: object
-    message_id: object
-    message_claim_id: int
-    user_id: object
-    today: date
-
-
 def list_pages(known: Known) -> Sequence[Page]:
-    return [*_list_claims(known), *_list_searches(known), *_list_others(known), *_list_ones(known)]
+    return [
+        *_list_claims(known), *_list_searches(known), *_list_others(known), *_list_ones(known),
+        *list_desks(known),
+    ]  # fmt: skip
 
 
 def _list_claims(known: Known) -> list[Page]:
@@ -83,7 +57,7 @@ def _list_claims(known: Known) -> list[Page]:
         },
     }  # fmt: skip
     return [
-        Page(f"claims: {name}" if name else "claims", _fixed(known, "claims", given))
+        Page(f"claims: {name}" if name else "claims", fix_address(known, "claims", given))
         for name, given in filters.items()
     ]
 
@@ -164,21 +138,21 @@ def _list_others(known: Known) -> list[Page]:
         "suppressions": ("suppressions", {}),
         "webhooks": ("endpoints", {}),
         "jobs": ("jobs", {}),
+        "what was done": ("audit", {}),
+        "replies": ("replies", {}),
         "answer texts": ("answer_texts", {}),
     }  # fmt: skip
-    pages = [Page(name, _fixed(known, page, given)) for name, (page, given) in asked.items()]
     everywhere: Mapping[str, tuple[str, Mapping[str, object]]] = {
         "merchants": ("merchants", {}),
         "people": ("people", {}),
         "people: what was done": ("people_audit", {}),
         "people: what was done to one": ("people_audit", {"of": known.user_id}),
         "a user": ("people_user", {"user_id": known.user_id}),
+        "people: to invite": ("people_invite", {}),
         "my account": ("account", {}),
+        "a new merchant": ("merchant_new", {}),
     }
-    return pages + [
-        Page(name, lambda _, page=page, given=given: build_address(page, **given))  # type: ignore[misc]
-        for name, (page, given) in everywhere.items()
-    ]
+    return list_at(known, asked) + list_everywhere(everywhere)
 
 
 def _list_ones(known: Known) -> list[Page]:
@@ -196,9 +170,4 @@ def _list_ones(known: Known) -> list[Page]:
         "a plan": ("plan", {"claim_id": known.plan_claim_id, "plan_id": known.plan_id}),
         "a job": ("job", {"job_id": known.job_id}),
     }
-    return [Page(name, _fixed(known, page, given)) for name, (page, given) in one.items()]
-
-
-def _fixed(known: Known, page: str, given: Mapping[str, object]) -> Ask:
-    address = build_address(page, merchant_id=known.merchant_id, **given)
-    return lambda _: address
+    return list_at(known, one)

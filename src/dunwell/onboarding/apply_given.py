@@ -24,7 +24,9 @@ from dunwell.onboarding.write_file import write_file
 async def export_file(work: Work, resources: Resources) -> dict[str, object]:
     """The merchant as a merchant file."""
     work.need(Right.CONFIGURE)
-    standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=False)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
+    )
     return write_file(standing)
 
 

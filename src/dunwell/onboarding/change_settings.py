@@ -55,7 +55,9 @@ async def check_settings(
 ) -> None:
     """Whether `save_settings` would take it now. Raises what that raises."""
     work.need(Right.CONFIGURE)
-    standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=False)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
+    )
     _check(standing, change, surroundings)
 
 
@@ -65,7 +67,9 @@ async def save_settings(
     """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
     and InvalidState when what was shown stands no more."""
     work.need(Right.CONFIGURE)
-    standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=True)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
+    )
     checked = _check(standing, change, surroundings)
     changes = decide_changes(checked, standing, publish=False)
     await perform_changes(

@@ -1,5 +1,8 @@
 """Loads a merchant as it stands, as far as merchant files speak of it, in a few statements."""
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
@@ -23,8 +26,12 @@ from dunwell.workflows.store import Workflow, load_current, load_draft, load_wor
 from dunwell.workflows.store_history import load_known_steps
 
 
-async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) -> Standing:
-    """What there is under a merchant's key; `lock` holds it still until the transaction ends."""
+async def load_standing(
+    tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
+) -> Standing:
+    """What there is under a merchant's key; `lock` holds it still until the transaction ends.
+    counts_claims: False: for who changes no workflow, and need not wait for a count of all that
+    run; they are taken for none."""
     installation = (await load_installation(tx)).installation
     lines = {name: line.channel for name, line in (installation.lines or {}).items()}
     merchant_id = await find_merchant_id_by_key(tx, key)
@@ -38,6 +45,7 @@ async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) 
     targets = await load_targets(tx, merchant_id)
     names = {row.workflow_id: row.name for row in targets.values()}
     merchant = await load_merchant(tx, merchant_id)
+    active = await count_active_claims(tx, merchant_id) if counts_claims else {}
     is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
     return Standing(
         merchant=merchant,
@@ -45,8 +53,8 @@ async def load_standing(tx: Connection, keys: KeyRing, key: str, *, lock: bool) 
         endpoints={
             each.url: _read_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
         },
-        workflows=await _load_workflows(tx, merchant_id, workflows),
-        scenarios=await _load_scenarios(tx, merchant_id) if is_on_scenarios else {},
+        workflows=await _load_workflows(tx, merchant_id, workflows, active),
+        scenarios=await _load_scenarios(tx, merchant_id, active) if is_on_scenarios else {},
         rules=None if published is None else write_rules(published.rules, names),
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else write_rules(draft.rules, names),
@@ -63,8 +71,9 @@ def _read_endpoint(keys: KeyRing, endpoint: Endpoint) -> StandingEndpoint:
     return StandingEndpoint(endpoint.endpoint_id, endpoint.types, authorization)
 
 
-async def _load_scenarios(tx: Connection, merchant_id: int) -> dict[str, StandingScenario]:
-    active = await count_active_claims(tx, merchant_id)
+async def _load_scenarios(
+    tx: Connection, merchant_id: int, active: Mapping[UUID, Mapping[int, int]]
+) -> dict[str, StandingScenario]:
     return {
         scenario.name: StandingScenario(
             scenario,
@@ -76,9 +85,10 @@ async def _load_scenarios(tx: Connection, merchant_id: int) -> dict[str, Standin
 
 
 async def _load_workflows(
-    tx: Connection, merchant_id: int, workflows: list[Workflow]
-) -> dict[str, StandingWorkflow]:
-    active = await count_active_claims(tx, merchant_id)
+    tx: Connection, merchant_id: int, workflows: list[Workflow],
+    active: Mapping[UUID, Mapping[int, int]],
+) -> dict[str, StandingWorkflow]:  # fmt: skip
+    """active: workflow -> major -> claims in process."""
     return {
         workflow.name: StandingWorkflow(
             workflow_id=workflow.workflow_id,

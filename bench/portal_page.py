@@ -1,0 +1,58 @@
+"""A page of the portal as the bench asks for it. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from dunwell.portal.render.addresses import build_address
+
+# What is looked for differs from try to try, as it does from clerk to clerk.
+Ask = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`address`: of so manieth a try."""
+
+    name: str
+    address: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Of the merchant that has most: how many claims there are in all, the first one's id, its
+    workflow and another that few claims are on, each with a draft, a claim with an open dispute
+    and that dispute, a job, a message, a user, a credential, a batch of letters, today."""
+
+    merchant_id: int
+    rows: int
+    first_id: int
+    workflow_id: object
+    seldom_id: object
+    disputed_id: int
+    dispute_id: object
+    plan_claim_id: int
+    plan_id: object
+    job_id: object
+    message_id: object
+    message_claim_id: int
+    user_id: object
+    client_id: str
+    batch_id: object
+    today: date
+
+
+def list_everywhere(asked: Mapping[str, tuple[str, Mapping[str, object]]]) -> list[Page]:
+    return [
+        Page(name, lambda _, page=page, given=given: build_address(page, **given))  # type: ignore[misc]
+        for name, (page, given) in asked.items()
+    ]
+
+
+def list_at(known: Known, asked: Mapping[str, tuple[str, Mapping[str, object]]]) -> list[Page]:
+    return [Page(name, fix_address(known, page, given)) for name, (page, given) in asked.items()]
+
+
+def fix_address(known: Known, page: str, given: Mapping[str, object]) -> Ask:
+    address = build_address(page, merchant_id=known.merchant_id, **given)
+    return lambda _: address
