@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.errors import ValidationError
-from dunwell.kit.yaml_document import find_line, parse_yaml, render_yaml
+from dunwell.kit.yaml_document import find_lines, parse_yaml, render_yaml
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import CheckpointStep, Definition, WaitStep
 from dunwell.workflows.document import render_document
@@ -68,11 +68,11 @@ def test_texts_of_several_lines_and_times_are_written_as_people_write_them() -> 
 
 def test_a_fault_is_found_in_the_line_it_stands_or_in_that_of_what_holds_it() -> None:
     text = "settings:\n  languages: [en]\nsteps:\n  - id: 1\n    name: A\n  - id: 2\n    name: B\n"
-    assert find_line(text, ["settings", "languages", "0"]) == 2
-    assert find_line(text, ["steps", "1", "name"]) == 7
-    assert find_line(text, ["steps", "1", "when"]) == 6
-    assert find_line(text, ["templates"]) == 1
-    assert find_line(text, []) == 1
+    assert find_lines(text, [["settings", "languages", "0"]])[0] == 2
+    assert find_lines(text, [["steps", "1", "name"]])[0] == 7
+    assert find_lines(text, [["steps", "1", "when"]])[0] == 6
+    assert find_lines(text, [["templates"]])[0] == 1
+    assert find_lines(text, [[]])[0] == 1
 
 
 def test_a_draft_has_the_shape_of_a_definition_and_may_have_other_faults() -> None:

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
+from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
 PLAIN = {
     "18:00": "18:00",
@@ -46,6 +47,62 @@ def test_what_cannot_be_meant_is_refused_with_its_line(text: str, message: str) 
 def test_hostile_text_is_refused(text: str) -> None:
     with pytest.raises(DocumentFaulty):
         parse_yaml(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["9" * 5000, "!!timestamp 2024-13-45", "!!timestamp 2024-11-25", "!!int x", '!!int ""',
+     "!!float x", "!!bool x", "!!binary aGk=", "!!set {b}", "!!omap [b: 1]"],
+)  # fmt: skip
+def test_no_value_is_anything_but_jsons(value: str) -> None:
+    with pytest.raises(DocumentFaulty):
+        parse_yaml(f"a: {value}")
+
+
+_NAMES = "bcdefghijklmnop"
+
+
+def _double(first: str, write: str) -> str:
+    """Each line names the one before nine times."""
+    lines = [f"a: &a {first}"]
+    for before, name in zip("a" + _NAMES, _NAMES, strict=False):
+        lines.append(f"{name}: &{name} {write.format(','.join(['*' + before] * 9))}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _double("[x]", "[{}]"),
+        _double("{x: y}", "{{<<: [{}]}}"),
+        "a: &a " + "x" * 100_000 + "\nb: [" + "*a," * 100 + "]",
+        "a: &a [*a]",
+        "&a {<<: *a}",
+    ],
+    ids=["lists", "merged", "one long text", "in itself", "merged into itself"],
+)
+def test_no_few_lines_become_billions(text: str) -> None:
+    with pytest.raises(DocumentFaulty, match="far too large"):
+        parse_yaml(text)
+
+
+def test_a_long_text_that_shares_nothing_is_read() -> None:
+    text = "[" + ",".join(["x" * 99] * 30_000) + "]"
+    assert len(parse_yaml(text)) == 30_000
+
+
+def test_places_are_found_by_reading_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = list[str]()
+    compose = yaml.compose
+
+    def watch(text: str, **named: Any) -> Any:
+        reads.append(text)
+        return compose(text, **named)
+
+    monkeypatch.setattr(yaml, "compose", watch)
+
+    assert find_lines("a: 1\nb:\n- x\n- y", [["a"], ["b", 1], ["c"]]) == [1, 4, 1]
+    assert len(reads) == 1
 
 
 def test_parts_can_be_shared() -> None:

@@ -14,6 +14,7 @@ from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure, finish
 from dunwell.people.single_sign_on.provider import Away
 from dunwell.people.single_sign_on.start_attempt import start_attempt
 from dunwell.people.sweep_people import sweep_people
+from dunwell.people.tries import MOST_LOST, WINDOW
 from tests.support.durations import JUST
 from tests.support.people import AWAY, HOME, randomness
 from tests.support.scripted_provider import CLIENT_SECRET, a_scripted_provider
@@ -44,6 +45,24 @@ async def test_the_provider_is_told_where_to_send_back_by_the_public_address(hou
     assert asked["scope"] == "openid email profile"
     assert asked["tenant"] == "1"
     assert "acr_values" not in asked
+
+
+async def test_who_comes_back_from_nowhere_fills_no_audit_log(house: House) -> None:
+    sent = await house.go_there()
+    lost = change_returned(bring(sent, {}), secret="", state="made up")
+    for _ in range(MOST_LOST + 5):
+        assert await house.come_back(lost) is Failure.GONE
+    assert len(await house.list_acts("session.refuse")) == MOST_LOST
+
+    # Others are told of, and whoever was sent there still comes in.
+    await house.come_back(change_returned(lost, visitor=AWAY))
+    assert len(await house.list_acts("session.refuse")) == MOST_LOST + 1
+    back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
+    assert isinstance(back, CameIn)
+
+    house.clock.advance(WINDOW)
+    await house.come_back(lost)
+    assert len(await house.list_acts("session.refuse")) == MOST_LOST + 2
 
 
 async def test_each_attempt_has_secrets_of_its_own_that_nobody_keeps(house: House) -> None:

@@ -4,11 +4,17 @@ PyYAML reads YAML 1.1, where `18:00` is 1080, `no` is false and a day is a date 
 scalar is a string unless it is null, true, false or a number as JSON writes them. Pure.
 """
 
+import math
 import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import yaml
+
+# What JSON has: no dates, sets and bytes, whatever a tag says.
+_KINDS = frozenset({"null", "bool", "int", "float", "str", "seq", "map"})
+# Parts and letters that a document may have beside those that are written, by sharing them.
+_MOST_SHARED = 1_000_000
 
 
 class DocumentFaulty(Exception):  # noqa: N818 - reads as what is wrong
@@ -23,6 +29,9 @@ def parse_yaml(text: str) -> Any:
         raise DocumentFaulty(_describe(error)) from error
     except RecursionError as error:
         raise DocumentFaulty("The document is nested too deeply.") from error
+    except (ValueError, LookupError) as error:
+        problem = "a value is not what its tag (!!) says, or too long a number"
+        raise DocumentFaulty(f"The document cannot be read: {problem}.") from error
 
 
 def render_yaml(value: Any) -> str:
@@ -33,10 +42,14 @@ def render_yaml(value: Any) -> str:
     return text
 
 
-def find_line(text: str, parts: Sequence[str | int]) -> int:
-    """The line, from 1, of what the keys and indexes lead to, or of the nearest part around it that
-    is there. `text` is a document that `parse_yaml` reads."""
-    node = yaml.compose(text, Loader=_Loader)
+def find_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
+    """Of each place the line, from 1, of what its keys and indexes lead to, or of the nearest part
+    around it that is there. `text` is a document that `parse_yaml` reads."""
+    root = yaml.compose(text, Loader=_Loader)
+    return [_find_line(root, parts) for parts in places]
+
+
+def _find_line(node: yaml.Node | None, parts: Sequence[str | int]) -> int:
     line = 1 if node is None else _line_of(node)
     for part in parts:
         found = _find_member(node, str(part))
@@ -62,6 +75,18 @@ def _line_of(node: yaml.Node) -> int:
 
 
 class _Loader(yaml.SafeLoader):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._most = _MOST_SHARED + 2 * len(text)
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Before anything is made of it: a few lines can name one another into billions."""
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None and _measure(node, {}) > self._most:
+            problem = "what is shared by & and * makes it far too large; write it out"
+            raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
+        return node
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the overridden signature
         seen: set[str] = set()
         for key, _ in node.value:
@@ -78,7 +103,26 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _measure(node: yaml.Node, known: dict[int, float]) -> float:
+    """Its parts and letters, with what is shared counted each time; endless, where it is in itself.
+    known: of those that were measured, by identity."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        inner = node.value
+        if isinstance(node, yaml.MappingNode):
+            inner = [each for pair in inner for each in pair]
+        is_plain = isinstance(node, yaml.ScalarNode)
+        size = float(len(inner)) if is_plain else sum(_measure(each, known) for each in inner)
+        known[id(node)] = 1 + size
+    return known[id(node)]
+
+
 _Loader.yaml_implicit_resolvers = {}
+_Loader.yaml_constructors = {
+    tag: make
+    for tag, make in _Loader.yaml_constructors.items()
+    if tag is None or tag.rpartition(":")[2] in _KINDS
+}
 _SCALARS = {
     "null": (r"null|~|", ["n", "~", ""]),
     "bool": (r"true|false", ["t", "f"]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dunwell.errors import Fault, ValidationError
+from dunwell.kit.requests import read_apart
 from dunwell.kit.shape import render_pointer
 from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
 from dunwell.merchants.merchant import Merchant
@@ -26,7 +27,7 @@ async def read_given(text: str, merchant: Merchant) -> Source:
     """Raises ValidationError when it is no YAML at all; the rest are faults in it. Its logo is
     looked into, which takes a process: not within a transaction."""
     try:
-        document = parse_yaml(text)
+        document = await read_apart(parse_yaml, text)
     except DocumentFaulty as error:
         raise ValidationError([Fault("", f"It is no YAML. {error}", "NOT_YAML")]) from error
     if not isinstance(document, dict):

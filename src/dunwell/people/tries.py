@@ -34,6 +34,10 @@ _ASKED = "portal-asked-visitor"
 # house that comes to work at once.
 MOST_STARTED = 300
 _STARTED = "portal-started-visitor"
+# How many that come back from a provider without having been sent there are written down, in a
+# window: anybody can ask for that address, and make others' browsers ask for it.
+MOST_LOST = 30
+_LOST = "portal-lost-visitor"
 
 
 async def choose_subjects(
@@ -69,6 +73,11 @@ def list_asked_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
 def list_started_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """What being sent to a provider is counted by, at most MOST_STARTED times."""
     return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
+
+
+def list_lost_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What coming back from nowhere is counted by, at most MOST_LOST times."""
+    return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
 
 
 async def take_try(

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dunwell.errors import NotFound
 from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.portal.audit import routes as audit
@@ -131,6 +132,9 @@ def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
     async def serve(request: Request) -> Response:
         visit = _find_visit(site, request)
         visit.route = path
+        # No name or id of ours has one, and no statement takes it.
+        if any("\0" in each for each in request.path_params.values()):
+            raise NotFound("There is no such page.")
         response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
         site.keep_language(visit, response)
         is_packed = visit.takes_gzip and not visit.carried

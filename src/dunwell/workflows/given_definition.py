@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.errors import Fault, InvalidRequest
-from dunwell.kit.yaml_document import DocumentFaulty, find_line, parse_yaml
+from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def read_given_text(text: str, file_name: str) -> GivenDefinition:
 
 def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
     """In the order of the file."""
+    lines = find_lines(given.text, [[*given.place, *_split(fault.path)] for fault in faults])
     placed = [
         PlacedFault(
             find_line(given.text, [*given.place, *_split(fault.path)]),
@@ -65,6 +66,9 @@ def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[Placed
         )
         for fault in faults
     ]  # fmt: skip
+        PlacedFault(line, fault.path, fault.message, fault.code)
+        for line, fault in zip(lines, faults, strict=True)
+    ]
     return sorted(placed, key=lambda fault: fault.line)
 
 

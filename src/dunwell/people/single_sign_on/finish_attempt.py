@@ -24,7 +24,13 @@ from dunwell.people.single_sign_on.provider import (
 )
 from dunwell.people.single_sign_on.start_attempt import build_return_address
 from dunwell.people.single_sign_on.store_identities import take_attempt
-from dunwell.people.tries import give_back_try, list_started_subjects
+from dunwell.people.tries import (
+    MOST_LOST,
+    give_back_try,
+    list_lost_subjects,
+    list_started_subjects,
+    take_try,
+)
 from dunwell.people.visitor import Visitor
 
 
@@ -67,7 +73,7 @@ async def finish_attempt(
     secrets = derive_secrets(resources.keys, returned.secret)
     next_page = await _take(reception, name, returned, secrets)
     if next_page is None:
-        return await _refuse(reception, name, returned, Failure.GONE, "STATE")
+        return await _refuse_lost(reception, name, returned)
     if returned.error or not returned.code:
         return await _refuse(reception, name, returned, Failure.DENIED, "DENIED")
     code = Code(returned.code, returned.issuer, secrets, build_return_address(resources, name))
@@ -96,6 +102,17 @@ async def _take(
     async with reception.resources.database.transaction() as tx:
         attempt = await take_attempt(tx, attempt_hash, provider, reception.now())
     return attempt.next_page if attempt is not None and attempt.is_live else None
+
+
+async def _refuse_lost(reception: Reception, provider: str, returned: Returned) -> Failure:
+    """No attempt stands behind it, so what it leaves in the audit log is counted."""
+    async with reception.resources.database.transaction() as tx:
+        subjects = list_lost_subjects(reception.resources.keys, returned.visitor)
+        wait = await take_try(tx, subjects, reception.now(), MOST_LOST)
+    if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
+        return Failure.GONE
+    return await _refuse(reception, provider, returned, Failure.GONE, "STATE")
 
 
 async def _refuse(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.kit.requests import read_apart
 from dunwell.portal.processes.files import render_text
 from dunwell.portal.processes.routes_history import find_newest
 from dunwell.portal.processes.views_history import FilePage
@@ -41,7 +42,8 @@ async def show_file(site: Site, visit: Visit, desk: Desk) -> Response:
 @takes_form_at_merchant
 async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
-    workflow_id, read = read_id(visit, "workflow_id"), _read(fields.text("text"))
+    workflow_id = read_id(visit, "workflow_id")
+    read = await read_apart(_read, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
         return await _answer(site, visit, desk, read, status=200 if read.definition else 422)
     known_id = read_known_id(fields, "known_newest")

@@ -2,6 +2,7 @@
 the same rules."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from starlette.responses import Response
@@ -11,8 +12,9 @@ from dunwell.assignment.differences import compare_rules
 from dunwell.assignment.document import RulesDocument, render_document, write_rules
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.rules_draft import DraftOvertaken, save_rules_draft
-from dunwell.errors import ValidationError
-from dunwell.kit.yaml_document import DocumentFaulty, find_line, parse_yaml, render_yaml
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.requests import read_apart
+from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml, render_yaml
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.views import FilePage
 from dunwell.portal.web.answer import answer_file
@@ -42,7 +44,7 @@ async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
     check_may(desk)
     text = fields["text"].replace("\r\n", "\n")
     try:
-        document = check_rules(parse_yaml(text))
+        document = check_rules(await read_apart(parse_yaml, text))
         async with site.work(desk) as work:
             if fields["do"] != "check":
                 await save_rules_draft(work, document, known=fields["known_mark"])
@@ -52,7 +54,7 @@ async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
     except DocumentFaulty as error:
         return await _answer_faults(site, visit, desk, fields, [("", str(error))])
     except ValidationError as refusal:
-        found = [(_find_place(text, each.path), each.message) for each in refusal.faults]
+        found = await read_apart(partial(_place, faults=refusal.faults), text)
         return await _answer_faults(site, visit, desk, fields, found)
     except DraftOvertaken:
         return await _answer(site, visit, desk, text, is_overtaken=True, status=409)
@@ -112,9 +114,14 @@ def _render(view: RulesView) -> str:
     return render_yaml(render_document(write_rules(view.edited, view.names)))
 
 
-def _find_place(text: str, path: str) -> str:
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-    return str(find_line(text, parts))
+def _place(text: str, faults: Sequence[Fault]) -> list[tuple[str, str]]:
+    """Each with the line that it is in."""
+    lines = find_lines(text, [_split(each.path) for each in faults])
+    return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
+
+
+def _split(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 PAGES: RoutedPages = {

@@ -1,0 +1,78 @@
+"""What people give to pages that nobody can mean: files that are none, and addresses."""
+
+import threading
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_HOSTILE = (
+    "a: " + "9" * 5000,
+    "a: !!timestamp 2024-13-45",
+    "rules: !!set {b}",
+    'name: "\\0"',
+    'name: "\\uD800"',
+    "a: &a [x,x,x,x,x,x,x,x,x]\n"
+    + "".join(
+        f"{name}: &{name} [{','.join(['*' + before] * 9)}]\n"
+        for before, name in zip("abcdefghijk", "bcdefghijkl", strict=True)
+    ),
+)
+
+
+@pytest.fixture
+async def clerk(clerk: Clerk, house: House, claim_id: int) -> Clerk:
+    return clerk
+
+
+async def _list_pages(house: House) -> list[tuple[str, str, str]]:
+    """Where a form is, where it is sent, and what it is asked to do."""
+    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1 LIMIT 1")
+    process = f"/workflows/{row['workflow_id']}/file"
+    return [
+        ("/settings/file", "/settings/changes", "look"),
+        ("/rules/file", "/rules/file", "check"),
+        (process, process, "look"),
+    ]
+
+
+@pytest.mark.parametrize("text", _HOSTILE, ids=range(len(_HOSTILE)))
+async def test_what_is_no_such_file_is_told_on_the_page(
+    clerk: Clerk, house: House, text: str
+) -> None:
+    for shown, to, do in await _list_pages(house):
+        form = read_fields((await clerk.get(shown)).text)
+        answer = await clerk.post(to, {**form, "text": text, "do": do})
+        assert answer.status_code == 422, to
+
+
+async def test_the_loop_reads_none_of_them_itself(
+    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers = list[int]()
+
+    def watch(read: Any) -> Any:
+        def watched(*given: Any, **named: Any) -> Any:
+            readers.append(threading.get_ident())
+            return read(*given, **named)
+
+        return watched
+
+    for shown, to, do in await _list_pages(house):
+        form = read_fields((await clerk.get(shown)).text)
+        with monkeypatch.context() as patched:
+            patched.setattr(yaml, "load", watch(yaml.load))
+            patched.setattr(yaml, "compose", watch(yaml.compose))
+            answer = await clerk.post(to, {**form, "text": "nothing: here", "do": do})
+        assert answer.status_code == 422, to
+        assert readers, to
+        assert threading.get_ident() not in readers, to
+        readers.clear()
+
+
+@pytest.mark.parametrize("path", ["/portal/lines/x%00y/asked", "/credentials/x%00y"])
+async def test_no_address_holds_a_nul(clerk: Clerk, path: str) -> None:
+    assert (await clerk.get(path)).status_code == 404
