@@ -19,6 +19,8 @@ _AGES = (
 )
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
+_DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
+_SEARCH_CLAIMS = "tests/usecases/test_search_claims.py"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
@@ -314,16 +316,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
     "claims/searching/fill_search.py _LOOKS_ANYHOW": (
-        (
-            "tests/usecases/test_search_claims.py"
-            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
-        ),
+        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
     ),
     "claims/searching/fill_search.py _LOOKS_ON": (
-        (
-            "tests/usecases/test_search_claims.py"
-            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
-        ),
+        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
     ),
     "explanation/read_overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
