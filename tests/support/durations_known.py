@@ -1,6 +1,4 @@
-"""What tries each duration on both sides, where its own tables (`tests/*/test_durations.py`) do
-not.
-"""
+"""What tries each duration on both sides, where `tests/*/test_durations.py` do not."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -21,6 +19,9 @@ _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
 _SEARCH_CLAIMS = "tests/usecases/test_search_claims.py"
+_REPORTS = "tests/engine/test_reports.py"
+_SESSIONS = "tests/people/test_sessions.py"
+_ALARMS = "tests/usecases/test_alarms.py"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
@@ -67,14 +68,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
         ),
     ),
-    "alarms/look.py _EVERY": (
-        "tests/usecases/test_alarms.py::test_one_worker_of_many_looks_in_a_minute",
-    ),
+    "alarms/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
     "alarms/look.py KEPT_FOR": ("tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",),
     "alarms/look.py _DAY": ("tests/usecases/test_alarms.py::test_figures_are_of_one_day",),
-    "alarms/read_alarms.py STALE_AFTER": (
-        "tests/usecases/test_alarms.py::test_that_nobody_looks_is_seen",
-    ),
+    "alarms/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
     "alarms/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
@@ -88,9 +85,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "escalation/join_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "escalation/join_reports.py _PATIENCE": (
-        "tests/engine/test_reports.py::test_it_waits_a_day_and_no_longer",
-    ),
+    "escalation/join_reports.py _PATIENCE": (f"{_REPORTS}::test_it_waits_a_day_and_no_longer",),
     "explanation/read_lines.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
@@ -358,9 +353,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
-    "people/session_rules.py NOTED_EVERY": (
-        "tests/people/test_sessions.py::test_a_use_is_written_once_a_minute",
-    ),
+    "people/session_rules.py NOTED_EVERY": (f"{_SESSIONS}::test_a_use_is_written_once_a_minute",),
     "people/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),
