@@ -8,6 +8,7 @@ import pytest
 
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml, render_yaml
+from dunwell.merchants.configuration import PROOFS
 from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -213,6 +214,21 @@ async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources:
     guards = (await load(whole, resources)).configuration.guards
     assert (guards.max_contacts_per_day, guards.max_contacts_per_week) == (2, 5)
     assert guards.quiet_hours is None
+
+
+async def test_as_many_proofs_of_a_link_are_kept_as_there_are(
+    whole: Clerk, resources: Resources
+) -> None:
+    """All that a file can choose, in its order; a save of something else drops none."""
+    typed = {
+        f"landingPage__verification__EMAIL__{place}": proof
+        for place, proof in enumerate(reversed(PROOFS))
+    }
+    await save(whole, "page", **typed)
+    await save(whole, "page", landingPage__advice__de="Rat: 0800 1")
+    page = (await load(whole, resources)).configuration.landing_page
+    assert page.verification["EMAIL"] == tuple(reversed(PROOFS))
+    assert page.advice["de"] == "Rat: 0800 1"
 
 
 @pytest.mark.parametrize("section", ["contact", "guards"])

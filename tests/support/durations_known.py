@@ -1,6 +1,4 @@
-"""What tries each duration on both sides, where its own tables (`tests/*/test_durations.py`) do
-not.
-"""
+"""What tries each duration on both sides, where `tests/*/test_durations.py` do not."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,13 @@ _AGES = (
     "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
 )
 
+_KEYS = "tests/people/test_oidc_keys.py"
+_ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
+_DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
+_SEARCH_CLAIMS = "tests/usecases/test_search_claims.py"
+_REPORTS = "tests/engine/test_reports.py"
+_SESSIONS = "tests/people/test_sessions.py"
+_ALARMS = "tests/usecases/test_alarms.py"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     **OUTSIDE,
     "adapters/payments/sandbox/checkout.py LATE": (
@@ -39,6 +44,43 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
+    "adapters/oidc/asking.py ASKED_AGAIN": (
+        f"{_KEYS}::test_forged_tokens_do_not_have_it_asked_all_the_time",
+        f"{_KEYS}::test_one_that_is_away_is_asked_again_after_ten_seconds",
+    ),
+    "adapters/oidc/asking.py KEYS_LAST": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/asking.py METADATA_LASTS": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/tokens.py LEEWAY_SECONDS": (
+        "tests/people/test_oidc_tokens.py::test_clocks_may_differ_by_a_minute",
+    ),
+    "adapters/oidc/tokens.py _LOGOUT_LASTS": (
+        "tests/people/test_oidc_logout.py::test_a_token_is_good_for_ten_minutes",
+    ),
+    "cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
+        "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
+    ),
+    "people/single_sign_on/attempt.py ATTEMPT_LASTS": (
+        "tests/people/test_oidc_attempts.py::test_an_attempt_waits_ten_minutes",
+    ),
+    "people/single_sign_on/take_logout.py LOGOUT_KEPT": (
+        "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
+    ),
+    "assignment/preview_rules.py LOOKS_BACK": (
+        (
+            "tests/portal/test_rules_tried.py"
+            "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
+        ),
+    ),
+    "alarms/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
+    "alarms/look.py KEPT_FOR": ("tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",),
+    "alarms/look.py _DAY": ("tests/usecases/test_alarms.py::test_figures_are_of_one_day",),
+    "alarms/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
+    "alarms/send_mails.py _ANSWERED_WITHIN": (
+        "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
+    ),
+    "installation/alarms/alarm.py CALM": (
+        "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
+    ),
     "escalation/ask_channels.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),
@@ -46,9 +88,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "escalation/join_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "escalation/join_reports.py _PATIENCE": (
-        "tests/engine/test_reports.py::test_it_waits_a_day_and_no_longer",
-    ),
+    "escalation/join_reports.py _PATIENCE": (f"{_REPORTS}::test_it_waits_a_day_and_no_longer",),
     "explanation/read_lines.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
@@ -274,16 +314,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
     "claims/searching/fill_search.py _LOOKS_ANYHOW": (
-        (
-            "tests/usecases/test_search_claims.py"
-            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
-        ),
+        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
     ),
     "claims/searching/fill_search.py _LOOKS_ON": (
-        (
-            "tests/usecases/test_search_claims.py"
-            "::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute"
-        ),
+        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
     ),
     "explanation/read_overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
@@ -322,9 +356,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
-    "people/session_rules.py NOTED_EVERY": (
-        "tests/people/test_sessions.py::test_a_use_is_written_once_a_minute",
-    ),
+    "people/session_rules.py NOTED_EVERY": (f"{_SESSIONS}::test_a_use_is_written_once_a_minute",),
     "people/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),

@@ -57,6 +57,12 @@ async def look_at_workflows(work: Work) -> list[LookedAtWorkflow]:
     return await _look_at(work, await load_workflows(work.tx, work.merchant_id))
 
 
+async def has_published_workflow(work: Work) -> bool:
+    work.need(Right.READ_CLAIMS)
+    workflows = await load_workflows(work.tx, work.merchant_id)
+    return any(each.major is not None for each in workflows)
+
+
 async def look_at_workflow(work: Work, workflow_id: UUID) -> LookedAtWorkflow:
     """Raises NotFound, and InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)

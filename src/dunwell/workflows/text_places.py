@@ -2,7 +2,7 @@
 language. Read there, or put there; the rest of the definition stays as it is. Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,6 +59,20 @@ class Written:
 
     body: str = ""
     subject: str = ""
+
+
+def find_place(pointer: str, languages: Collection[str]) -> Place | None:
+    """Of a fault's JSON pointer, the text of these languages that it is about; None: of no one."""
+    parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    language = parts[-1]
+    if language not in languages:
+        return None
+    if parts[0] == "snippets" and len(parts) == 3:
+        return Place("snippets", parts[1], language)
+    channel = next((each for each in _FIELDS if [each] == parts[2:3]), None)
+    if parts[0] == "templates" and len(parts) == 5 and channel is not None:
+        return Place("templates", parts[1], language, channel)
+    return None
 
 
 def read_text(definition: Definition, place: Place) -> Written | None:

@@ -9,6 +9,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.cards import find_other_faults, list_cards
 from dunwell.portal.processes.parts_shown import find_manner
+from dunwell.portal.processes.told_faults import tell_faults
 from dunwell.portal.processes.views_editor import EditorPage
 from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
@@ -76,7 +77,7 @@ async def _answer(site: Site, visit: Visit, desk: Desk, told: _Told, status: int
     page = EditorPage(
         look=look,
         cards=list_cards(look),
-        faults=find_other_faults(look),
+        faults=tell_faults(look.definition, find_other_faults(look)),
         seen_order=fingerprint(look.parts.get(STEP_ORDER)),
         currency=find_manner(desk, look, "").currency,
         done_here=told.done,

@@ -11,6 +11,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner
+from dunwell.portal.processes.told_faults import tell_faults
 from dunwell.portal.processes.views_publish import PublishPage
 from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.desk import Desk
@@ -99,6 +100,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
     unticked = [each.change_id for each in unseen.unticked] if unseen else []
     page = PublishPage(
         look=look,
+        faults=tell_faults(look.definition, look.faults),
         authors=group_changes(look.changes, desk.actor, new=came, unticked=unticked),
         reached=reached,
         staying=_count_all(workflow) - reached,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from dunwell.errors import Fault
+from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
 from dunwell.rollout.look_at_draft import LookedAtDraft
 from dunwell.workflows.draft_changes import DraftChange
@@ -33,7 +34,7 @@ class EditorPage(Page, frozen=True):
     look: LookedAtDraft
     cards: Sequence[StepCard]
     # Those that are of no step.
-    faults: Sequence[Fault]
+    faults: Sequence[ToldFault]
     seen_order: str
     currency: str
     done_here: str

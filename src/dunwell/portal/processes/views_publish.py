@@ -6,6 +6,7 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.jobs.start_preview import PreviewOfDraft
+from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
 from dunwell.rollout.effects_views import NextContactsView
 from dunwell.rollout.look_at_draft import LookedAtDraft
@@ -40,6 +41,7 @@ class PublishPage(Page, frozen=True):
     area: ClassVar[str] = "workflows"
 
     look: LookedAtDraft
+    faults: Sequence[ToldFault]
     authors: Sequence[AuthorChanges]
     reached: int
     staying: int

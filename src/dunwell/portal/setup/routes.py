@@ -25,6 +25,7 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, signed_in, takes
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
+from dunwell.rollout.look_at_workflows import has_published_workflow
 
 _NAMES = ("name", "key", "kind", "language", "timezone", "currency", "beside")
 _FIRST = {
@@ -69,6 +70,7 @@ async def show_settings(site: Site, visit: Visit, desk: Desk) -> Response:
         credentials = await list_credentials(work)
         endpoints = (await find_endpoints(work, limit=PAGE)).endpoints
         is_assigned = await has_rules(work)
+        is_published = await has_published_workflow(work)
         beside = await _find_named_beside(work.tx, desk)
     brand = desk.merchant.configuration.brand
     page = SettingsPage(
@@ -79,7 +81,8 @@ async def show_settings(site: Site, visit: Visit, desk: Desk) -> Response:
         beside_key=find_counterpart_key(desk.merchant),
         live_credentials=sum(each.revoked_at is None for each in credentials),
         endpoints=len(endpoints),
-        has_process=is_assigned,
+        has_process=is_published,
+        has_rules=is_assigned,
         has_brand=brand.logo is not None or brand.color is not None,
     )
     return site.answer_at(visit, desk, page)

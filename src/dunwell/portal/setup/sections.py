@@ -8,8 +8,8 @@ from dunwell.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, 
 from dunwell.portal.setup.fields import Field, Kind
 
 _ADAPTER, _LINE = "adapter:", "line:"
-# So many proofs of a link can be chosen, one after the other.
-_PROOFS_IN_TURN = 3
+# As many proofs of a link can be chosen, one after the other, as there are.
+_PROOFS_IN_TURN = len(PROOFS)
 BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
 ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
 

@@ -45,7 +45,9 @@ class SettingsPage(_SettingsPage, frozen=True):
     beside_key: str
     live_credentials: int
     endpoints: int
+    # One is published.
     has_process: bool
+    has_rules: bool
     has_brand: bool
 
 

@@ -1,0 +1,257 @@
+"""Somebody who has never seen it builds the process of examples/ from nothing, by the pages' own
+words alone: a merchant, its settings, the steps, the texts, the rules, a program's credential. What
+the program then hands over has the process."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from playwright.async_api import Browser, Locator
+
+from dunwell.kit.yaml_document import parse_yaml
+from dunwell.workflows.checking import read_definition
+from tests.browser.clerk import AtWork, PortalWay, sit_down
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.site import Site
+from tests.support.portal_world import a_portal_world
+
+_EXAMPLE = parse_yaml((Path(__file__).parents[2] / "examples/friendly-reminders.yaml").read_text())
+_WAYS = (
+    PortalWay("en", 1280, scripts=True, by="mouse"),
+    PortalWay("de", 390, scripts=False, by="keyboard"),
+)
+_KINDS = {"CHECKPOINT": "Checkpoint", "COMMUNICATION": "Message", "WAIT": "Wait", "FEE": "Fee"}
+_CLAIM = {
+    "referenceNumber": "TK-1", "currency": "EUR", "debtorName": "Anna",
+    "debtorLastName": "Petersen", "email": "anna@post.example", "language": "de",
+    "items": [{"reference": "RE-1", "type": "PRIMARY", "value": "4890", "itemDate": "2026-01-12",
+               "dueDate": "2026-01-26"}],
+}  # fmt: skip
+
+
+async def _open_merchant(clerk: AtWork) -> int:
+    choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Change merchant"))
+    await clerk.press_at(choice)
+    await clerk.press("New merchant")
+    await clerk.fill("Name", "Teekontor Hansen")
+    await clerk.fill("Short name", f"whole-{clerk.way.name}")
+    await clerk.press("Create the merchant")
+    await clerk.sees("The merchant is there. What it still needs is below.")
+    return int(clerk.page.url.split("/m/")[1].split("/")[0])
+
+
+async def _configure(clerk: AtWork) -> None:
+    """What the checklist calls missing, from its top."""
+    await clerk.press("Who the creditor is")
+    await clerk.fill("Name of the creditor", "Teekontor Hansen GmbH")
+    await clerk.fill("Postal address", "Speicherweg 12\n20457 Hamburg")
+    await clerk.press("Save")
+    await clerk.press("Whom debtors can ask")
+    await clerk.fill("E-mail address", "rechnung@teekontor.example")
+    await clerk.press("Save")
+    await clerk.press("A channel by which messages leave")
+    for channel, sender in (("EMAIL", "rechnung@teekontor.example"), ("SMS", "Teekontor")):
+        await _choose_outbox(clerk, channel)
+        await clerk.page.locator(f'input[name="channels.{channel}.from"]').fill(sender)
+    await _choose_outbox(clerk, "LETTER")
+    await clerk.press("See what would change")
+    await clerk.press("Save")
+    await clerk.press("A way to pay")
+    await clerk.fill("IBAN", "DE02 1203 0000 0000 2020 51")
+    await clerk.fill("Account holder", "Teekontor Hansen GmbH")
+    await clerk.press("See what would change")
+    await clerk.press("Save")
+    await clerk.sees("Configured: claims can be created")
+
+
+async def _choose_outbox(clerk: AtWork, channel: str) -> None:
+    box = clerk.page.locator(f'select[name="channels.{channel}.by"]')
+    await box.select_option("adapter:outbox")
+
+
+async def _fill_step(clerk: AtWork, step: Mapping[str, Any]) -> None:
+    await clerk.fill("Name", step["name"])
+    if step["kind"] == "CHECKPOINT":
+        await clerk.fill("Number for the receiver", str(step["offset"]))
+        await clerk.fill("Text for the receiver", step["message"])
+    elif step["kind"] == "WAIT":
+        is_business = "businessDays" in step
+        await clerk.fill("Days", str(step["businessDays" if is_business else "days"]))
+        unit = (
+            "Business days: those of the contact hours, without public holidays"
+            if is_business
+            else "All days: the wait ends at the same hour"
+        )
+        await clerk.choose(unit)
+    elif step["kind"] == "FEE":
+        await clerk.choose("Dunning fee")
+        await clerk.fill("Amount in %(currency)s", _say_amount(clerk, int(step["value"])))
+    else:
+        await clerk.fill("Text", step["template"])
+        await clerk.pick("First by", step["channel"])
+        later = ("If it does not arrive, by", "and then by")
+        for label, channel in zip(later, step["fallbacks"], strict=False):
+            await clerk.pick(label, channel)
+        if step.get("attachments") == "OPTIONAL":
+            await clerk.choose("Those that are there")
+
+
+def _say_amount(clerk: AtWork, cents: int) -> str:
+    amount = f"{cents / 100:.2f}"
+    return amount.replace(".", ",") if clerk.way.language == "de" else amount
+
+
+async def _build_steps(clerk: AtWork) -> None:
+    """The first message is there; the others come before and behind it."""
+    before, first, *behind = _EXAMPLE["steps"]
+    await clerk.press("First reminder")
+    await _fill_step(clerk, first)
+    await clerk.press("Save")
+    await clerk.press("Back to the steps")
+    await clerk.unfold("Add a step at the beginning")
+    await _add(clerk, before, clerk.page.locator("main details.add").first)
+    for step in behind:
+        folded = clerk.page.locator("main details.add").last
+        await clerk.tick(folded.locator("summary"))
+        await _add(clerk, step, folded)
+
+
+async def _add(clerk: AtWork, step: Mapping[str, Any], folded: Locator) -> None:
+    kind = clerk.say(_KINDS[step["kind"]])
+    await clerk.press_at(folded.get_by_role("link", name=kind))
+    await _fill_step(clerk, step)
+    await clerk.press("Add the step")
+    await clerk.press("Back to the steps")
+
+
+async def _settle(clerk: AtWork) -> None:
+    await clerk.press("Settings")
+    await clerk.fill("Languages", "de, en")
+    await clerk.fill("Currency", "EUR")
+    await clerk.fill("Time zone", "Europe/Berlin")
+    await clerk.fill("Public holidays of the country", "DE")
+    await clerk.fill("Part of the country", "HH")
+    await clerk.press("Save")
+    await clerk.sees("Saved in the draft.")
+
+
+async def _write_texts(clerk: AtWork) -> None:
+    """What the messages share first, then what the grid calls missing."""
+    await clerk.press("Texts")
+    for name, texts in _EXAMPLE["snippets"].items():
+        await clerk.unfold("Write another snippet")
+        await clerk.fill("Name of the snippet", name)
+        form = clerk.page.locator("form").filter(has=clerk.page.locator("#snippet"))
+        await clerk.press_at(form.get_by_role("button"))
+        await _write(clerk, texts["de"])
+        await _open_cell(clerk, f"{name} en")
+        await _write(clerk, texts["en"])
+    for name, channels in _EXAMPLE["templates"].items():
+        for channel, texts in channels.items():
+            for language in ("de", "en"):
+                await _open_cell(clerk, f"{name} {channel} {language}")
+                if "subject" in texts:
+                    await clerk.fill("Subject", texts["subject"][language])
+                await _write(clerk, texts["body"][language])
+    await clerk.sees("Nothing is missing.")
+
+
+async def _open_cell(clerk: AtWork, place: str) -> None:
+    name = re.compile(rf"{re.escape(place)}$")
+    await clerk.press_at(clerk.page.locator("main td").get_by_role("link", name=name))
+
+
+async def _write(clerk: AtWork, text: str) -> None:
+    """Pasted, as somebody does who has the words elsewhere."""
+    await clerk.page.locator("main").get_by_label(clerk.say("Text")).fill(text.strip())
+    await clerk.press("Save in the draft")
+    await clerk.press("Texts")
+
+
+async def _look_at_all(clerk: AtWork) -> None:
+    """A text as debtors have it, and the whole course of a claim."""
+    await _open_cell(clerk, "first-reminder EMAIL de")
+    await clerk.press("Look at it as debtors do")
+    await clerk.press("Texts")
+    await clerk.press("Simulation")
+    await clerk.sees("What happens")
+    await clerk.press("Steps")
+
+
+async def _publish(clerk: AtWork) -> None:
+    await clerk.press("Look at it before publishing")
+    await clerk.fill("Why", "The first of all")
+    await clerk.press("Publish %(version)s", version="v1.0")
+    await clerk.press("To the rules: they say which claims get it")
+    await clerk.pick("A claim that no rule takes gets", "Friendly")
+    await clerk.press("Save in the draft")
+    await clerk.press("Publish or discard …")
+    await clerk.press("Publish")
+    await clerk.press("To the settings: what is still missing")
+    await clerk.sees("Configured: claims can be created")
+
+
+async def _get_credential(clerk: AtWork) -> dict[str, str]:
+    await clerk.press("A credential for your program")
+    await clerk.fill("Name", "shop")
+    await clerk.press("Make it")
+    client_id, secret = await clerk.page.locator("main dd.id").all_inner_texts()
+    return {"client_id": client_id, "client_secret": secret}
+
+
+async def _hand_over(origin: str, merchant_id: int, credential: Mapping[str, str]) -> Any:
+    """By the API: the claim as it is read again."""
+    async with httpx.AsyncClient(base_url=f"{origin}/api") as api:
+        asked = {"grant_type": "client_credentials", **credential}
+        token = (await api.post("/token", data=asked)).json()["access_token"]
+        api.headers["Authorization"] = f"Bearer {token}"
+        created = await api.post(f"/merchants/{merchant_id}/claims", json=[_CLAIM])
+        claim_id = created.json()["result"][0]["claimId"]
+        return (await api.get(f"/merchants/{merchant_id}/claims/{claim_id}")).json()["result"]
+
+
+def _plain(document: Any) -> Any:
+    """A definition without the numbers of its steps, which say in what order they were added, and
+    without blank lines at the ends of texts."""
+    built = msgspec.to_builtins(read_definition(document))
+    return _strip({**built, "steps": [{**each, "id": 0} for each in built["steps"]]})
+
+
+def _strip(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strip(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_strip(each) for each in value]
+    return value.strip() if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
+async def test_somebody_new_builds_the_process_of_the_example_and_a_claim_has_it(
+    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    async with sit_down(chromium, site, world, way, "whole") as clerk:
+        merchant_id = await _open_merchant(clerk)
+        await _configure(clerk)
+        await clerk.press("A process, with its texts")
+        await clerk.fill("Name", "Friendly")
+        await clerk.press("Begin it")
+        workflow_id = clerk.page.url.split("/workflows/")[1].partition("?")[0]
+        await _build_steps(clerk)
+        if way.scripts:
+            await clerk.judge(html_checker)
+        await _settle(clerk)
+        await _write_texts(clerk)
+        await _look_at_all(clerk)
+        await clerk.press("As a file")
+        exported = parse_yaml((await clerk.save("Download as YAML")).decode())
+        await clerk.press("Steps")
+        await _publish(clerk)
+        claim = await _hand_over(site.origin, merchant_id, await _get_credential(clerk))
+
+    assert _plain(exported) == _plain(_EXAMPLE)
+    assert claim["assignment"]["workflowId"] == workflow_id, claim
