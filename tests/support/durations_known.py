@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tests.support.durations import ROOT, name_of
-from tests.support.durations_outside import OUTSIDE
 
 # A table of cases that are named after the duration they try -> the test that tries them.
 _TABLES = {
@@ -16,7 +15,6 @@ _FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
 _AGES = (
     "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
 )
-
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
@@ -25,7 +23,6 @@ _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alarms.py"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
-    **OUTSIDE,
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
     ),

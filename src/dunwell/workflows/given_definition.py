@@ -60,13 +60,7 @@ def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[Placed
     """In the order of the file."""
     lines = find_lines(given.text, [[*given.place, *_split(fault.path)] for fault in faults])
     placed = [
-        PlacedFault(
-            find_line(given.text, [*given.place, *_split(fault.path)]),
-            fault.path, str(fault.message), fault.code,
-        )
-        for fault in faults
-    ]  # fmt: skip
-        PlacedFault(line, fault.path, fault.message, fault.code)
+        PlacedFault(line, fault.path, str(fault.message), fault.code)
         for line, fault in zip(lines, faults, strict=True)
     ]
     return sorted(placed, key=lambda fault: fault.line)

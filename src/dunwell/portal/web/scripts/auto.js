@@ -11,6 +11,8 @@ let timer = 0;
 let wish = "";
 let isBusy = false;
 let isStopped = false;
+// The button that was pressed while something was on its way.
+let pressed = null;
 
 const ask = (deed) =>
   new Promise((done) => {
@@ -54,7 +56,10 @@ const run = async () => {
   if (deed === "save") say("saving");
   const request = await ask(deed);
   isBusy = false;
-  if (!request) return say("away");
+  if (!request) {
+    say("away");
+    return pressed ? send(pressed) : undefined;
+  }
   const page = request.response;
   const seen = page.querySelector("form[data-auto] [name=seen]").value;
   tell(page);
@@ -65,7 +70,15 @@ const run = async () => {
     if (isStopped) swap(page, "overtaken");
     say(isStopped ? "overtaken" : request.status === 422 ? "faulty" : "saved");
   }
+  if (pressed) return send(pressed);
   run();
+};
+
+// Nothing of its own overtakes a form that is sent.
+const send = (button) => {
+  clearTimeout(timer);
+  [pressed, isStopped] = [null, true];
+  form.requestSubmit(button);
 };
 
 const want = (deed, wait) => {
@@ -78,3 +91,9 @@ const want = (deed, wait) => {
 
 form.addEventListener("input", () => want("check", 60));
 if (saves) form.addEventListener("change", () => want("save", 0));
+form.addEventListener("submit", (event) => {
+  clearTimeout(timer);
+  if (!isBusy) return;
+  event.preventDefault();
+  pressed = event.submitter;
+});
