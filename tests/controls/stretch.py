@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.controls.planted import run_tests
 from tests.support.durations import SOURCE, list_durations
-from tests.support.durations_known import find_tests
+from tests.support.durations_found import find_tests
 from tests.support.durations_without_rule import NO_RULE
 
 # Of pytest: tests ran, and some failed.

@@ -49,7 +49,8 @@ from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import NextContacts
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST, ROOT, Edge, list_durations
-from tests.support.durations_known import ELSEWHERE, find_tests
+from tests.support.durations_found import find_tests
+from tests.support.durations_known import ELSEWHERE
 from tests.support.durations_without_rule import NO_RULE
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.sql import Conditions, compose, load_statement, nest, nest_row
+from dunwell.kit.sql import (
+    MOST_IN_SET,
+    Conditions,
+    compose,
+    in_sets,
+    load_statement,
+    nest,
+    nest_row,
+)
 
 
 def test_each_slot_is_filled_wherever_it_stands() -> None:
@@ -50,3 +58,13 @@ def test_conditions_number_their_parameters_behind_those_there_are() -> None:
         "AND NOT held\n    AND (created_at, claim_id) < ($3, $4)\n    AND status = $5"
     )
     assert conditions.values == [7, 20, "2026-03-01", 5, "CREATED"]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"),
+    [(0, []), (1, [1]), (MOST_IN_SET, [MOST_IN_SET]), (MOST_IN_SET + 1, [MOST_IN_SET, 1])],
+)
+def test_any_number_goes_in_sets_in_its_order(count: int, sizes: list[int]) -> None:
+    sets = list(in_sets(range(count)))
+    assert [len(each) for each in sets] == sizes
+    assert [value for each in sets for value in each] == list(range(count))

@@ -13,10 +13,11 @@ from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.sending.batches.read_statuses import StatusReader
-from dunwell.sending.batches.status_file import MOST_BYTES
+from dunwell.sending.batches.status_file import MOST_BYTES, MOST_LINES
 from dunwell.sending.batches.status_store import take_line
 from dunwell.sending.lease import LEASE, Lease
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.statements import a_counted_database
 
 _REPORTS = """
 SELECT state, cause, outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id
@@ -173,6 +174,24 @@ async def test_old_files_are_forgotten(post: LetterHouse) -> None:
     clock.move_to(clock.now() + timedelta(microseconds=1))
     assert await reader.sweep() == 1
     assert await post.house.rows(_FILES) == []
+
+
+async def test_a_large_file_is_saved_in_sets(post: LetterHouse) -> None:
+    """And of what it says of one letter the latest stays, wherever it stands."""
+    (reference,) = post.references()
+    others = [(f"X-{number}", "printed", _TEN) for number in range(MOST_LINES - 4)]
+    later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
+    said = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    post.say("1.csv", write_status(*said))
+    house = post.house
+    async with a_counted_database(house.resources, house.clock, 2) as (counted, statements):
+        assert await StatusReader(counted, lambda: post.lines).run_once() == 1
+        sent = await statements.take()
+    assert sum("INSERT INTO channel_reports" in each for each in sent) == MOST_LINES // 1_000
+    assert sum("UPDATE letter_batch_items" in each for each in sent) == 1
+    [count] = await house.rows("SELECT count(*) FROM channel_reports WHERE $1 > 0")
+    assert count["count"] == MOST_LINES
+    assert (await post.items())[0][3] == "POSTED"
 
 
 class SeenDepot(FolderDepot):

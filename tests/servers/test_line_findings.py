@@ -30,7 +30,8 @@ def read(found: Finding) -> tuple[str, str]:
 async def test_a_server_for_letters_that_takes_them_is_well(sshd: Sshd) -> None:
     mark, words = read(await check_letter_line("post", sshd.line(), sshd.secrets))
     assert (mark, words.split(" in ")[0]) == ("ok", "writes, reads and removes")
-    assert list_files(sshd.depot) == []
+    assert list_files(sshd.depot) == ["released"]
+    assert list_files(sshd.depot / "released") == []
 
 
 async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
@@ -60,6 +61,28 @@ async def test_a_server_that_lets_us_not_write_is_a_fault(sshd: Sshd) -> None:
     sshd.start()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
     assert read(found) == ("FAULT", f"we may not write in {sshd.depot}")
+
+
+async def test_a_server_that_lets_us_make_no_folder_for_copies_is_a_fault(sshd: Sshd) -> None:
+    """Once somebody there has made it, all is well."""
+    path, copies = sshd.folder / "sshd_config", sshd.depot / "released"
+    sshd.stop()
+    path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -P mkdir"))
+    sshd.start()
+    found = await check_letter_line("post", sshd.line(), sshd.secrets)
+    words = f"takes letters in {sshd.depot}, and no copies of manifests in released below it"
+    assert read(found) == ("FAULT", words)
+    assert "the right to make that folder" in (found.remedy or "")
+    copies.mkdir()
+    assert (await check_letter_line("post", sshd.line(), sshd.secrets)).mark == "ok"
+    assert list_files(copies) == []
+
+
+async def test_what_stands_where_copies_go_is_a_fault(sshd: Sshd) -> None:
+    (sshd.depot / "released").write_bytes(b"")
+    found = await check_letter_line("post", sshd.line(), sshd.secrets)
+    assert found.mark == "FAULT"
+    assert "no file may have its name" in (found.remedy or "")
 
 
 async def test_a_server_without_the_folder_or_away_is_a_fault(sshd: Sshd) -> None:

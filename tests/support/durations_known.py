@@ -1,17 +1,7 @@
 """What tries each duration on both sides, where `tests/*/test_durations.py` do not."""
 
-import ast
 from collections.abc import Mapping, Sequence
-from functools import cache
 
-from tests.support.durations import ROOT, name_of
-
-# A table of cases that are named after the duration they try -> the test that tries them.
-_TABLES = {
-    "EDGES": "test_it_changes_when_its_time_is_over_and_not_before",
-    "LENGTHS": "test_it_is_as_long_as_promised",
-}
-_FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
 _AGES = (
     "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
 )
@@ -376,24 +366,3 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
 }
-
-
-def find_tests(name: str) -> list[str]:
-    """The tests that try a duration, as pytest names them."""
-    own = [
-        f"{file}::{test}[{name}]"
-        for file in _FILES
-        for table, test in _TABLES.items()
-        if name in _list_cases(file, table)
-    ]
-    return [*ELSEWHERE.get(name, ()), *own]
-
-
-@cache
-def _list_cases(file: str, table: str) -> frozenset[str]:
-    for statement in ast.parse((ROOT / file).read_text("utf-8")).body:
-        if not isinstance(statement, ast.Assign | ast.AnnAssign) or name_of(statement) != table:
-            continue
-        keys = statement.value.keys if isinstance(statement.value, ast.Dict) else ()
-        return frozenset(str(key.value) for key in keys if isinstance(key, ast.Constant))
-    return frozenset()

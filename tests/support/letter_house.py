@@ -90,9 +90,10 @@ def write_status(*lines: Sequence[str]) -> str:
 
 
 async def a_letter_house(
-    resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, depot: Path
-) -> LetterHouse:
-    """A letter at once, by e-mail where it fails."""
+    resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, depot: Path,
+    **given: Any,
+) -> LetterHouse:  # fmt: skip
+    """A letter at once, by e-mail where it fails. given: what a_merchant takes."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
     setups["LETTER"] = ChannelSetup(line=LINE)
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
@@ -106,13 +107,16 @@ async def a_letter_house(
     house = await a_house(
         resources, clock, definition,
         configuration=configuration, channels=three_channels(), lines=lines,
+        **given,
     )  # fmt: skip
     return LetterHouse(house, adapter, depot)
 
 
 async def a_house_with_a_folder(
-    resources: Resources, clock: MovableClock, folder: Path, batch: Batch | None = None
-) -> LetterHouse:
+    resources: Resources, clock: MovableClock, folder: Path, batch: Batch | None = None,
+    **given: Any,
+) -> LetterHouse:  # fmt: skip
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
     line = FolderLine(channel="LETTER", folder=str(folder), batch=batch or Batch())
-    return await a_letter_house(resources, clock, FolderChannel(LINE, line, resources), folder)
+    adapter = FolderChannel(LINE, line, resources)
+    return await a_letter_house(resources, clock, adapter, folder, **given)

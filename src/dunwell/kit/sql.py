@@ -5,10 +5,15 @@ through here: it goes to the database beside the statement, as $1, $2 and so on.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+# What one statement is given at most of what comes in any number.
+MOST_IN_SET = 1_000
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PARAMETER = re.compile(r"\$(\d+)")
+_T = TypeVar("_T")
 
 
 def compose(statement: str, **slots: str) -> str:
@@ -42,6 +47,12 @@ def nest_rows(statement: str, *names: str) -> str:
     """All its rows, in its order, as a JSON array of objects."""
     rows = nest(statement, *names)
     return compose("(SELECT coalesce(json_agg(nested), '[]') FROM {rows} nested)", rows=rows)
+
+
+def in_sets(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """All of them in their order, a statement's worth at a time."""
+    for start in range(0, len(values), MOST_IN_SET):
+        yield values[start : start + MOST_IN_SET]
 
 
 class Conditions:

@@ -9,6 +9,7 @@ import msgspec
 
 from dunwell.kit.db import Connection
 from dunwell.kit.ids import Ids
+from dunwell.kit.sql import in_sets
 from dunwell.sending.report import Cause, Reference, Report, ReportState
 
 # Real time. What came before is not kept twice, in whichever order sets name it.
@@ -84,7 +85,11 @@ async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids
 async def save_reports(
     tx: Connection, reports: Sequence[Report], *, real_now: datetime, ids: Ids
 ) -> int:
-    """The same of many; how many are new."""
+    """The same of any number; how many are new."""
+    return sum([await _save_set(tx, each, real_now, ids) for each in in_sets(reports)])
+
+
+async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetime, ids: Ids) -> int:
     named = [each.reference for each in reports]
     saved = await tx.fetch(
         _SAVE,

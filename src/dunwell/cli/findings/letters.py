@@ -19,10 +19,14 @@ from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Database
 from dunwell.messages.letters.fonts.shelf import FontShelf
-from dunwell.sending.batches.depot import Depot, HostKeyRefused, LoginRefused
+from dunwell.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
 from dunwell.sending.channel import LineUnusable
 
 _PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
+_ALLOW_COPIES = (
+    "Ask for the right to make that folder and to write in it, or for the folder; no file may have"
+    " its name. No batch is released before a copy of its manifest lies there."
+)
 _LEAST_FREE_BYTES = 1 << 28
 _PATIENCE_SECONDS = 30
 # A character of each that names in Europe are most often written in, beside Latin, Greek, Cyrillic
@@ -122,11 +126,23 @@ def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, byte
     return open_depot(name, line, secrets)
 
 
+async def _write_and_read(depot: Depot, name: str) -> bytes:
+    await depot.write(name, _CONTENT)
+    content = await depot.read(name)
+    await depot.remove(name)
+    return content
+
+
 async def _try(subject: str, folder: str, depot: Depot) -> Finding:
     """A file is written, read and removed: no print service takes one that no manifest names."""
-    await depot.write(_PROBE, _CONTENT)
-    content = await depot.read(_PROBE)
-    await depot.remove(_PROBE)
+    content = await _write_and_read(depot, _PROBE)
+    try:
+        await _write_and_read(depot, f"{RELEASED}/{_PROBE}")
+    except (ConnectionError, TimeoutError):
+        raise
+    except OSError:
+        words = f"takes letters in {folder}, and no copies of manifests in {RELEASED} below it"
+        return Finding(subject, words, _ALLOW_COPIES)
     if content != _CONTENT:
         return Finding(subject, "gives back other content", "Use another folder.")
     free = await depot.free_bytes()

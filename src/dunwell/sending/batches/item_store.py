@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.kit.db import Connection, Row
+from dunwell.kit.sql import in_sets
 from dunwell.sending.batches.manifest import Letter
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
@@ -84,9 +85,20 @@ _SAVE_TAKEN_BACK = """
 UPDATE letter_batch_items SET state = 'TAKEN_BACK'
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'TAKING_BACK'
 """
-_SAVE_STATUS = """
-UPDATE letter_batch_items SET status = $3, status_at = $4
-WHERE merchant_id = $1 AND communication_id = $2 AND coalesce(status_at <= $4, true)
+# Locked in the order of keys.
+_SAVE_STATUSES = """
+UPDATE letter_batch_items AS item SET status = later.status, status_at = later.status_at
+FROM (
+    SELECT merchant_id, communication_id, said.status, said.status_at
+    FROM letter_batch_items AS known
+    JOIN unnest($1::integer[], $2::uuid[], $3::text[], $4::timestamptz[])
+        AS said (merchant_id, communication_id, status, status_at)
+        USING (merchant_id, communication_id)
+    WHERE coalesce(known.status_at <= said.status_at, true)
+    ORDER BY merchant_id, communication_id
+    FOR UPDATE OF known
+) AS later
+WHERE (item.merchant_id, item.communication_id) = (later.merchant_id, later.communication_id)
 """
 
 
@@ -161,9 +173,16 @@ async def save_taken_back(tx: Connection, key: ItemKey) -> None:
     await tx.execute(_SAVE_TAKEN_BACK, *key)
 
 
-async def save_status(tx: Connection, key: ItemKey, status: str, at: datetime) -> None:
-    """The latest by its time."""
-    await tx.execute(_SAVE_STATUS, *key, status, at)
+async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, datetime]]) -> None:
+    """What was said of each, and when; what was said later before stays."""
+    for keys in in_sets(sorted(said)):
+        await tx.execute(
+            _SAVE_STATUSES,
+            [merchant_id for merchant_id, _ in keys],
+            [communication_id for _, communication_id in keys],
+            [said[key][0] for key in keys],
+            [said[key][1] for key in keys],
+        )
 
 
 def _read(row: Row) -> Item:

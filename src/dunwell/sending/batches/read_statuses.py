@@ -8,7 +8,7 @@ two reads it again, which changes nothing: a report that comes twice is one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -16,7 +16,7 @@ from dunwell.kit.crypto import sha256
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.sending.batches.depot import DONE, PART, REFUSED, STATUS
-from dunwell.sending.batches.item_store import save_status
+from dunwell.sending.batches.item_store import ItemKey, save_statuses
 from dunwell.sending.batches.line import LetterLine
 from dunwell.sending.batches.status_file import (
     MOST_BYTES,
@@ -36,8 +36,8 @@ from dunwell.sending.batches.status_store import (
 )
 from dunwell.sending.lease import begin_lease, keep_lease
 from dunwell.sending.references import read_reference
-from dunwell.sending.report import Cause, Report, ReportState
-from dunwell.sending.report_store import save_report
+from dunwell.sending.report import Cause, Reference, Report, ReportState
+from dunwell.sending.report_store import save_reports
 
 STATUS_SECONDS = 60.0
 # What each means for the message: posted is the last that a letter on its way tells of itself.
@@ -132,24 +132,18 @@ class StatusReader:
 
     async def _save(self, tx: Connection, line: LetterLine, lines: Sequence[StatusLine]) -> None:
         resources = self._resources
-        real_now = resources.clock.now()
-        for each in lines:
-            named = read_reference(resources.keys, each.reference)
-            state, cause, said = _MEANING[each.status]
-            report = Report(
-                line=line.name,
-                provider_id=f"{each.reference}/{each.status.lower()}",
-                state=state,
-                happened_at=each.at,
-                reference=named,
-                reason=said,
-                cause=cause,
-                raw=each.raw,
-            )
-            await save_report(tx, report, real_now=real_now, ids=resources.ids)
-            if named is not None:
-                key = (named.merchant_id, named.communication_id)
-                await save_status(tx, key, each.status, each.at)
+        named = [read_reference(resources.keys, each.reference) for each in lines]
+        reports = [
+            _write_report(line, each, reference)
+            for each, reference in zip(lines, named, strict=True)
+        ]
+        await save_reports(tx, reports, real_now=resources.clock.now(), ids=resources.ids)
+        latest: dict[ItemKey, tuple[str, datetime]] = {}
+        for each, reference in sorted(zip(lines, named, strict=True), key=lambda said: said[0].at):
+            if reference is not None:
+                key = (reference.merchant_id, reference.communication_id)
+                latest[key] = (each.status, each.at)
+        await save_statuses(tx, latest)
 
     async def _refuse(self, line: LetterLine, name: str, digest: bytes, reason: str) -> None:
         log.error("status file refused", line=line.name, reason=reason)
@@ -159,6 +153,20 @@ class StatusReader:
                 reason=reason, real_now=self._resources.clock.now(),
             )  # fmt: skip
         await line.depot.move(f"{STATUS}/{name}", f"{REFUSED}/{_keep_apart(name, digest)}")
+
+
+def _write_report(line: LetterLine, said: StatusLine, reference: Reference | None) -> Report:
+    state, cause, reason = _MEANING[said.status]
+    return Report(
+        line=line.name,
+        provider_id=f"{said.reference}/{said.status.lower()}",
+        state=state,
+        happened_at=said.at,
+        reference=reference,
+        reason=reason,
+        cause=cause,
+        raw=said.raw,
+    )
 
 
 def _keep_apart(name: str, digest: bytes) -> str:

@@ -48,7 +48,7 @@ from dunwell.sending.batches.manifest import list_old_manifests, name_manifest, 
 from dunwell.sending.batches.search_released import search_released
 from dunwell.sending.lease import Lease
 from dunwell.sending.report import Reference, Report
-from dunwell.sending.report_store import save_report
+from dunwell.sending.report_store import save_reports
 
 BATCH_SECONDS = 5.0
 # How long a manifest may take to be written, whatever the server does.
@@ -130,8 +130,8 @@ class BatchReleaser:
     async def _report_taken_back(
         self, tx: Connection, line: LetterLine, settled: Sequence[Waiting], real_now: datetime
     ) -> None:
-        for each in settled:
-            report = Report(
+        reports = [
+            Report(
                 line=line.name,
                 provider_id=f"{each.letter.reference}/taken-back",
                 state="FAILED",
@@ -142,7 +142,9 @@ class BatchReleaser:
                 raw=b"",
                 destination=each.letter.country,
             )
-            await save_report(tx, report, real_now=real_now, ids=self._resources.ids)
+            for each in settled
+        ]
+        await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
     async def _release(self, line: LetterLine, begun: tuple[Batch, Lease], count: int) -> None:
         batch, lease = begun

@@ -19,7 +19,7 @@ from dunwell.sending.batches.doubt_store import (
     mark_released_before,
 )
 from dunwell.sending.report import Reference, Report
-from dunwell.sending.report_store import save_report
+from dunwell.sending.report_store import save_reports
 
 GONE = "its files were gone after a restore, and it was not printed"
 
@@ -35,8 +35,8 @@ async def settle_doubted(
         settled = await mark_released_before(tx, line, keys)
     else:
         gone = await mark_gone(tx, line, keys)
-        for merchant_id, communication_id, reference in gone:
-            report = Report(
+        reports = [
+            Report(
                 line=line,
                 provider_id=f"{reference}/gone",
                 state="FAILED",
@@ -46,7 +46,9 @@ async def settle_doubted(
                 cause="OTHER",
                 raw=b"",
             )
-            await save_report(tx, report, real_now=real_now, ids=resources.ids)
+            for merchant_id, communication_id, reference in gone
+        ]
+        await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
         settled = len(gone) + await clear_asked(tx, line, keys, real_now)
     if settled:
         act = Act(

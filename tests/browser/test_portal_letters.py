@@ -1,0 +1,135 @@
+"""The pages of letter batches in Chromium: accessible, within their width, and settled by keyboard,
+with scripts and without."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.lines.letters import Batch, FolderLine
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.site import Site
+from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.portal import COOKIE, sign_in
+
+_ASKED = "lines/post/asked"
+_NOON = "2026-03-04T12:00:00Z"
+_NEWEST = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DESC LIMIT 1"
+_DOUBT = """
+UPDATE letter_batch_items SET doubt = CASE communication_id WHEN
+    (SELECT communication_id FROM letter_batch_items WHERE merchant_id = $1 AND state = 'WAITING'
+     ORDER BY communication_id DESC LIMIT 1) THEN 'GONE' ELSE 'UNTOLD' END
+WHERE merchant_id = $1 AND state = 'WAITING'
+"""
+_LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND batch_id IS NULL"
+
+
+@pytest.fixture
+async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
+    """A batch of three that was spoken of, and three letters that a person is asked about."""
+    resources, folder = site.till.resources, tmp_path / "letters"
+    line = FolderLine(channel="LETTER", folder=str(folder))
+    await apply_installation(resources, Installation(lines={"post": line}))
+    post = await a_house_with_a_folder(resources, site.clock, folder, Batch(most=3), key="suedwind")
+    await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
+    site.clock.advance(timedelta(hours=1))
+    assert await post.release() == 3
+    first, second, _ = post.references()
+    site.clock.advance(timedelta(days=1))
+    await post.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
+    post.say("montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
+    post.say("dienstag-nachgereicht.csv", "kennung;zustand\n")
+    await post.read_statuses()
+    await post.house.rows(_DOUBT)
+    yield post
+    await post.adapter.close()
+
+
+@asynccontextmanager
+async def a_page(
+    chromium: Browser, site: Site, locale: str = "en-GB", *, with_scripts: bool = True
+) -> AsyncIterator[Page]:
+    """Of somebody who operates all merchants."""
+    clerk = await sign_in(site.till.resources, site.app, site.till.house, language=locale[:2])
+    context = await chromium.new_context(locale=locale, java_script_enabled=with_scripts)
+    secret = clerk.http.cookies[COOKIE]
+    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+    yield await context.new_page()
+    await context.close()
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_letter_batches_are_looked_through(
+    chromium: Browser, site: Site, post: LetterHouse, html_checker: HtmlChecker, locale: str
+) -> None:
+    [newest] = await post.house.rows(_NEWEST)
+    batch = f"lines/batches/{newest['batch_id']}"
+    shown = {
+        "lines/batches": "letter-batches", batch: "letter-batch",
+        f"{batch}?show=failed": "letter-batch-failed", _ASKED: "letters-asked",
+    }  # fmt: skip
+    found, complaints = [], list[str]()
+    async with a_page(chromium, site, locale) as page:
+        page.on("console", lambda said: complaints.append(said.text))
+        for name, kept in shown.items():
+            answer = await page.goto(f"{site.origin}/portal/{name}")
+            assert answer is not None
+            assert answer.status == 200
+            source = await answer.text()
+            found += await html_checker.list_faults(source)
+            found += list_loose_ends(source, "default-src 'none'")
+            found += await look_at(page, f"portal-{kept}-{locale[:2]}")
+        await page.get_by_role("radio").first.check()
+        await page.locator(".acts button.primary").click()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        found += await html_checker.list_faults(await page.content())
+        found += await look_at(page, f"portal-letters-asked-fault-{locale[:2]}")
+    assert found == []
+    assert [said for said in complaints if "422" not in said] == []
+
+
+@pytest.mark.parametrize("with_scripts", [True, False])
+async def test_letters_are_settled_by_keyboard(
+    chromium: Browser, site: Site, post: LetterHouse, with_scripts: bool
+) -> None:
+    """With scripts one tick takes them all."""
+    async with a_page(chromium, site, with_scripts=with_scripts) as page:
+        await page.goto(f"{site.origin}/portal/{_ASKED}")
+        boxes = page.locator("input[name=letter]")
+        every = page.get_by_label("Tick all of this page")
+        await expect(boxes).to_have_count(3)
+        if with_scripts:
+            await every.focus()
+            await page.keyboard.press("Space")
+            await expect(page.locator("input[name=letter]:checked")).to_have_count(3)
+        else:
+            await expect(every).to_be_hidden()
+            await boxes.first.focus()
+            await page.keyboard.press("Space")
+        await page.get_by_role("radio").first.focus()
+        await page.keyboard.press("Space")
+        await page.get_by_role("button", name="Settle the ticked ones").focus()
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status")).to_contain_text("Settled.")
+        await expect(boxes).to_have_count(0 if with_scripts else 2)
+    left = [row["doubt"] is None for row in await post.house.rows(_LEFT)]
+    assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])
+
+
+async def look_at(page: Page, kept: str) -> list[str]:
+    """What is wrong with the page at hand, wide and narrow."""
+    found = []
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 900})
+        measured = await measure(page)
+        found += [f"{kept} {width} {key}" for key in ("scrolls", "broken") if measured[key]]
+        found += await list_violations(page)
+        await keep_screenshot(page, f"{kept}-{width}")
+    return found
