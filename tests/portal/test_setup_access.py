@@ -74,7 +74,7 @@ async def test_a_credentials_secret_is_shown_once_and_written_nowhere(
     actions = [row["action"] for row in await house.rows(_AUDIT)]
     assert actions.count("credential.create") == 1
     listed = await clerk.get("/credentials")
-    assert "read; record payments, items and fees" in listed.text
+    assert "look at everything; record payments, items and fees" in listed.text
 
 
 @pytest.mark.parametrize(

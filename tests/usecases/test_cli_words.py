@@ -78,6 +78,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["ok", "restore"],
         ["note", "operator"],
         ["note", "alarms"],
+        ["note", "alarms"],
         ["ok", "storage"],
         ["ok", "disk"],
         ["ok", "folders"],
