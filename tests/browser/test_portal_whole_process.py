@@ -210,7 +210,7 @@ async def _hand_over(origin: str, merchant_id: int, credential: Mapping[str, str
         token = (await api.post("/token", data=asked)).json()["access_token"]
         api.headers["Authorization"] = f"Bearer {token}"
         created = await api.post(f"/merchants/{merchant_id}/claims", json=[_CLAIM])
-        claim_id = created.json()["result"][0]["claimId"]
+        claim_id = created.json()["result"][0]["id"]
         return (await api.get(f"/merchants/{merchant_id}/claims/{claim_id}")).json()["result"]
 
 
