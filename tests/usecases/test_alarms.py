@@ -184,6 +184,26 @@ async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> 
     assert await world.standing() == [("UNMATCHED_REPORTS", "post")]
 
 
+@pytest.mark.parametrize("is_looked_at", [False, True])
+async def test_what_somebody_has_looked_at_is_no_alarm(world: World, *, is_looked_at: bool) -> None:
+    now = world.house.clock.now()
+    looked = {"looked_at": now, "looked_by": "user"} if is_looked_at else {}
+    async with world.house.resources.database.transaction() as tx:
+        await insert_row(
+            tx, "inbound_sms", 1, line="sms", kind="UNMATCHED", merchant_id=None, received_at=now,
+            **looked,
+        )  # fmt: skip
+        for number in range(1, 11):
+            await insert_row(
+                tx, "channel_reports", number, line="post", state="FAILED", cause="OTHER",
+                merchant_id=None, communication_id=None, outcome="UNMATCHED", received_at=now,
+                due_at=None, **looked,
+            )  # fmt: skip
+    await world.look()
+    strange = {("UNMATCHED_SMS", "sms"), ("UNMATCHED_REPORTS", "post")}
+    assert strange & set(await world.standing()) == (set() if is_looked_at else strange)
+
+
 async def test_what_has_happened_is_told_once_and_never_over(world: World) -> None:
     resources = world.house.resources
     for subject in ("one", "one", "two"):
