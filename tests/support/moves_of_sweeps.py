@@ -292,7 +292,6 @@ NOT_TWO = {
     "sending.batches.batch_store._LOCK_WAITING": _BATCHES,
     "sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
     "sending.batches.item_store._FIND_LEFT": _BATCHES,
-    "sending.batches.item_store._SAVE_STATUS": "tried by tests.engine.test_letter_statuses",
     "sending.batches.status_store._SWEEP": "tried by tests.engine.test_letter_statuses",
     "escalation.join_store._LOCK_REPORT": _REPORTS,
     "sending.incoming_store._SWEEP": (

@@ -36,6 +36,7 @@ NOT_ONE_MERCHANTS = _name({
         "sending.batches.doubt_store._MARK_RELEASED_BEFORE",
         "sending.batches.doubt_store._MARK_GONE", "sending.batches.doubt_store._CLEAR_ASKED",
         "sending.batches.item_store._BEGIN", "sending.batches.item_store._FINISH",
+        "sending.batches.item_store._SAVE_STATUSES",
         "sending.report_store._COUNT",
         "sending.batches.item_store._FIND", "sending.batches.item_store._FIND_LEFT",
         "sending.batches.item_store._FIND_TAKING_BACK", "sending.batches.status_store._SAVE",
