@@ -57,7 +57,7 @@ async def test_one_click_takes_the_address_off_and_leaves_the_others(
     assert [tuple(row) for row in await house.rows(_SUPPRESSED)] == [("EMAIL", "DEBTOR", "DEBTOR")]
     await house.create("INV-2", mobileNumber="+4915112345678")
     await house.run()
-    assert [row["channel"] for row in await house.rows(_CONTACTS)] == ["EMAIL", "SMS"]
+    assert sorted(row["channel"] for row in await house.rows(_CONTACTS)) == ["EMAIL", "SMS"]
 
 
 async def test_parts_are_taken_as_a_form_is(house: House, visitor: httpx.AsyncClient) -> None:
