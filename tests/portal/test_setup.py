@@ -9,9 +9,9 @@ import pytest
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.configuration import PROOFS
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.portal.setup.sections import SECTIONS
 from tests.support.application import an_application

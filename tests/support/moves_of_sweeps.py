@@ -315,7 +315,7 @@ NOT_TWO = {
     "landing.session.details.PREVIEW": _READS,
     "landing.session.store_opened.PREVIEW": _READS,
     "merchants.find_merchants._FIND": _READS,
-    "merchants.lookup._FIND_ACCESSES": _READS,
+    "merchants.store_lookup._FIND_ACCESSES": _READS,
     "merchants.store._LOAD_MERCHANT": _READS,
     "merchants.store._LOAD_MERCHANTS_PAGE": _READS,
     "merchants.store_changes._INSERT_MERCHANT": "a merchant of its own",

@@ -71,9 +71,10 @@ NOT_ONE_MERCHANTS = _name({
         "landing.entering.store_ways._FIND_CODE", "landing.entering.store_ways._FIND_LINK",
         "landing.entering.store_ways._FIND_REFERENCES", "landing.session.store._FIND_SESSION",
         "landing.session.store._FIND_SESSIONS",
-        "merchants.lookup._FIND_ACCESSES",
-        "merchants.lookup._FIND_CREDENTIAL", "merchants.lookup._FIND_ISSUER",
-        "merchants.lookup._FIND_LIVE_CREDENTIAL", "merchants.lookup._FIND_MERCHANT_BY_KEY",
+        "merchants.store_lookup._FIND_ACCESSES",
+        "merchants.store_lookup._FIND_CREDENTIAL", "merchants.store_lookup._FIND_ISSUER",
+        "merchants.store_lookup._FIND_LIVE_CREDENTIAL",
+        "merchants.store_lookup._FIND_MERCHANT_BY_KEY",
         "merchants.store._LOAD_MERCHANTS_PAGE", "merchants.store_changes._INSERT_MERCHANT",
     ),
     "it belongs to the installation, or to a visitor of whom nothing is known": (

@@ -10,8 +10,8 @@ from dunwell.errors import ValidationError
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards, QuietHours
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_merchant
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
 from tests.support.definitions import DOCUMENT, a_document

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from dunwell.kit.db import Database
 from dunwell.kit.ids import RandomIds
-from dunwell.merchants.lookup import find_credential_by_secret
 from dunwell.merchants.secrets import NewCredential, hash_secret
+from dunwell.merchants.store_lookup import find_credential_by_secret
 from dunwell.merchants.tokens import issue_token
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine

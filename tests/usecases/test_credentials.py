@@ -10,9 +10,9 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import create_credential, revoke_credential, rotate_credential
-from dunwell.merchants.lookup import Presented, find_accesses
 from dunwell.merchants.secrets import NewCredential, hash_secret
 from dunwell.merchants.store import load_credentials
+from dunwell.merchants.store_lookup import Presented, find_accesses
 from dunwell.merchants.sweep import sweep_outdated
 from dunwell.merchants.tokens import issue_token
 from tests.support.house import House, a_house

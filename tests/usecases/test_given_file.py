@@ -14,10 +14,10 @@ from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, Face, Origin, user_actor
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.merchants.store import load_merchant
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.checking import Surroundings

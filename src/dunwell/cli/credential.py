@@ -23,7 +23,6 @@ from dunwell.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.merchants.lookup import find_credential, find_token_owner
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Scope, order_scopes
 from dunwell.merchants.secrets import (
@@ -32,6 +31,7 @@ from dunwell.merchants.secrets import (
     NewCredential,
     hash_secret,
 )
+from dunwell.merchants.store_lookup import find_credential, find_token_owner
 from dunwell.merchants.tokens import revoke_token
 
 _scope_option = click.option(

@@ -13,8 +13,8 @@ from dunwell.kit.db import Connection, snapshot
 from dunwell.kit.resources import Resources, open_resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_merchant
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 
 Answer = TypeVar("Answer")
 Find = Callable[[Connection], Awaitable[int]]

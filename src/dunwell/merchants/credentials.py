@@ -11,7 +11,6 @@ from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.lookup import find_credential
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
 from dunwell.merchants.secrets import (
@@ -27,6 +26,7 @@ from dunwell.merchants.store import (
     save_reach,
     save_rotation,
 )
+from dunwell.merchants.store_lookup import find_credential
 from dunwell.merchants.store_revocations import (
     Rotation,
     load_rotation,

@@ -11,10 +11,10 @@ from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import credential_actor
 from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.lookup import find_credential_by_secret
 from dunwell.merchants.rights import Right
 from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_token
 from dunwell.merchants.store import load_merchant, save_token
+from dunwell.merchants.store_lookup import find_credential_by_secret
 from dunwell.merchants.store_revocations import remove_token
 
 TOKEN_LIVES = timedelta(seconds=3600)

@@ -10,9 +10,9 @@ from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorizatio
 from dunwell.installation.store import load_installation
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.store import load_credentials, load_merchant
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.standing import (
     Standing,
     StandingEndpoint,

@@ -14,8 +14,8 @@ from dunwell.config import Settings
 from dunwell.errors import NotFound
 from dunwell.kit.resources import open_resources
 from dunwell.merchants.actor import operator_actor
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.rights import Role
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.people.break_glass import set_break_glass
 from dunwell.people.change_user import end_user
 from dunwell.people.invite_user import (

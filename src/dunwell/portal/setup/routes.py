@@ -9,9 +9,9 @@ from dunwell.errors import NotFound, ValidationError
 from dunwell.events.find_endpoints import find_endpoints
 from dunwell.kit.db import Connection
 from dunwell.merchants.credentials import list_credentials
-from dunwell.merchants.lookup import find_merchant_id_by_key
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
+from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.checklist import list_needs
 from dunwell.onboarding.counterpart import find_counterpart_key
 from dunwell.onboarding.open_merchant import open_merchant
