@@ -7,6 +7,7 @@ import msgspec
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Brand, LandingPage, Logo
+from dunwell.merchants.set_up_merchant import change_configuration
 from tests.support.landing import a_doorstep
 from tests.support.payments import PAYING
 
@@ -52,3 +53,20 @@ async def test_a_merchants_own_words_on_advice_stand_in_place_of_ours(
             assert "Schuldnerberatung hilft und" not in german
             assert "Debt advice helps, and often costs nothing." in english
             assert "0800" not in english
+
+
+async def test_the_next_page_knows_what_a_merchant_has_changed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_doorstep(resources, clock, configuration=PAYING) as doorstep:
+        await doorstep.browser.type_code(await doorstep.give_code())
+        before = (await doorstep.browser.get("/claim/help")).text
+        async with doorstep.till.house.work() as work:
+            page = LandingPage(advice={"de": "Rufen Sie 0800 an."})
+            changed = msgspec.structs.replace(PAYING, landing_page=page)
+            await change_configuration(work, "Südwind", changed)
+        after = (await doorstep.browser.get("/claim/help")).text
+
+    assert (">Nordwind<" in before, ">Südwind<" in before) == (True, False)
+    assert (">Nordwind<" in after, ">Südwind<" in after) == (False, True)
+    assert "<p>Rufen Sie 0800 an.</p>" in after

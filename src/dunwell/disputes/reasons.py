@@ -6,10 +6,11 @@ without a way to object (CONTRACT 10). Pure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
-from dunwell.merchants.configuration import Disputes
+import msgspec
+
+from dunwell.merchants.configuration import DisputeReason, Disputes
 
 
 class DisputeType(StrEnum):
@@ -31,8 +32,7 @@ class DisputeType(StrEnum):
 ALWAYS_OFFERED = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER})
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """`name` is what is chosen by: the contract's type, or the merchant's own name for it."""
 
     name: str
@@ -57,15 +57,10 @@ class Reason:
 
 def list_reasons(disputes: Disputes) -> list[Reason]:
     """Hidden ones too: the contract's in its order, the merchant's own before OTHER."""
-    said = {each.type: each for each in disputes.reasons}
-    reasons = [
-        Reason(each, each, said[each].labels if each in said else {}, _is_hidden(each, disputes))
-        for each in DisputeType
-    ]
+    said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
+    reasons = [_word(each, said.pop(each, None)) for each in DisputeType]
     own = [
-        Reason(each.type, DisputeType.OTHER, each.labels, each.is_hidden)
-        for each in disputes.reasons
-        if each.type not in set(DisputeType)
+        Reason(each.type, DisputeType.OTHER, each.labels, each.is_hidden) for each in said.values()
     ]
     return [*reasons[:-1], *own, reasons[-1]]
 
@@ -75,6 +70,9 @@ def list_offered(disputes: Disputes) -> list[Reason]:
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 
 
-def _is_hidden(dispute_type: DisputeType, disputes: Disputes) -> bool:
-    hidden = {each.type for each in disputes.reasons if each.is_hidden}
-    return dispute_type in hidden and dispute_type not in ALWAYS_OFFERED
+def _word(dispute_type: DisputeType, said: DisputeReason | None) -> Reason:
+    """One of the contract's. said: what the merchant says of it, if anything."""
+    if said is None:
+        return Reason(dispute_type, dispute_type, {}, is_hidden=False)
+    is_hidden = said.is_hidden and dispute_type not in ALWAYS_OFFERED
+    return Reason(dispute_type, dispute_type, said.labels, is_hidden)

@@ -8,13 +8,20 @@ from typing import Any, ClassVar
 import msgspec
 from markupsafe import Markup
 
-from dunwell.installation.identity import FindOperator, find_nobody
+from dunwell.installation.identity import FindOperator, Operator, find_nobody
 from dunwell.landing.render.addresses import LANGUAGE, build_address
-from dunwell.landing.render.creditor import describe_creditor, describe_operator
+from dunwell.landing.render.creditor import (
+    Creditor,
+    ShownOperator,
+    describe_creditor,
+    describe_operator,
+)
 from dunwell.landing.render.environment import load_environment
 from dunwell.landing.render.wording import Language
 from dunwell.merchants.merchant import Merchant
 
+# Creditors whose descriptions a process keeps.
+_MOST_KEPT = 1_000
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
 )
@@ -87,6 +94,8 @@ class Pages:
         self._phone = phone
         self.languages = languages
         self.codes = tuple(languages)
+        self._operator: tuple[Operator | None, ShownOperator] | None = None
+        self._creditors: dict[int, tuple[Merchant, Creditor]] = {}
         self._environments = {code: load_environment(each) for code, each in languages.items()}
         self._shared = {
             "domain": domain, "style": style, "icon": icon, "scripts": SimpleNamespace(**scripts),
@@ -96,8 +105,8 @@ class Pages:
     def render(self, frame: Frame, page: Page) -> bytes:
         values: dict[str, Any] = {
             **self._shared,
-            "operator": describe_operator(self.find_operator(), self._phone),
-            "creditor": describe_creditor(frame.merchant) if frame.merchant else None,
+            "operator": self._find_shown_operator(),
+            "creditor": self._find_creditor(frame.merchant) if frame.merchant else None,
             "offered": [self.languages[code] for code in frame.offered],
             "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,
             "address_of": frame.bare_address,
@@ -106,3 +115,30 @@ class Pages:
         }  # fmt: skip
         template = self._environments[frame.language].get_template(page.template)
         return template.render(values).encode()
+
+    def _find_shown_operator(self) -> ShownOperator:
+        """As it was described for the last page, unless it is another since."""
+        operator = self.find_operator()
+        if self._operator is None or self._operator[0] is not operator:
+            self._operator = operator, describe_operator(operator, self._phone)
+        return self._operator[1]
+
+    def _find_creditor(self, merchant: Merchant) -> Creditor:
+        """As it was described for the last page, unless something of it has changed since."""
+        kept = self._creditors.get(merchant.merchant_id)
+        if kept is not None and _is_same(kept[0], merchant):
+            return kept[1]
+        creditor = describe_creditor(merchant)
+        self._creditors.pop(merchant.merchant_id, None)
+        if len(self._creditors) >= _MOST_KEPT:
+            self._creditors.pop(next(iter(self._creditors)))
+        self._creditors[merchant.merchant_id] = merchant, creditor
+        return creditor
+
+
+def _is_same(one: Merchant, other: Merchant) -> bool:
+    return (
+        one.configuration is other.configuration
+        and one.revision == other.revision
+        and one.name == other.name
+    )
