@@ -2,7 +2,8 @@
 
 Caps, in lines: a file 300 (a test 400), a function 45, a class 200. A folder has at most 40
 modules, and few modules of the whole house hold one short function alone: deep modules, not many
-shallow ones. A cap is raised for one thing only, in RAISED, with the reason in words.
+shallow ones. A call gives at most four arguments by their place; the others it names. A cap is
+raised for one thing only, in RAISED, with the reason in words.
 """
 
 import ast
@@ -16,6 +17,13 @@ FILE_CAP, TEST_CAP, FUNCTION_CAP, CLASS_CAP = 300, 400, 45, 200
 FOLDER_CAP = 40
 # How many modules may hold one function of fewer lines than SHORT; migrations and __init__ apart.
 SHALLOW_CAP, SHORT = 20, 15
+# How many arguments a call gives by their place, and whom that does not bind: what takes as many as
+# there are, and what stands outside of the house.
+PLACED_CAP = 4
+ANY_NUMBER = frozenset({
+    "execute", "fetch", "fetchrow", "fetchval", "_fetch", "_run", "_call", "nest", "partial",
+    "TypeVar", "prctl", "create_subprocess_exec", "run_in_executor", "to_thread",
+})  # fmt: skip
 # "path", "folder" or "path:name" -> (the cap instead, why).
 RAISED: dict[str, tuple[int, str]] = {
     "src/dunwell/migrations/versions": (
@@ -39,6 +47,8 @@ def find_faults(path: str, text: str) -> Iterator[str]:
             yield from _check(f"{path}:{node.name}", _count_lines(node), FUNCTION_CAP)
         elif isinstance(node, ast.ClassDef):
             yield from _check(f"{path}:{node.name}", _count_lines(node), CLASS_CAP)
+        elif isinstance(node, ast.Call) and path.startswith("src"):
+            yield from _check_call(path, node)
 
 
 def find_crowded_folders(paths: Sequence[str]) -> Iterator[str]:
@@ -68,6 +78,13 @@ def _check(name: str, lines: int, usual_cap: int) -> Iterator[str]:
     cap, _ = RAISED.get(name, (usual_cap, ""))
     if lines > cap:
         yield f"{name}: {lines} lines, the cap is {cap}"
+
+
+def _check_call(path: str, call: ast.Call) -> Iterator[str]:
+    name = ast.unparse(call.func).rpartition(".")[2]
+    placed = sum(not isinstance(each, ast.Starred) for each in call.args)
+    if placed > PLACED_CAP and name not in ANY_NUMBER and "/migrations/" not in path:
+        yield f"{path}:{call.lineno}: {name} gets {placed} arguments by place; name them"
 
 
 def _count_lines(node: _Function | ast.ClassDef) -> int:

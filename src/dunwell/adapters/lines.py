@@ -35,9 +35,13 @@ def build_line(
     settings = resources.settings
     match line:
         case KannelLine():
-            return KannelChannel(name, line, secrets, resources.keys, settings.public_url)
+            return KannelChannel(
+                name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
+            )
         case TwilioLine():
-            return TwilioChannel(name, line, secrets, resources.keys, settings.public_url)
+            return TwilioChannel(
+                name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
+            )
         case FolderLine():
             return FolderChannel(name, line, resources)
         case SftpLine():

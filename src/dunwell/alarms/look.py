@@ -60,7 +60,7 @@ async def _find_signs(
         unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
         strange_since=now - _DAY,
     )  # fmt: skip
-    return find_signs(alarms, lines, seen, figures, outside, now=now)
+    return find_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
 
 
 async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, now: datetime) -> int:

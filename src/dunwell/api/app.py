@@ -52,7 +52,11 @@ def build_app(
     other faces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
     settings, figures = resources.settings, figures or Figures()
     tools = Tools(
-        resources, channels, SealedFiles.open(resources), inspector, ClaimIntake(resources)
+        resources,
+        channels,
+        storage=SealedFiles.open(resources),
+        inspector=inspector,
+        intake=ClaimIntake(resources),
     )
     app = Starlette(
         routes=[

@@ -160,7 +160,7 @@ def choose_workflow(
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> UUID | None:  # fmt: skip
     """The workflow of the rule that wins; none: no rule does."""
-    won = find_winner(prepared, facts, currency, targets, claim_id)
+    won = find_winner(prepared, facts, currency=currency, targets=targets, claim_id=claim_id)
     return None if won is None else won[1]
 
 

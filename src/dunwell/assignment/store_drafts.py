@@ -148,4 +148,10 @@ async def load_versions(
 
 def _read_change(row: Row) -> DraftChange:
     changes = tuple((ChangeKind(each["kind"]), each["name"]) for each in row["changes"])
-    return DraftChange(row["revision"], row["actor_kind"], row["actor_id"], row["made_at"], changes)
+    return DraftChange(
+        row["revision"],
+        row["actor_kind"],
+        actor_id=row["actor_id"],
+        made_at=row["made_at"],
+        changes=changes,
+    )

@@ -221,7 +221,7 @@ def _read_field(name: str, wire_name: str, hint: Any) -> Field:
     given, _ = get_args(optional)
     kind = get_args(given)[0] if get_origin(given) is Annotated else given
     is_patchable = name in ContactData.__struct_fields__
-    return Field(name, wire_name, given, kind, about, is_patchable)
+    return Field(name, wire_name, given=given, kind=kind, about=about, is_patchable=is_patchable)
 
 
 FIELDS = list_fields(DebtorFields)

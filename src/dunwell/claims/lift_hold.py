@@ -14,5 +14,7 @@ async def lift_hold(
 ) -> None:
     """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
     await access_claim(work, claim_id)
-    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now, hold_id=hold_id)
+    await lift_standing_holds(
+        work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
+    )
     await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)

@@ -18,7 +18,7 @@ from dunwell.merchants.newest_first import ListedTable, Test, Wanted
 # Rides on claims_list, with a status on claims_by_status, with a hold on claims_held. The cursors
 # are those of the plain list.
 CLAIMS: ListedTable[int] = ListedTable(
-    "claims", "claim_id", "bigint", "created_at", CursorForm(b"clm1", "Qq")
+    "claims", "claim_id", cast="bigint", at="created_at", cursors=CursorForm(b"clm1", "Qq")
 )
 FEW = 5_000
 # Claims of which a page sums up items and payments, or looks at holds, at most.

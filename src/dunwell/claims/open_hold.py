@@ -27,13 +27,13 @@ async def open_hold(
         raise InvalidState(
             Said("ONLY_IN_PROCESS", "Only a claim in process can be held."), state=claim.status
         )
-    hold = Hold(kind, work.now, until, None, work.actor.kind)
-    check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
     hold_id = work.ids.new(work.now)
-    await save_hold(
-        work.tx, work.merchant_id, claim_id, hold_id, kind, work.now, until,
-        work.actor.kind, work.actor.actor_id, reason,
+    hold = Hold(
+        kind, work.now, until=until, lifted_at=None, actor_kind=work.actor.kind,
+        actor_id=work.actor.actor_id, reason=reason, hold_id=hold_id,
     )  # fmt: skip
+    check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
+    await save_hold(work.tx, work.merchant_id, claim_id, hold)
     await save_audit(
         work, "hold.open", f"claim:{claim_id}",
         after={"kind": kind, "until": None if until is None else until.isoformat()}, kind=kind,

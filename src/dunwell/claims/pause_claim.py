@@ -32,7 +32,12 @@ async def pause_claim(
     await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
     for hold in standing:
         await lift_standing_holds(
-            work.tx, work.merchant_id, claim_id, HoldKind.PAUSE, work.now, hold_id=hold.hold_id
+            work.tx,
+            work.merchant_id,
+            claim_id=claim_id,
+            kind=HoldKind.PAUSE,
+            now=work.now,
+            hold_id=hold.hold_id,
         )
 
 

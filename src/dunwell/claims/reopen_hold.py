@@ -15,7 +15,7 @@ async def let_stand(
 ) -> UUID | None:
     """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
     None: the claim has ended. Raises NotFound."""
-    if await end_hold_at(work.tx, work.merchant_id, claim_id, hold_id, None):
+    if await end_hold_at(work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None):
         return hold_id
     claim = await access_claim(work, claim_id)
     if claim.status not in ACTIVE:

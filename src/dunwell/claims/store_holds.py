@@ -115,14 +115,23 @@ async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequenc
 
 def read_hold(row: Row) -> Hold:
     return Hold(
-        HoldKind(row["kind"]), row["since"], row["until"], row["lifted_at"],
-        ActorKind(row["actor_kind"]), row["reason"], row["hold_id"], row["actor_id"],
+        HoldKind(row["kind"]),
+        row["since"],
+        until=row["until"],
+        lifted_at=row["lifted_at"],
+        actor_kind=ActorKind(row["actor_kind"]),
+        reason=row["reason"],
+        hold_id=row["hold_id"],
+        actor_id=row["actor_id"],
+    )
+
+
+async def save_hold(tx: Connection, merchant_id: int, claim_id: int, hold: Hold) -> None:
+    """Store one that has an id; the claim must be locked."""
+    await tx.execute(
+        _OPEN_HOLD, merchant_id, claim_id, hold.hold_id, hold.kind, hold.since, hold.until,
+        hold.actor_kind, hold.actor_id, hold.reason,
     )  # fmt: skip
-
-
-async def save_hold(tx: Connection, merchant_id: int, claim_id: int, *hold: object) -> None:
-    """hold: id, kind, since, until, actor's kind and id, reason. The claim must be locked."""
-    await tx.execute(_OPEN_HOLD, merchant_id, claim_id, *hold)
 
 
 async def lift_standing_holds(

@@ -100,7 +100,7 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
 
     async def use(tx: Connection, keys: KeyRing) -> None:
         moment = Moment(SystemClock().now(), RandomIds())
-        await end(tx, keys, list_sealed_values(settings), version, moment)
+        await end(tx, keys, kinds=list_sealed_values(settings), version=version, moment=moment)
 
     _run(settings, use)
     click.echo(f"Version {version} is retired. It may be taken out of the settings.")

@@ -120,7 +120,13 @@ async def _let_rest(work: Work, answered: Dispute) -> None:
     if work.merchant.is_sandbox:
         quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
         until = decide_rest(work.now, None, quiet_days)
-        await end_hold_at(work.tx, work.merchant_id, answered.claim_id, answered.hold_id, until)
+        await end_hold_at(
+            work.tx,
+            work.merchant_id,
+            claim_id=answered.claim_id,
+            hold_id=answered.hold_id,
+            until=until,
+        )
 
 
 async def _let_go(work: Work, ended: Dispute) -> None:

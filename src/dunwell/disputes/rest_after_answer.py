@@ -38,7 +38,9 @@ async def rest_after_answer(work: Work, claim_id: int, subject: str, told: Told)
     quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
     until = decide_rest(dispute.resolved_at, told.at, quiet_days)
     if until > work.now:
-        await end_hold_at(work.tx, work.merchant_id, claim_id, dispute.hold_id, until)
+        await end_hold_at(
+            work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until
+        )
     else:
         # Nobody can be reached, and the days since the answer itself are over.
         await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)

@@ -69,4 +69,6 @@ async def _list_waiting(
     """A page of the channel's, the oldest planned first."""
     before = merchant.now(resources.clock) - _OLD_ENOUGH
     async with resources.database.connection() as connection:
-        return await load_unknown(connection, merchant.merchant_id, channel, before, _PAGE)
+        return await load_unknown(
+            connection, merchant.merchant_id, channel=channel, before=before, limit=_PAGE
+        )

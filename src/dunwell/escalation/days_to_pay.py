@@ -51,7 +51,7 @@ async def give_days_to_pay(
         if claim is None or not _wants(each, known):
             return each
         of_claim = (identities[claim.claim_id], contacted_on)
-        return replace(each, pay_by=_find_day(merchant, each, claim, of_claim, now))
+        return replace(each, pay_by=_find_day(merchant, each, claim=claim, known=of_claim, now=now))
 
     return [give(each) for each in leased]
 

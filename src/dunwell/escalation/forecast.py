@@ -124,7 +124,7 @@ def forecast(
     For a claim that waits for a contact the position is an `UnderWay`; of a bare position without
     due_at nothing is foreseen.
     """
-    course = Course(process, position, facts, now, guard)
+    course = Course(process, position, facts=facts, now=now, guard=guard)
     while (at := course.next_at) is not None and at <= until:
         yield from course.advance()
 

@@ -90,7 +90,9 @@ async def _hand_over(
                 verdict = decide_contacts(candidates, known, merchant.configuration.guards, today)
                 passed = [(messages[c.contact_id], c.identities) for c in verdict.passed]
                 passing = Passing(passed, verdict.raised, now, today)
-                await hand_over(tx, head.keys, merchant.merchant_id, lease, passing)
+                await hand_over(
+                    tx, head.keys, merchant_id=merchant.merchant_id, lease=lease, passing=passing
+                )
         except GuardBegun:
             continue
         return [one for one, _ in passed], verdict.held

@@ -146,7 +146,9 @@ async def _change(
         return outcome
     if message.address and await _is_nobodys(work, waiting, message):
         # Before the next channel is chosen: this one reaches nobody any more.
-        await suppress(work, resources.keys, message.channel, message.address, "BOUNCE")
+        await suppress(
+            work, resources.keys, channel=message.channel, address=message.address, reason="BOUNCE"
+        )
     if waiting.cause == "ABOUT_US":
         log.error("refused by the receiver", channel=message.channel, reason=waiting.reason)
     try:

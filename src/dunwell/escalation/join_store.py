@@ -95,7 +95,13 @@ async def load_reported(
         channel, state, is_delivered, is_notice, line, recipient, address = rest
         suppressible = _find_address(channel, recipient, address)
         found[reference] = ReportedMessage(
-            reference, channel, state, is_delivered, is_notice, line, suppressible
+            reference,
+            channel,
+            state=state,
+            is_delivered=is_delivered,
+            is_notice=is_notice,
+            line=line,
+            address=suppressible,
         )
     return found
 

@@ -74,14 +74,19 @@ async def prepare_contacts(
         leased = await _lease(
             tx, merchant.merchant_id, lease=lease, times=(now, real_now), taking=taking
         )
-        leased = await give_days_to_pay(tx, resources.keys, merchant, leased, now)
+        leased = await give_days_to_pay(
+            tx, resources.keys, merchant=merchant, leased=leased, now=now
+        )
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
         return Prepared()
     head = Letterhead(
-        merchant, resources.settings.public_url, resources.keys, installation.operator,
-        find_layout(merchant, installation.lines),
-    )  # fmt: skip
+        merchant,
+        resources.settings.public_url,
+        keys=resources.keys,
+        operator=installation.operator,
+        layout=find_layout(merchant, installation.lines),
+    )
     ids = [each.planned.contact.communication_id for each in leased]
 
     async def keep(tx: Connection, until: datetime) -> None:
@@ -101,7 +106,7 @@ async def _lease(
     taking: Taking,
 ) -> list[Leased]:  # fmt: skip
     """Attachments are looked for only where a step wants them."""
-    contacts = await _take(tx, merchant_id, lease, times, taking)
+    contacts = await _take(tx, merchant_id, lease=lease, times=times, taking=taking)
     if not contacts:
         return []
     keys = {planned.contact.process_key for planned in contacts}

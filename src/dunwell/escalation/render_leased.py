@@ -119,7 +119,7 @@ def _decide_occasion(
     # An SMS carries no files; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
-    return Occasion(each.version, each.step, today, each.pay_by, ids)
+    return Occasion(each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids)
 
 
 def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:

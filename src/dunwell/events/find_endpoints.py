@@ -15,7 +15,11 @@ from dunwell.merchants.rights import Right
 
 # Rides on webhook_endpoints_list.
 ENDPOINTS: ListedTable[UUID] = ListedTable(
-    "webhook_endpoints", "endpoint_id", "uuid", "created_at", CursorForm(b"whe1", "Q16s")
+    "webhook_endpoints",
+    "endpoint_id",
+    cast="uuid",
+    at="created_at",
+    cursors=CursorForm(b"whe1", "Q16s"),
 )
 LIVE: Test = ("l.removed_at IS NULL", ())
 # As EndpointHealth has it.

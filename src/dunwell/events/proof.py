@@ -91,7 +91,7 @@ def prove(counted: Counted, gaps: Sequence[Gap]) -> Proof:
     is_cut = counted.numbered >= MOST_NUMBERED
     if counted.last_sent < first:
         behind = max(0, counted.numbered - first + 1)
-        return Proof(0, 0, 0, 0, behind, (), is_cut)
+        return Proof(0, 0, acknowledged=0, open=0, behind=behind, gaps=(), is_cut=is_cut)
     sent = counted.last_sent - first + 1
     return Proof(
         first=first,

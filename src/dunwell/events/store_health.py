@@ -58,11 +58,15 @@ def _read(row: Row) -> EndpointHealth:
         types=tuple(row["types"]),
         created_at=row["created_at"],
         health=Health(
-            row["first_failure_at"], row["gone_at"], row["disabled_at"], row["disabled_reason"],
-            row["probe_at"], row["probes"],
+            row["first_failure_at"],
+            row["gone_at"],
+            disabled_at=row["disabled_at"],
+            disabled_reason=row["disabled_reason"],
+            probe_at=row["probe_at"],
+            probes=row["probes"],
         ),
         failures=row["failures"],
         waiting=row["waiting"],
         last_success_at=row["last_success_at"],
         last_try_at=row["last_try_at"],
-    )  # fmt: skip
+    )

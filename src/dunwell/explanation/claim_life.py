@@ -56,10 +56,18 @@ async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
         actor = names.get(actor_id or "", actor_id)
         happenings.append(
             Happening(
-                row.kind, row.at, row.subject_id, row.word, row.more, row.text, row.cents,
-                row.until, doer.kind if doer else None, actor,
+                row.kind,
+                row.at,
+                subject_id=row.subject_id,
+                word=row.word,
+                more=row.more,
+                text=row.text,
+                cents=row.cents,
+                until=row.until,
+                actor_kind=doer.kind if doer else None,
+                actor=actor,
             )
-        )  # fmt: skip
+        )
     return happenings
 
 

@@ -75,7 +75,9 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     shown = {(each.line, each.destination) for each in deliveries}
     return LinesView(
         lines=[
-            _describe_line(name, line, backlogs, sent.get(name, _NOTHING), failing)
+            _describe_line(
+                name, line, backlogs=backlogs, sent=sent.get(name, _NOTHING), failing=failing
+            )
             for name, line in lines.items()
         ],
         destinations=[_describe(each, failures, failing) for each in deliveries],
@@ -90,7 +92,7 @@ def _describe_line(
     name: str, line: Line, backlogs: Mapping[str, Backlog], sent: Sent, failing: Failing
 ) -> LineState:
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
-    return LineState(name, line, backlogs.get(name), sent, is_losing)
+    return LineState(name, line, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
 
 
 def _describe(delivery: Delivery, failures: Sequence[Failures], failing: Failing) -> Destination:

@@ -107,7 +107,13 @@ def foresee_day(due: Sequence[Due], steps: Mapping[tuple[UUID, int], Sequence[St
             elif isinstance(step, FeeStep):
                 fees += each.number
                 fee_cents += each.number * int(step.value)
-    return Tomorrow(sum(each.number for each in due), contacts, fees, fee_cents, archived)
+    return Tomorrow(
+        sum(each.number for each in due),
+        contacts,
+        fees=fees,
+        fee_cents=fee_cents,
+        archived=archived,
+    )
 
 
 def _list_run(steps: Sequence[Step], first: int | None) -> Iterator[Step]:

@@ -120,7 +120,9 @@ class PagePainter:
 
     async def _ask(self, shown: Shown, page: int, size: Size) -> Drawn:
         content = await shown.load()
-        wanted = Wanted(page, size.width, size.height, shown.content_type, content)
+        wanted = Wanted(
+            page, size.width, height=size.height, content_type=shown.content_type, content=content
+        )
         try:
             answer = await self._children.ask(msgspec.msgpack.encode(wanted))
             drawn = msgspec.msgpack.decode(answer, type=Drawn)

@@ -101,7 +101,9 @@ async def create_requests(
         if rulebook.is_split:
             chosen = await _give_ids(work, chosen)
         starts = await decide_starts(work, rulebook, chosen)
-        written = await _write(work, requests, chosen, starts, rulebook.version)
+        written = await _write(
+            work, requests, chosen=chosen, starts=starts, rules_version=rulebook.version
+        )
         results |= {n: _show(submitted, starts[n], *written[n]) for n, submitted in chosen.items()}
     _point_to_first_use(results)
     ordered = iter(range(len(submissions)))
@@ -184,7 +186,11 @@ async def _write(
         await turns.give_way()
     audits = [
         RequestRow(
-            n, work.ids.new(work.now), each.actor.kind, each.actor.actor_id, each.actor.origin_json
+            n,
+            work.ids.new(work.now),
+            actor_kind=each.actor.kind,
+            actor_id=each.actor.actor_id,
+            origin=each.actor.origin_json,
         )
         for n, each in enumerate(requests)
     ]

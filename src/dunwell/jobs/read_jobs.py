@@ -17,7 +17,7 @@ from dunwell.merchants.rights import Right
 
 # Rides on jobs_list.
 JOBS: ListedTable[UUID] = ListedTable(
-    "jobs", "job_id", "uuid", "created_at", CursorForm(b"job1", "Q16s")
+    "jobs", "job_id", cast="uuid", at="created_at", cursors=CursorForm(b"job1", "Q16s")
 )
 
 

@@ -141,8 +141,8 @@ async def load_facts(
 def _read(row: Row) -> JobRow:
     reason = row["reason"]
     return JobRow(
-        row["position"], row["claim_id"], RowOutcome(row["outcome"]),
-        None if reason is None else Reason(reason), row["message"],
+        row["position"], row["claim_id"], outcome=RowOutcome(row["outcome"]),
+        reason=None if reason is None else Reason(reason), message=row["message"],
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ async def seal_installation(resources: Resources) -> int:
         head = await load_head(tx) or Head(0, BEGINNING)
         version, number = max(head.key_version, keys.version), head.seal + 1
         audits = [
-            (row.key, digest_row(keys, _OWNER, TABLE, row.fields, version))
+            (row.key, digest_row(keys, _OWNER, table=TABLE, fields=row.fields, key_version=version))
             for row in await load_unsealed(tx, number, _BATCH_SIZE)
         ]
         if not audits:
@@ -50,7 +50,7 @@ async def verify_installation(resources: Resources, expected: Head | None = None
     async with resources.database.connection() as connection, snapshot(connection):
         rows = {TABLE: load_sealed(connection)}
         seals = load_seals(connection)
-        chain = await check_chain(resources.keys, _OWNER, seals, rows, expected)
+        chain = await check_chain(resources.keys, _OWNER, seals=seals, rows=rows, expected=expected)
         unsealed = await count_unsealed(connection)
     found = chain.findings
     return Verdict(

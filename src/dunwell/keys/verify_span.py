@@ -48,11 +48,23 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
             return SpanVerdict("TOO_MUCH", first, last, rows)
         start = before or Head(first - 1, BEGINNING)
         chain = await check_chain(
-            keys, merchant_id,
-            load_seals_of(tx, merchant_id, first, last),
-            {t: load_sealed_of(tx, merchant_id, t, first, last) for t in (CONTACTS, AUDITS)},
-            None, start,
-        )  # fmt: skip
+            keys,
+            merchant_id,
+            seals=load_seals_of(tx, merchant_id, first, last),
+            rows={
+                t: load_sealed_of(tx, merchant_id, table=t, first=first, last=last)
+                for t in (CONTACTS, AUDITS)
+            },
+            expected=None,
+            previous=start,
+        )
     found = chain.findings
     outcome: Literal["SOUND", "FAULTY"] = "FAULTY" if found.count else "SOUND"
-    return SpanVerdict(outcome, first, last, chain.rows, tuple(found.listed), found.count)
+    return SpanVerdict(
+        outcome,
+        first,
+        last=last,
+        rows=chain.rows,
+        findings=tuple(found.listed),
+        fault_count=found.count,
+    )

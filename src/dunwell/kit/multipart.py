@@ -121,7 +121,13 @@ class FormReader:
     def _describe(self, content: bytes, file: FileContent | None) -> Part:
         assert self._segment is not None
         is_too_large = self._taken > self._find_limit()
-        return Part(self._segment.name, self._segment.filename, content, file, is_too_large)
+        return Part(
+            self._segment.name,
+            self._segment.filename,
+            content=content,
+            file=file,
+            is_too_large=is_too_large,
+        )
 
 
 def _unreadable(error: MultipartError) -> InvalidRequest:

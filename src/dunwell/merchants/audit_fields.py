@@ -77,8 +77,8 @@ def _show(name: str, before: Any, after: Any) -> ShownField:
     shown_class = FieldClass.PERSONAL if is_masked and found is FieldClass.PLAIN else found
     return ShownField(
         name, shown_class,
-        None if was == MASKED else was, None if now == MASKED else now,
-        was == MASKED, now == MASKED,
+        before=None if was == MASKED else was, after=None if now == MASKED else now,
+        is_before_masked=was == MASKED, is_after_masked=now == MASKED,
     )  # fmt: skip
 
 

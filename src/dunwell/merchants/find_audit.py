@@ -26,7 +26,7 @@ from dunwell.merchants.rights import Right
 # Rides on audit_log_list; of one subject on audit_log_list_of_subject, of one action on
 # audit_log_list_of_action, of one person on audit_log_list_of_person.
 _ROWS: ListedTable[UUID] = ListedTable(
-    "audit_log", "audit_id", "uuid", "at", CursorForm(b"aud2", "Q16s")
+    "audit_log", "audit_id", cast="uuid", at="at", cursors=CursorForm(b"aud2", "Q16s")
 )
 # By primary key.
 _LOAD = """

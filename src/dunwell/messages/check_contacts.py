@@ -60,7 +60,11 @@ def _check_content(
         findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
         return
     recipient = digest_recipient(
-        keys, merchant_id, stored.channel, content.recipient, content.key_version
+        keys,
+        merchant_id,
+        channel=stored.channel,
+        recipient=content.recipient,
+        key_version=content.key_version,
     )
     if recipient != stored.recipient_digest:
         words = "is stored with another recipient than it was handed over for"

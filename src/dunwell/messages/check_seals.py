@@ -39,7 +39,9 @@ async def check_seals(
 ) -> Chain:
     """`expected`: a seal that was kept elsewhere. Within a transaction of one snapshot."""
     rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
-    return await check_chain(keys, merchant_id, load_seals(tx, merchant_id), rows, expected)
+    return await check_chain(
+        keys, merchant_id, seals=load_seals(tx, merchant_id), rows=rows, expected=expected
+    )
 
 
 async def check_chain(
@@ -128,7 +130,11 @@ class _Checker:
                 self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
                 continue
             if self._has(seal) and row.digest != digest_row(
-                self._keys, self._owner_id, table, row.fields, seal.key_version
+                self._keys,
+                self._owner_id,
+                table=table,
+                fields=row.fields,
+                key_version=seal.key_version,
             ):
                 words = f"covers {table} {row.key} ({row.name}): not as sealed"
                 self._add(Fault.ROW_ALTERED, seal.seal, words)

@@ -56,7 +56,16 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
                 tx, merchant_id, table=table, seal=seal, limit=BATCH_SIZE
             )
             rows[table] = [
-                (row.key, digest_row(resources.keys, merchant_id, table, row.fields, version))
+                (
+                    row.key,
+                    digest_row(
+                        resources.keys,
+                        merchant_id,
+                        table=table,
+                        fields=row.fields,
+                        key_version=version,
+                    ),
+                )
                 for row in unsealed
             ]
         contacts, audits = rows[CONTACTS], rows[AUDITS]

@@ -19,7 +19,11 @@ from dunwell.people.store_colleagues import ABLE, ANSWERING
 # Rides on payment_modalities_list; of requests that wait for an answer on
 # payment_modalities_requested.
 MODALITIES: ListedTable[UUID] = ListedTable(
-    "payment_modalities", "modality_id", "uuid", "requested_at", CursorForm(b"mdl1", "Q16s")
+    "payment_modalities",
+    "modality_id",
+    cast="uuid",
+    at="requested_at",
+    cursors=CursorForm(b"mdl1", "Q16s"),
 )
 # Requests that nobody has answered, and that can be answered.
 UNANSWERED: Test = ("l.state = 'REQUESTED' AND l.ended_at IS NULL", ())

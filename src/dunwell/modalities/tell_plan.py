@@ -113,7 +113,11 @@ def _describe(standing: PlanStanding, due: DueNotice) -> OccasionFacts:
             standing.reference_number, modality.currency, rate.left_cents, rate.due_on
         )
     return RateMissedFacts(
-        standing.reference_number, modality.currency, rate.left_cents, rate.due_on, mend_by(rate)
+        standing.reference_number,
+        modality.currency,
+        left_cents=rate.left_cents,
+        due_on=rate.due_on,
+        mend_by=mend_by(rate),
     )
 
 

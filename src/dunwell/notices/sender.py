@@ -88,7 +88,9 @@ class HandedOverNotice:
         addressee = notice.addressee
 
         def show(text: str) -> str:
-            return unmask(keys, notice.kind, item.notice_id, text, item.key_version)
+            return unmask(
+                keys, notice.kind, notice_id=item.notice_id, text=text, key_version=item.key_version
+            )
 
         try:
             pdf = await self._print(item)
@@ -133,7 +135,13 @@ class HandedOverNotice:
         if notice.sheet is None:
             return None
         sheet = write_sheet(put_on(notice.sheet, brand, self._layout)).decode()
-        shown = unmask(self._resources.keys, notice.kind, item.notice_id, sheet, item.key_version)
+        shown = unmask(
+            self._resources.keys,
+            notice.kind,
+            notice_id=item.notice_id,
+            text=sheet,
+            key_version=item.key_version,
+        )
         pdf = await self._printer.print_sheet(shown.encode())
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
@@ -205,9 +213,9 @@ class _NoticeQueue:
             HandedOverNotice(
                 self._resources,
                 self._printer,
-                merchants[each.merchant_id],
-                each,
-                lease.lease_id,
+                merchant=merchants[each.merchant_id],
+                leased=each,
+                lease_id=lease.lease_id,
                 layout=choose_layout(self._adapters.find(merchants[each.merchant_id], "LETTER")),
             )
             for each in leased

@@ -191,7 +191,13 @@ async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor
         last_name=row["last_name"],
         company_name=row["company_name"],
     )
-    return Debtor(row["email"], row["mobile_number"], row["address"], name, row["language"])
+    return Debtor(
+        row["email"],
+        row["mobile_number"],
+        address=row["address"],
+        name=name,
+        language=row["language"],
+    )
 
 
 async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now: datetime) -> None:

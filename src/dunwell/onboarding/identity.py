@@ -40,7 +40,13 @@ def render_legal(legal: Legal | None) -> Any:
 
 def read_privacy(part: PrivacyPart) -> Privacy:
     retention = Retention(part.retention.claim_years, part.retention.record_years)
-    return Privacy(part.authority, tuple(part.basis), retention, part.controller, part.officer)
+    return Privacy(
+        part.authority,
+        tuple(part.basis),
+        retention=retention,
+        controller=part.controller,
+        officer=part.officer,
+    )
 
 
 def render_privacy(privacy: Privacy | None) -> Any:

@@ -21,11 +21,15 @@ from dunwell.payments.store_lists import (
 
 # Rides on payments_list.
 PAYMENTS: ListedTable[UUID] = ListedTable(
-    "payments", "payment_id", "uuid", "recorded_at", CursorForm(b"pay1", "Q16s")
+    "payments", "payment_id", cast="uuid", at="recorded_at", cursors=CursorForm(b"pay1", "Q16s")
 )
 # Rides on payment_requests_list; of those whose money is under way on payment_requests_pending.
 REQUESTS: ListedTable[UUID] = ListedTable(
-    "payment_requests", "request_id", "uuid", "created_at", CursorForm(b"prq1", "Q16s")
+    "payment_requests",
+    "request_id",
+    cast="uuid",
+    at="created_at",
+    cursors=CursorForm(b"prq1", "Q16s"),
 )
 # The debtor is done, and the money is under way.
 PENDING: Test = ("l.state = 'PENDING'", ())

@@ -77,7 +77,9 @@ def compose_account(
     entries, balance = [], 0
     for day, _, kind, words, cents, subject_id in counted:
         balance += cents
-        entries.append(Entry(day, kind, words, cents, balance, subject_id))
+        entries.append(
+            Entry(day, kind, words=words, cents=cents, balance_cents=balance, subject_id=subject_id)
+        )
     demanded = sum(each.cents for each in entries if each.kind not in ("PAYMENT", "REVERSAL"))
     return Account(entries, demanded, demanded - balance)
 

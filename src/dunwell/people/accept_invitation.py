@@ -105,8 +105,12 @@ async def join_with_app(
         secret = derive_secret(work.keys, user.user_id, joining.link, joining.opener)
         step = find_step(invited.app_secret, joining.code, work.now) or 0
         factor_id, sealed = work.ids.new(work.now), seal_secret(work.keys, user.user_id, secret)
-        await save_new_app(work.tx, user.user_id, factor_id, sealed, work.now)
-        await save_confirmed_app(work.tx, user.user_id, factor_id, step, work.now)
+        await save_new_app(
+            work.tx, user.user_id, factor_id=factor_id, secret_sealed=sealed, now=work.now
+        )
+        await save_confirmed_app(
+            work.tx, user.user_id, factor_id=factor_id, step=step, now=work.now
+        )
         await save_password(work.tx, user.user_id, password_hash, work.now)
         return await _begin(work, user.user_id, joining, "TOTP")
 
@@ -121,7 +125,9 @@ async def ask_for_passkey(reception: Reception, link: str, challenge: bytes) -> 
         if user is None:
             return None
         expires_at = work.now + CHALLENGE_LASTS
-        await save_challenge(work.tx, challenge, ENROL, user.user_id, expires_at)
+        await save_challenge(
+            work.tx, challenge, purpose=ENROL, user_id=user.user_id, expires_at=expires_at
+        )
     return render_registration(
         party, user.user_id, user.email, user.name, challenge=challenge, known=()
     )
@@ -156,7 +162,13 @@ async def enrol_passkey(
         made = check_registration(party, answer, answer.challenge)
     except PasskeyRefused:
         return False
-    passkey = NewPasskey(user_id, name, made.credential_id, made.public_key, made.sign_count)
+    passkey = NewPasskey(
+        user_id,
+        name,
+        credential_id=made.credential_id,
+        public_key=made.public_key,
+        sign_count=made.sign_count,
+    )
     return await save_new_passkey(work.tx, work.ids.new(work.now), passkey, work.now)
 
 
@@ -164,7 +176,11 @@ async def _begin(work: PeopleWork, user_id: UUID, joining: Joining, factor: str)
     work = replace(work, actor=visiting(user_id, joining.visitor.host))
     await save_people_audit(work, "user.join", user_id, after={"factor": factor})
     opened = await open_session(
-        work, user_id, OpenedBy.INVITATION, joining.visitor, joining.randomness
+        work,
+        user_id,
+        by=OpenedBy.INVITATION,
+        visitor=joining.visitor,
+        randomness=joining.randomness,
     )
     await make_codes(work, user_id, opened.secret)
     return opened

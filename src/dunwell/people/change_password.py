@@ -33,5 +33,9 @@ async def change_password(
         after = {"sessionsEnded": ended}
         await save_people_audit(work, "password.change", person.user_id, after=after)
         return await open_session(
-            work, person.user_id, OpenedBy.PASSWORD, asking.visitor, randomness
+            work,
+            person.user_id,
+            by=OpenedBy.PASSWORD,
+            visitor=asking.visitor,
+            randomness=randomness,
         )

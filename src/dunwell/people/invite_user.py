@@ -138,7 +138,9 @@ async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     secret, expires_at = render_secret(randomness), work.now + LINK_LASTS
     invitation_hash = hash_secret(secret)
     assert invitation_hash is not None
-    await save_invitation(work.tx, invitation_hash, user_id, work.now, expires_at)
+    await save_invitation(
+        work.tx, invitation_hash, user_id=user_id, now=work.now, expires_at=expires_at
+    )
     # An earlier version made an app with each link.
     await remove_started_app(work.tx, user_id)
     return Invitation(user_id, secret, expires_at)

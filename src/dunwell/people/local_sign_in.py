@@ -30,5 +30,7 @@ async def may_sign_in_here(tx: Connection, user: User) -> bool:
 async def tell_break_glass(work: PeopleWork, user: User, session_id: UUID, by: str) -> None:
     """A break-glass admin has come in: a sealed row, and an alarm."""
     await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
-    await raise_alarm(work.tx, Kind.BREAK_GLASS, str(session_id), work.now, work.ids)
+    await raise_alarm(
+        work.tx, Kind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
+    )
     tell_security_event("BREAK_GLASS_USED")

@@ -64,7 +64,9 @@ async def open_session(
         provider_session=provider_session,
     )
     is_new_place = await save_session(work.tx, session)
-    opened = OpenedSession(user_id, session.session_id, secret, is_new_place, by, device)
+    opened = OpenedSession(
+        user_id, session.session_id, secret=secret, is_new_place=is_new_place, by=by, device=device
+    )
     their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_place}
     await save_people_audit(their, "session.begin", user_id, after=after)

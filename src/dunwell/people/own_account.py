@@ -67,9 +67,9 @@ async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
     return Account(
         user,
         await list_sessions(work.tx, signed_in, work.now),
-        await load_new_places(work.tx, signed_in.user_id),
-        await load_factors(work.tx, signed_in.user_id),
-        await count_codes(work.tx, signed_in.user_id),
+        new_places=await load_new_places(work.tx, signed_in.user_id),
+        factors=await load_factors(work.tx, signed_in.user_id),
+        codes_left=await count_codes(work.tx, signed_in.user_id),
     )
 
 

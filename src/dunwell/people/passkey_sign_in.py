@@ -61,7 +61,9 @@ async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) 
         if wait is not None:
             tell_security_event("PORTAL_LOCKED")
             return TooOften(wait)
-        await save_challenge(work.tx, challenge, SIGN_IN, None, work.now + CHALLENGE_LASTS)
+        await save_challenge(
+            work.tx, challenge, purpose=SIGN_IN, user_id=None, expires_at=work.now + CHALLENGE_LASTS
+        )
     return render_request(party, challenge)
 
 
@@ -86,7 +88,9 @@ async def sign_in_with_passkey(
             tell_security_event("PORTAL_SIGN_IN_FAILED")
             return Wrong()
         await give_back_try(work.tx, subjects)
-        return await open_session(work, user_id, OpenedBy.PASSKEY, visitor, randomness)
+        return await open_session(
+            work, user_id, by=OpenedBy.PASSKEY, visitor=visitor, randomness=randomness
+        )
 
 
 async def _check(work: PeopleWork, party: RelyingParty, answer: Answer) -> UUID | None:

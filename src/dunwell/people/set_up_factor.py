@@ -32,7 +32,9 @@ MOST_PASSKEYS = 10
 async def start_app(work: PeopleWork, user_id: UUID, randomness: bytes) -> None:
     """randomness: totp.SECRET_BYTES. Another one that waits for its first code is dropped."""
     sealed = seal_secret(work.keys, user_id, randomness)
-    await save_new_app(work.tx, user_id, work.ids.new(work.now), sealed, work.now)
+    await save_new_app(
+        work.tx, user_id, factor_id=work.ids.new(work.now), secret_sealed=sealed, now=work.now
+    )
 
 
 async def find_started_app(work: PeopleWork, user_id: UUID) -> str | None:
@@ -51,7 +53,7 @@ async def confirm_app(work: PeopleWork, user_id: UUID, code: str) -> bool:
     step = find_step(open_secret(work.keys, user_id, app.secret_sealed), code, work.now)
     if step is None:
         return False
-    await save_confirmed_app(work.tx, user_id, app.factor_id, step, work.now)
+    await save_confirmed_app(work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now)
     await save_people_audit(work, "factor.add", user_id, after={"factor": "TOTP"})
     return True
 
@@ -63,7 +65,9 @@ async def start_passkey(
     party = require_party(reception)
     factors = await load_factors(work.tx, person.user_id)
     expires_at = work.now + CHALLENGE_LASTS
-    await save_challenge(work.tx, challenge, ENROL, person.user_id, expires_at)
+    await save_challenge(
+        work.tx, challenge, purpose=ENROL, user_id=person.user_id, expires_at=expires_at
+    )
     known = [each.credential_id for each in factors if each.credential_id is not None]
     return render_registration(
         party, person.user_id, person.email, person.name, challenge=challenge, known=known

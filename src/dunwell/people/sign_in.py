@@ -66,7 +66,7 @@ async def check_password(
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
     keys, now = reception.resources.keys, reception.now()
     async with reception.resources.database.transaction() as tx:
-        subjects = await choose_subjects(tx, keys, visitor, email, now)
+        subjects = await choose_subjects(tx, keys, visitor=visitor, email=email, now=now)
         wait = await take_try(tx, subjects, now)
         known = await find_password(tx, email)
     if wait is not None:
@@ -99,7 +99,9 @@ async def give_code(
             return False
         secret = open_secret(work.keys, user_id, app.secret_sealed)
         step = find_step(secret, given.code, work.now)
-        return step is not None and await take_step(work.tx, user_id, app.factor_id, step, work.now)
+        return step is not None and await take_step(
+            work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now
+        )
 
     return await _give(reception, given, OpenedBy.TOTP, take)
 
@@ -131,7 +133,9 @@ async def _give(
         if user is None or not await may_sign_in_here(work.tx, user):
             return Gone()
         work = replace(work, actor=visiting(user.user_id, given.visitor.host))  # noqa: PLW2901
-        subjects = await choose_subjects(work.tx, work.keys, given.visitor, user.email, work.now)
+        subjects = await choose_subjects(
+            work.tx, work.keys, visitor=given.visitor, email=user.email, now=work.now
+        )
         wait = await take_try(work.tx, subjects, work.now)
         if wait is not None:
             tell_security_event("PORTAL_LOCKED")
@@ -143,7 +147,9 @@ async def _give(
         if not await take_entry(work.tx, entry_hash):
             return Gone()
         await give_back_try(work.tx, subjects)
-        return await open_session(work, user.user_id, by, given.visitor, given.randomness)
+        return await open_session(
+            work, user.user_id, by=by, visitor=given.visitor, randomness=given.randomness
+        )
 
 
 async def _open_entry(
@@ -158,7 +164,14 @@ async def _open_entry(
     entry_hash = hash_secret(secret)
     assert entry_hash is not None
     expires_at = work.now + ENTRY_LASTS
-    is_saved = await save_entry(work.tx, entry_hash, user_id, compared, work.now, expires_at)
+    is_saved = await save_entry(
+        work.tx,
+        entry_hash,
+        user_id=user_id,
+        password_hash=compared,
+        now=work.now,
+        expires_at=expires_at,
+    )
     return Entry(secret) if is_saved else None
 
 

@@ -94,7 +94,13 @@ def list_priceable(
     sent: Mapping[SentTo, int], units: Units, lines: Mapping[Channel, NamedLine]
 ) -> list[Priceable]:
     return [
-        Priceable(messages, channel, lines.get(channel), country, units.get((step_id, channel)))
+        Priceable(
+            messages,
+            channel,
+            line=lines.get(channel),
+            country=country,
+            units=units.get((step_id, channel)),
+        )
         for (step_id, channel, country), messages in sent.items()
     ]
 

@@ -188,9 +188,9 @@ def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) 
     return Player(
         facts.reference_number,
         find_standing(table.after, claim, work.now),
-        facts.step_facts(table.today),
-        identify(keys, work.merchant_id, find_person(facts)),
-        _find_countries(claim, table.home) if table.home is not None else {},
+        facts=facts.step_facts(table.today),
+        identities=identify(keys, work.merchant_id, find_person(facts)),
+        countries=_find_countries(claim, table.home) if table.home is not None else {},
     )
 
 

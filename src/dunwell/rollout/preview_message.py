@@ -109,8 +109,15 @@ async def write_wanted(
     today = writer.process.calendar.local_date(work.now)
     reader = await find_reader(work, definition, wanted.claim_id, wanted.case, today=today)
     _check_reachable(reader, wanted)
-    pay_by = await _find_pay_by(work, resources, writer, wanted, reader)
-    wish = Wish(wanted.template, wanted.channel, today, pay_by, wanted.language, contact_id)
+    pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, reader=reader)
+    wish = Wish(
+        wanted.template,
+        wanted.channel,
+        today=today,
+        pay_by=pay_by,
+        language=wanted.language,
+        contact_id=contact_id,
+    )
     rendered = writer.write(reader, wish)
     if isinstance(rendered, Permanent):
         raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])

@@ -94,7 +94,13 @@ def make_sample(currency: str, today: date, case: Case = "USUAL") -> Reader:
 def _make_usual(currency: str, today: date) -> Reader:
     due = today - timedelta(days=28)
     items = (
-        ItemFacts("PRIMARY", 10240, "INV-2026-0815", due - timedelta(days=14), due),
+        ItemFacts(
+            "PRIMARY",
+            10240,
+            reference="INV-2026-0815",
+            item_date=due - timedelta(days=14),
+            due_date=due,
+        ),
         ItemFacts("DUNNING_FEE", 250, item_date=today),
     )
     claim = ClaimFacts(
@@ -165,7 +171,13 @@ def _make_bare(usual: Reader) -> Reader:
 def _make_many_items(usual: Reader) -> Reader:
     day = usual.claim.items[0].due_date
     items = tuple(
-        ItemFacts("PRIMARY", 10_240_001 * number, f"INV-2026-{1000 + number}", day, day)
+        ItemFacts(
+            "PRIMARY",
+            10_240_001 * number,
+            reference=f"INV-2026-{1000 + number}",
+            item_date=day,
+            due_date=day,
+        )
         for number in range(1, 11)
     )
     items += (ItemFacts("DUNNING_FEE", 1250), ItemFacts("COLLECTION_FEE", 12500))
@@ -189,7 +201,13 @@ def read_reader(view: ClaimView) -> Reader:
     """A claim as it stands."""
     debtor = view.debtor
     items = tuple(
-        ItemFacts(i.type, i.value_cents, i.reference, i.item_on, i.due_on)  # type: ignore[arg-type]
+        ItemFacts(
+            i.type,  # type: ignore[arg-type]
+            i.value_cents,
+            reference=i.reference,
+            item_date=i.item_on,
+            due_date=i.due_on,
+        )
         for i in view.items
     )
     due_on = next((item.due_on for item in view.items if item.type == PRIMARY), None)

@@ -33,4 +33,4 @@ async def heed_refusals(
     for channel, recipient in sorted(nobody):
         # One that no list can name is refused each time it is tried.
         with passing_over(ValidationError):
-            await suppress(work, keys, channel, recipient, "BOUNCE")
+            await suppress(work, keys, channel=channel, address=recipient, reason="BOUNCE")

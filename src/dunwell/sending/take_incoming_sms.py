@@ -45,7 +45,9 @@ async def take_incoming_sms(
         return await _take_stop(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:
         claim = await find_written_to(tx, incoming.line, number) if number else None
-        is_new = await _save(resources, tx, incoming, "REPLY" if claim else "UNMATCHED", claim)
+        is_new = await _save(
+            resources, tx, incoming=incoming, kind="REPLY" if claim else "UNMATCHED", claim=claim
+        )
         if is_new and claim is not None:
             await _put_on_claim(resources, tx, claim, incoming.text)
     return False
@@ -63,7 +65,9 @@ async def _take_stop(resources: Resources, incoming: Incoming, number: str, set_
             for merchant_id in found:
                 work = await _open_work(resources, tx, merchant_id)
                 if work is not None:
-                    is_new |= await suppress(work, resources.keys, "SMS", number, "DEBTOR")
+                    is_new |= await suppress(
+                        work, resources.keys, channel="SMS", address=number, reason="DEBTOR"
+                    )
             if len(found) < set_size:
                 await _save(resources, tx, incoming, "STOP" if found or behind else "UNMATCHED")
                 return is_new
@@ -76,7 +80,9 @@ async def _save(
 ) -> bool:  # fmt: skip
     now = resources.clock.now()
     inbound_id = resources.ids.new(now)
-    return await save_incoming(tx, inbound_id, incoming, kind, claim, real_now=now)
+    return await save_incoming(
+        tx, inbound_id, incoming=incoming, kind=kind, claim=claim, real_now=now
+    )
 
 
 async def _put_on_claim(resources: Resources, tx: Connection, claim: WrittenTo, text: str) -> None:

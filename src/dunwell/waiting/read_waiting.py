@@ -33,7 +33,7 @@ from dunwell.replies.store import count_unseen
 _BOUNCES_FOR = timedelta(days=7)
 # The list of disputes as disputes.find_disputes has it; rides on disputes_open_list.
 _DISPUTES: ListedTable[Any] = ListedTable(
-    "disputes", "dispute_id", "uuid", "opened_at", CursorForm(b"dsp1", "Q16s")
+    "disputes", "dispute_id", cast="uuid", at="opened_at", cursors=CursorForm(b"dsp1", "Q16s")
 )
 _OPEN: Test = ("l.state = 'OPEN'", ())
 

@@ -81,7 +81,15 @@ def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
     kind = str(shown["kind"])
     changed = {each.path[0] for each in fields}
     is_major = is_whole or bool(changed & (_MAJOR_FIELDS[kind] | {"kind"}))
-    return PartDifference(name, change, is_major, step_id, kind, str(shown["name"]), fields)
+    return PartDifference(
+        name,
+        change,
+        is_major=is_major,
+        step_id=step_id,
+        kind=kind,
+        title=str(shown["name"]),
+        fields=fields,
+    )
 
 
 def _compare_order(before: list[int], after: list[int]) -> PartDifference | None:

@@ -26,7 +26,9 @@ async def store_changed_draft(
     draft = Draft(work.ids.new(work.now), wanted)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     standing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
-    merged = merge_changes(standing, str(work.actor.kind), work.actor.actor_id, before, after)
+    merged = merge_changes(
+        standing, str(work.actor.kind), actor_id=work.actor.actor_id, before=before, after=after
+    )
     await save_merged(
         work.tx, work.merchant_id, workflow_id,
         merged=merged, ids=[work.ids.new(work.now) for _ in merged.new],

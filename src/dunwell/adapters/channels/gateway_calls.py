@@ -57,7 +57,7 @@ def make_call(
         return _TwilioCall(name, line, pairs, received.body)
     secret = secrets.get(f"lines/{name}/incomingSecretFile")
     raw = received.query or received.body
-    return _KannelCall(name, line, dict(_split(raw, "latin-1")), raw, secret)
+    return _KannelCall(name, line, values=dict(_split(raw, "latin-1")), raw=raw, secret=secret)
 
 
 def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
@@ -82,7 +82,9 @@ class _KannelCall(Call):
         """Nothing but the reference proves it."""
         if reference is None:
             raise Forged("The address is none that we gave to a gateway.")
-        return kannel.read_report(self.name, reference, written, self.values, self.raw)
+        return kannel.read_report(
+            self.name, reference, written=written, values=self.values, raw=self.raw
+        )
 
     def read_incoming(self) -> Incoming:
         return kannel.read_incoming(self.name, self.secret, self.values)

@@ -117,8 +117,10 @@ async def _find(call: Call) -> FoundCommunicationList:
     wanted = CommunicationFilter(
         query.choice("state", get_args(CommunicationState)),  # type: ignore[arg-type]
         query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
-        query.integer("stepId", most=2**31 - 1), query.instant("since"), query.instant("until"),
-    )  # fmt: skip
+        step_id=query.integer("stepId", most=2**31 - 1),
+        since=query.instant("since"),
+        until=query.instant("until"),
+    )
     query.check()
     found = await find_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return FoundCommunicationList(list(found.communications), found.next_cursor)

@@ -69,7 +69,7 @@ async def _find(call: Call) -> FoundModalityList:
     query.check()
     wanted = ModalityFilter(
         ModalityState(state) if state else None, ModalityType(kind) if kind else None,
-        stands, since, until,
+        stands=stands, since=since, until=until,
     )  # fmt: skip
     found = await find_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [

@@ -74,6 +74,6 @@ def _build(
 ) -> KannelChannel | TwilioChannel:
     """Nothing is called back here, so no address is needed."""
     if isinstance(line, KannelLine):
-        return KannelChannel(name, line, secrets, keys, "")
+        return KannelChannel(name, line, secrets=secrets, keys=keys, public_url="")
     assert isinstance(line, TwilioLine)
-    return TwilioChannel(name, line, secrets, keys, "")
+    return TwilioChannel(name, line, secrets=secrets, keys=keys, public_url="")

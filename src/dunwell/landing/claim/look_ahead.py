@@ -33,4 +33,6 @@ async def look_ahead(
         held_until=find_held_until(opened, now),
     )
     async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
-        return await foresee_claim(connection, resources.keys, opened.merchant, claim, now)
+        return await foresee_claim(
+            connection, resources.keys, merchant=opened.merchant, claim=claim, now=now
+        )

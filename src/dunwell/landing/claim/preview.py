@@ -31,7 +31,9 @@ async def preview_claim(
     """level: how much a session would see. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     merchant = work.merchant
-    opened = await load_previewed_claim(work.tx, work.merchant_id, claim_id, level, work.real_now)
+    opened = await load_previewed_claim(
+        work.tx, work.merchant_id, claim_id=claim_id, level=level, now=work.real_now
+    )
     if opened is None:
         raise NotFound(f"There is no claim {claim_id}.")
     announced = await look_ahead(site.resources, opened, work.now, work.tx)

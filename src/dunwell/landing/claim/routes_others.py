@@ -53,7 +53,7 @@ async def go_to_other(site: Site, visit: Visit, opened: OpenedClaim, _form: Form
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, session_id)
         value = await open_other(work, keys, opened.session, other)
-    return settle(site, frame, held, merchant_id, claim_id, value)
+    return settle(site, frame, held=held, merchant_id=merchant_id, claim_id=claim_id, value=value)
 
 
 @in_session

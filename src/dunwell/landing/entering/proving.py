@@ -110,4 +110,6 @@ async def _raise(tx: Connection, brought: Brought, level: Level, tried: Right) -
         )
     session = msgspec.structs.replace(brought.opened.session, session_hash=brought.session_hash)
     work = site.work(tx, brought.opened.merchant, session.session_id)
-    return await raise_session(work, keys, session, level, tried.proven_digests)
+    return await raise_session(
+        work, keys, session=session, level=level, proven=tried.proven_digests
+    )

@@ -54,7 +54,7 @@ async def enter_code(site: Site, visit: Visit) -> Response:
         return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, Wrong):
         return site.answer(frame, CodePage(tried=True), 422)
-    return await _open(site, visit, frame, found, found.level)
+    return await _open(site, visit, frame=frame, way=found, level=found.level)
 
 
 async def show_link(site: Site, visit: Visit) -> Response:
@@ -73,9 +73,9 @@ async def open_link(site: Site, visit: Visit) -> Response:
         return lead_back(site, _frame(site, visit, way), back)
     asked = _decide(way)
     if isinstance(asked, Open):
-        return await _open(site, visit, _frame(site, visit, way), way, way.level)
+        return await _open(site, visit, frame=_frame(site, visit, way), way=way, level=way.level)
     if isinstance(asked, AskFact):
-        return await _take_fact(site, visit, form, way, asked)
+        return await _take_fact(site, visit, form=form, way=way, asked=asked)
     return _answer_link(site, visit, way)
 
 
@@ -89,7 +89,7 @@ async def _take_fact(site: Site, visit: Visit, form: Form, way: WayIn, asked: As
         return answer_problem(site, frame, describe_lock(tried))
     if isinstance(tried, Wrong):
         return _answer_link(site, visit, way, is_wrong=True)
-    return await _open(site, visit, frame, way, Level.FACT)
+    return await _open(site, visit, frame=frame, way=way, level=Level.FACT)
 
 
 async def send_links_code(site: Site, visit: Visit) -> Response:
@@ -137,7 +137,14 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
     if isinstance(tried, Wrong):
         return await _answer_links_code(site, visit, way, is_wrong=True)
     held = await find_held(site, visit)
-    return settle(site, frame, held, way.merchant.merchant_id, way.claim_id, tried)
+    return settle(
+        site,
+        frame,
+        held=held,
+        merchant_id=way.merchant.merchant_id,
+        claim_id=way.claim_id,
+        value=tried,
+    )
 
 
 async def go_to_link(site: Site, visit: Visit) -> Response:
@@ -206,7 +213,9 @@ async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level
     async with resources.database.transaction() as tx:
         work = site.work(tx, way.merchant, session_id)
         value = await open_once(
-            work, resources.keys, Entry(way, level, visitor, session_id, before)
+            work,
+            resources.keys,
+            Entry(way, level, visitor=visitor, session_id=session_id, before=before),
         )
     if isinstance(value, Locked):
         return answer_problem(site, frame, too_many(value.retry_after_seconds, "OPENED_OFTEN"))
@@ -222,7 +231,9 @@ async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str
     assert tried.notice_id is not None
     randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
     if not tried.is_repeated:
-        return await _open_by_code(site, tx, way, randomness, tried.proven_digests)
+        return await _open_by_code(
+            site, tx, way=way, randomness=randomness, proven=tried.proven_digests
+        )
     value = await find_sent_value(tx, randomness, now)
     return value or await count_wrong_code(tx, now)
 

@@ -66,15 +66,25 @@ def count_wrong(tries: Tries, now: datetime) -> Tries:
     if day_first_at is None or day_first_at + DAY <= now:
         day_failures, day_first_at = 1, now
     if tries.failures == 0 or tries.locked_until is not None or tries.first_at + WINDOW <= now:
-        return Tries(1, now, None, day_failures, day_first_at)
+        return Tries(
+            1, now, locked_until=None, day_failures=day_failures, day_first_at=day_first_at
+        )
     failures = tries.failures + 1
     until = now + LOCKED_FOR if failures >= MOST_WRONG else None
-    return Tries(failures, tries.first_at, until, day_failures, day_first_at)
+    return Tries(
+        failures,
+        tries.first_at,
+        locked_until=until,
+        day_failures=day_failures,
+        day_first_at=day_first_at,
+    )
 
 
 def count_right(tries: Tries, now: datetime) -> Tries:
     """Those of the day stay: who can prove one thing has no more tries at another for it."""
-    return Tries(0, now, None, tries.day_failures, tries.day_first_at)
+    return Tries(
+        0, now, locked_until=None, day_failures=tries.day_failures, day_first_at=tries.day_first_at
+    )
 
 
 def wait_after(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:

@@ -49,7 +49,13 @@ async def tell_overdue(resources: Resources, writer: NoticeWriter) -> int:
             found = await _find(resources, connection, merchant) if merchant else []
         for claim_id, dispute_id in found:
             try:
-                told += await _tell(resources, writer, merchant_id, claim_id, dispute_id)
+                told += await _tell(
+                    resources,
+                    writer,
+                    merchant_id=merchant_id,
+                    claim_id=claim_id,
+                    dispute_id=dispute_id,
+                )
             except Unavailable:
                 raise
             except Exception as error:

@@ -50,9 +50,9 @@ def read_typed(site: Site, reason: Reason, received: Received) -> Typed:
     return Typed(
         _name_subject(reason),
         _read_form_id(site, received.fields.get("form", "")),
-        pick_fields(reason, received.fields),
-        received.uploads,
-        _read_revision(received.fields.get("revision", "")),
+        fields=pick_fields(reason, received.fields),
+        uploads=received.uploads,
+        revision=_read_revision(received.fields.get("revision", "")),
     )
 
 

@@ -66,7 +66,7 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     frame = site.frame_opened(visit, opened)
     words = site.pages.languages[frame.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
-    paper = compose_receipt(words, opened, payment, method, operator)
+    paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
     pdf = await site.printer.print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 

@@ -84,7 +84,11 @@ async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter |
         sent = standing.sent
         is_to_send = sent is None or sent.state == "FAILED"
         is_to_send &= await is_still_true(work, claim, occasion.subject, standing.facts)
-        if is_to_send and writer and await _send(work, resources, writer, occasion, standing):
+        if (
+            is_to_send
+            and writer
+            and await _send(work, resources, writer=writer, occasion=occasion, standing=standing)
+        ):
             return
         told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
@@ -97,7 +101,7 @@ async def _send(
     """By the first way left that takes it. False: there is none."""
     debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
     for addressee in _list_addressees(work, occasion, standing, debtor):
-        notice = _write(work, writer, addressee, standing.facts, debtor)
+        notice = _write(work, writer, addressee=addressee, facts=standing.facts, debtor=debtor)
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, TooMany):
             await put_off(work.tx, occasion, sent.again_at)

@@ -86,7 +86,7 @@ class NoticeWriter:
         check_at = name_check_page(self._shown["domain"]) if bears_check(facts.kind) else None
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
-        text, told = self._render(name, merchant, language, facts, creditor)
+        text, told = self._render(name, merchant, language=language, facts=facts, creditor=creditor)
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
             sms = add_check(sms, language, check_at)
@@ -117,7 +117,12 @@ class NoticeWriter:
         language = self._choose(addressee)
         creditor = find_creditor(merchant, self._find_operator())
         text, told = self._render(
-            f"{facts.template}.md", merchant, language, facts, creditor, is_letter=True
+            f"{facts.template}.md",
+            merchant,
+            language=language,
+            facts=facts,
+            creditor=creditor,
+            is_letter=True,
         )
         subject, _, body = text.strip().partition("\n\n")
         letter = ShortLetter(

@@ -140,7 +140,11 @@ class Site:
         else:
             frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
         is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
-        return self.answer(frame, EndedPage(reason, is_kept, is_carried, typed, are_files), 403)
+        return self.answer(
+            frame,
+            EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
+            403,
+        )
 
     def redirect(
         self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object

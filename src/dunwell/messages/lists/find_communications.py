@@ -18,7 +18,11 @@ from dunwell.messages.read_communications import show_found
 # Rides on communications_list; of those whose fate nobody knows, and of those that failed, on
 # communications_unknown_list and communications_failed_list.
 COMMUNICATIONS: ListedTable[UUID] = ListedTable(
-    "communications", "communication_id", "uuid", "planned_at", CursorForm(b"cms1", "Q16s")
+    "communications",
+    "communication_id",
+    cast="uuid",
+    at="planned_at",
+    cursors=CursorForm(b"cms1", "Q16s"),
 )
 UNKNOWN: Test = ("l.state = 'UNKNOWN'", ())
 FAILED: Test = ("l.state = 'FAILED'", ())

@@ -15,7 +15,11 @@ from dunwell.messages.suppression import Suppression, SuppressionReason, load_li
 
 # Rides on suppressions_list. The digest differs by channel too.
 SUPPRESSIONS: ListedTable[bytes] = ListedTable(
-    "suppressions", "address_digest", "bytea", "created_at", CursorForm(b"sup1", "Q16s")
+    "suppressions",
+    "address_digest",
+    cast="bytea",
+    at="created_at",
+    cursors=CursorForm(b"sup1", "Q16s"),
 )
 
 

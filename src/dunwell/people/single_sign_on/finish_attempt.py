@@ -75,17 +75,23 @@ async def finish_attempt(
     if next_page is None:
         return await _refuse_lost(reception, name, returned)
     if returned.error or not returned.code:
-        return await _refuse(reception, name, returned, Failure.DENIED, "DENIED")
+        return await _refuse(
+            reception, name, returned=returned, failure=Failure.DENIED, reason="DENIED"
+        )
     code = Code(returned.code, returned.issuer, secrets, build_return_address(resources, name))
     told = await provider.redeem(code, reception.now())
     match told:
         case Away():
             return Failure.AWAY
         case NotTaken(doubt):
-            return await _refuse(reception, name, returned, Failure.DOUBTED, doubt)
+            return await _refuse(
+                reception, name, returned=returned, failure=Failure.DOUBTED, reason=doubt
+            )
     visitor = returned.visitor
     async with reception.work(visiting(None, visitor.host)) as work:
-        outcome = await let_in(work, provider.provider, told, visitor, returned.randomness)
+        outcome = await let_in(
+            work, provider.provider, told=told, visitor=visitor, randomness=returned.randomness
+        )
         if isinstance(outcome, Unwelcome):
             return outcome
         await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
@@ -112,7 +118,9 @@ async def _refuse_lost(reception: Reception, provider: str, returned: Returned) 
     if wait is not None:
         tell_security_event("PORTAL_LOCKED")
         return Failure.GONE
-    return await _refuse(reception, provider, returned, Failure.GONE, "STATE")
+    return await _refuse(
+        reception, provider, returned=returned, failure=Failure.GONE, reason="STATE"
+    )
 
 
 async def _refuse(

@@ -76,20 +76,22 @@ async def let_in(
     work = replace(work, actor=visiting(user_id, visitor.host))
     rules = await _find_rules(work, provider, told)
     place = decide_place(rules, await find_merchants(work.tx, _list_merchants(rules)))
-    reason = await _find_reason(work, provider, told, user, place)
+    reason = await _find_reason(work, provider, told=told, user=user, place=place)
     if reason is not None:
-        return await _refuse(work, provider, told, user, reason, visitor)
+        return await _refuse(work, provider, told=told, user=user, reason=reason, visitor=visitor)
     if user is None:
         outcome = await _make_user(work, provider, told, place)
         if isinstance(outcome, Reason):
-            return await _refuse(work, provider, told, None, outcome, visitor)
+            return await _refuse(
+                work, provider, told=told, user=None, reason=outcome, visitor=visitor
+            )
         user_id = outcome
     else:
         user_id = user.user_id
         await _change(work, user, told, place)
     await save_seen(work.tx, (told.issuer, told.subject), provider.name, work.now)
     return await open_session(
-        work, user_id, OpenedBy.PROVIDER, visitor, randomness,
+        work, user_id, by=OpenedBy.PROVIDER, visitor=visitor, randomness=randomness,
         provider_session=hash_provider_session(told.issuer, told.session),
     )  # fmt: skip
 
@@ -120,7 +122,13 @@ async def _find_reason(
 ) -> Reason | None:
     session_hash = hash_provider_session(told.issuer, told.session)
     subject_hash = hash_subject(told.subject)
-    if await is_logged_out(work.tx, told.issuer, session_hash, subject_hash, told.issued_at):
+    if await is_logged_out(
+        work.tx,
+        told.issuer,
+        session_hash=session_hash,
+        subject_hash=subject_hash,
+        since=told.issued_at,
+    ):
         return Reason.OVER
     if not is_strong_enough(provider, told):
         return Reason.WEAK
@@ -158,7 +166,9 @@ async def _make_user(
     new = NewUser(told.email, told.name or told.email, language, place)
     if not await save_new_user(work.tx, user_id, new, work.now):
         return Reason.EMAIL_TAKEN
-    await save_identity(work.tx, user_id, (told.issuer, told.subject), provider.name, work.now)
+    await save_identity(
+        work.tx, user_id, who=(told.issuer, told.subject), provider=provider.name, now=work.now
+    )
     await save_joined(work.tx, user_id, work.now)
     after = {"provider": provider.name, **describe_place(place)}
     await save_people_audit(work, "user.join_by_provider", user_id, after=after)

@@ -33,7 +33,7 @@ async def link_identity(work: PeopleWork, user_id: UUID, provider: str, subject:
             state="BREAK_GLASS",
         )
     if user.provider is not None or not await give_identity(
-        work.tx, user_id, (known.issuer, subject), provider, work.now
+        work.tx, user_id, who=(known.issuer, subject), provider=provider, now=work.now
     ):
         raise InvalidState(
             "One of the two is linked already. Look at: dunwell user list", state="LINKED"

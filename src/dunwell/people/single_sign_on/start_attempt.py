@@ -52,11 +52,13 @@ async def start_attempt(
     if isinstance(address, Away):
         return address
     async with resources.database.transaction() as tx:
-        await _keep(tx, secret, name, next_page, now)
+        await _keep(tx, secret, provider=name, next_page=next_page, now=now)
     return Sent(address, secret)
 
 
 async def _keep(tx: Connection, secret: str, provider: str, next_page: str, now: datetime) -> None:
     attempt_hash = hash_secret(secret)
     assert attempt_hash is not None
-    await save_attempt(tx, attempt_hash, provider, next_page, now + ATTEMPT_LASTS)
+    await save_attempt(
+        tx, attempt_hash, provider=provider, next_page=next_page, expires_at=now + ATTEMPT_LASTS
+    )

@@ -38,7 +38,9 @@ async def take_logout(reception: Reception, provider: str, told: ToldLogout) -> 
         )
         if not await save_logout(work.tx, logout):
             return False
-        ended = await save_provider_end(work.tx, told.issuer, session_hash, told.subject, work.now)
+        ended = await save_provider_end(
+            work.tx, told.issuer, session_hash=session_hash, subject=told.subject, now=work.now
+        )
         for user_id in sorted(set(ended)):
             after = {"provider": provider, "sessionsEnded": ended.count(user_id)}
             await save_people_audit(work, "session.end_by_provider", user_id, after=after)

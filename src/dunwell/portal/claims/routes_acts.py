@@ -55,7 +55,7 @@ async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
                 name = visit.path_params["act"]
                 return site.redirect(visit, desk, "claim", claim_id=claim_id, done=name)
     except ChangedMeanwhile as overtaken:
-        return await _answer_overtaken(site, visit, desk, fields, overtaken)
+        return await _answer_overtaken(site, visit, desk=desk, fields=fields, overtaken=overtaken)
     except ValidationError as refusal:
         faults, refused = [_place(each) for each in refusal.faults], 422
     except InvalidState as refusal:

@@ -127,7 +127,7 @@ async def show_debtors_page(site: Site, visit: Visit, desk: Desk) -> Response:
     level = Level.LINK if visit.ask("level") == "link" else Level.FACT
     async with site.work(desk) as work:
         await look_at_claim(work, desk, claim_id)
-        return await preview_claim(site.debtors, visit, work, claim_id, level)
+        return await preview_claim(site.debtors, visit, work=work, claim_id=claim_id, level=level)
 
 
 PAGES: RoutedPages = {

@@ -130,10 +130,14 @@ async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
             return _back(site, visit, desk)
         preview = preview_answer(
-            work, site.debtors.notices, case.claim, case.dispute, case.draft.answer
+            work,
+            site.debtors.notices,
+            claim=case.claim,
+            dispute=case.dispute,
+            answer=case.draft.answer,
         )
     name = render_name(case.claim.debtor)
-    page = PreviewPage(case.claim, name, case.dispute, case.draft, preview)
+    page = PreviewPage(case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview)
     return site.answer_at(visit, desk, page)
 
 
@@ -175,7 +179,7 @@ async def _load(work: Work, desk: Desk, visit: Visit) -> _Case:
     others = [each for each in listed.disputes if each.dispute_id != dispute_id]
     files = [*listed.files.get(dispute_id, ())]
     draft, assignee = await load_draft(work, dispute_id), await read_assignee(work, dispute_id)
-    return _Case(claim, dispute, files, others, draft, assignee)
+    return _Case(claim, dispute, files=files, others=others, draft=draft, assignee=assignee)
 
 
 async def _answer(  # noqa: PLR0913 - what the page shows, by name

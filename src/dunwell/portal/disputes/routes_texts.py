@@ -30,7 +30,7 @@ async def take_text(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
             await add_answer_text(work, name, text)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
-        return await _answer(site, visit, desk, name, text, faults=faults)
+        return await _answer(site, visit, desk=desk, name=name, text=text, faults=faults)
     return site.redirect(visit, desk, "answer_texts", done="saved")
 
 

@@ -54,7 +54,11 @@ async def show_job(site: Site, visit: Visit, desk: Desk) -> Response:
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
     answer = site.answer_at(
-        visit, desk, JobPage(view, starter, rows, reasons, may_cancel(desk.actor, view.job))
+        visit,
+        desk,
+        JobPage(
+            view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(desk.actor, view.job)
+        ),
     )
     return answer_live(answer, visit.headers)
 

@@ -78,7 +78,7 @@ async def show_batch(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 @signed_in
 async def show_asked(site: Site, visit: Visit, person: SignedIn) -> Response:
-    return await _answer_asked(site, visit, person, Fields({}), "")
+    return await _answer_asked(site, visit, person=person, typed=Fields({}), fault="")
 
 
 @takes_form
@@ -88,7 +88,7 @@ async def settle(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
     was_released = _OUTCOMES.get(fields["outcome"])
     if not keys or was_released is None:
         fault = "OUTCOME" if keys else "NOTHING"
-        return await _answer_asked(site, visit, person, fields, fault)
+        return await _answer_asked(site, visit, person=person, typed=fields, fault=fault)
     line = visit.path_params["line"]
     async with site.resources.database.transaction() as tx:
         settled = await settle_doubted(

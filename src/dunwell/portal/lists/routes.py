@@ -43,7 +43,9 @@ async def show_messages(site: Site, visit: Visit, desk: Desk) -> Response:
         )
     given = {"state": wanted.state or "", "channel": wanted.channel or ""}
     filters = {name: str(value) for name, value in given.items() if value}
-    page = MessagesPage(filters, found.communications, sorting, after, found.next_cursor)
+    page = MessagesPage(
+        filters, found.communications, sorting=sorting, after=after, next_cursor=found.next_cursor
+    )
     return site.answer_at(visit, desk, page)
 
 

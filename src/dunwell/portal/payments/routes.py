@@ -55,7 +55,14 @@ async def show_payments(site: Site, visit: Visit, desk: Desk) -> Response:
         )
     typed = visit.ask("typed")[:_MOST_TYPED]
     page = PaymentsPage(
-        kind, on, found.payments, (), sorting, after, found.next_cursor, typed=typed
+        kind,
+        on,
+        payments=found.payments,
+        requests=(),
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
+        typed=typed,
     )
     return site.answer_at(visit, desk, page)
 
@@ -74,9 +81,15 @@ async def _show_requests(site: Site, visit: Visit, desk: Desk) -> Response:
             after,
         )
     page = PaymentsPage(
-        "requests", None, (), found.requests, sorting, after, found.next_cursor,
+        "requests",
+        None,
+        payments=(),
+        requests=found.requests,
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
         state=state or "",
-    )  # fmt: skip
+    )
     return site.answer_at(visit, desk, page)
 
 

@@ -48,7 +48,7 @@ async def save_profile(site: Site, visit: Visit, person: SignedIn, fields: Field
             await change_profile(work, person, fields.text("name"), fields["language"])
     except ValidationError as refusal:
         faults = {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
-        return await _show_account(site, visit, person, faults, 400)
+        return await _show_account(site, visit, person=person, faults=faults, status=400)
     return site.redirect(visit, None, "account", done="saved")
 
 
@@ -77,7 +77,7 @@ async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fiel
         return let_in(site, outcome, build_address("account", done="password_changed"))
     if isinstance(outcome, Wrong | TooOften | TooLongAgo):
         faults, minutes = tell_password(outcome)
-        return await _show_password(site, visit, person, faults, minutes)
+        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
     return await _show_password(site, visit, person, {"password_new": outcome})
 
 
@@ -91,7 +91,7 @@ async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) 
     refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         faults, minutes = tell_password(refusal)
-        return await _show_codes(site, visit, person, faults, minutes)
+        return await _show_codes(site, visit, person=person, faults=faults, minutes=minutes)
     async with receive(site).work(person.actor) as work:
         await make_codes(work, person.user_id, read_session_secret(site, visit))
     return site.redirect(visit, None, "account_codes")
@@ -163,7 +163,12 @@ async def _show_codes(
         codes = await find_made_codes(work, person.user_id, read_session_secret(site, visit))
         account = await read_account(work, person)
     page = CodesPage(
-        codes, account.codes_left, account.user.has_password, person.email, faults, minutes
+        codes,
+        account.codes_left,
+        has_password=account.user.has_password,
+        email=person.email,
+        faults=faults,
+        minutes=minutes,
     )
     return site.answer(site.frame(visit), page, 400 if faults else 200)
 

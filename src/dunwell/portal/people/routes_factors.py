@@ -72,7 +72,9 @@ async def ask_browser(site: Site, visit: Visit, person: SignedIn, fields: Fields
 async def take_passkey(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     reception, answer = receive(site), fields["answer"].encode()
     async with reception.work(person.actor) as work:
-        is_added = await add_passkey(reception, work, person, answer, fields.text("name"))
+        is_added = await add_passkey(
+            reception, work, person=person, body=answer, name=fields.text("name")
+        )
     done = "passkey_added" if is_added else "passkey_refused"
     return site.redirect(visit, None, "account", done=done)
 

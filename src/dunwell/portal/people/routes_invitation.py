@@ -95,7 +95,7 @@ async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> 
     invited = await find_invitation(receive(site), visit.path_params["link"], opener)
     if invited is None:
         return _tell_gone(site, visit)
-    answer = _show(site, visit, invited, faults, status)
+    answer = _show(site, visit, invited=invited, faults=faults, status=status)
     keep_opener(site, answer, opener)
     return answer
 

@@ -40,7 +40,7 @@ async def show_people(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 @signed_in
 async def show_invite(site: Site, visit: Visit, person: SignedIn) -> Response:
-    return await _show_invite(site, visit, person, {}, {}, {})
+    return await _show_invite(site, visit, person=person, typed={}, roles={}, faults={})
 
 
 @takes_form
@@ -55,13 +55,15 @@ async def invite(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
             made = await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
     except ValidationError as refusal:
         roles = {merchant: str(role) for merchant, role in place.memberships.items()}
-        return await _show_invite(site, visit, person, typed, roles, _tell(refusal))
-    return _show_link(site, visit, name, email, made)
+        return await _show_invite(
+            site, visit, person=person, typed=typed, roles=roles, faults=_tell(refusal)
+        )
+    return _show_link(site, visit, name=name, email=email, made=made)
 
 
 @signed_in
 async def show_user(site: Site, visit: Visit, person: SignedIn) -> Response:
-    return await _show_user(site, visit, person, None, {})
+    return await _show_user(site, visit, person=person, typed=None, faults={})
 
 
 @takes_form
@@ -73,10 +75,12 @@ async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
         async with receive(site).work(person.actor) as work:
             await change_place(work, user_id, place, revision)
     except ValidationError as refusal:
-        return await _show_user(site, visit, person, place, _tell(refusal), 400)
+        return await _show_user(
+            site, visit, person=person, typed=place, faults=_tell(refusal), status=400
+        )
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
-        return await _show_user(site, visit, person, place, faults, 409)
+        return await _show_user(site, visit, person=person, typed=place, faults=faults, status=409)
     return site.redirect(visit, None, "people_user", user_id=user_id, done="saved")
 
 
@@ -88,7 +92,7 @@ async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Re
             await end_user(work, user_id)
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
-        return await _show_user(site, visit, person, None, faults, 409)
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
     return site.redirect(visit, None, "people", done="user_ended")
 
 
@@ -101,8 +105,8 @@ async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> 
             user = await _require(work, user_id)
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
-        return await _show_user(site, visit, person, None, faults, 409)
-    return _show_link(site, visit, user.name, user.email, made)
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
+    return _show_link(site, visit, name=user.name, email=user.email, made=made)
 
 
 def _read_place(fields: Fields) -> Place:

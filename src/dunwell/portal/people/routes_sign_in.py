@@ -66,7 +66,11 @@ async def take_password(site: Site, visit: Visit) -> Response:
     form = await visit.read_form()
     email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
     outcome = await check_password(
-        receive(site), email, form.get("password", ""), find_visitor(site, visit), draw_randomness()
+        receive(site),
+        email,
+        password=form.get("password", ""),
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
     )
     if isinstance(outcome, Entry):
         answer = site.redirect(visit, None, "second", next=to)

@@ -52,9 +52,9 @@ async def arrange(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respo
     except PartOvertaken as overtaken:
         is_order = overtaken.part == STEP_ORDER
         told = _Told("", is_order, "" if is_order else fields["name"])
-        return await _answer(site, visit, desk, told, 409)
+        return await _answer(site, visit, desk=desk, told=told, status=409)
     except ValidationError:
-        return await _answer(site, visit, desk, _Told("last"), 422)
+        return await _answer(site, visit, desk=desk, told=_Told("last"), status=422)
     return site.redirect(visit, desk, "workflow", workflow_id=workflow_id, done=fields["do"])
 
 

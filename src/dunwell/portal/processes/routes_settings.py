@@ -22,7 +22,7 @@ async def show_settings_form(site: Site, visit: Visit, desk: Desk) -> Response:
     async with site.work(desk) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, FIELDS))
-    page = _compose(visit, desk, look, look.parts[SETTINGS], outcome)
+    page = _compose(visit, desk, look=look, settings=look.parts[SETTINGS], outcome=outcome)
     return answer_live(site.answer_at(visit, desk, page), visit.headers)
 
 
@@ -39,14 +39,16 @@ async def take_settings(site: Site, visit: Visit, desk: Desk, fields: Fields) ->
             outcome = Outcome(
                 is_saved=False, problems=find_problems(look, SETTINGS, FIELDS), seen=fields["seen"]
             )
-            return site.answer_at(visit, desk, _compose(visit, desk, look, typed, outcome))
+            return site.answer_at(
+                visit, desk, _compose(visit, desk, look=look, settings=typed, outcome=outcome)
+            )
         outcome = await save_part(work, workflow_id, Edit(SETTINGS, fields["seen"], typed), FIELDS)
         look = await look_at_draft(work, workflow_id)
     if outcome.is_saved:
         return site.redirect(
             visit, desk, "workflow_settings", workflow_id=workflow_id, done="saved"
         )
-    page = _compose(visit, desk, look, typed, outcome)
+    page = _compose(visit, desk, look=look, settings=typed, outcome=outcome)
     return site.answer_at(visit, desk, page, 409 if outcome.overtaken else 422)
 
 

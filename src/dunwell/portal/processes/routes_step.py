@@ -75,7 +75,9 @@ async def take_step(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
         to = {"workflow_id": workflow_id, "step_id": step_id}
         return site.redirect(visit, desk, "workflow_step", **to, done="saved")
     status = 409 if outcome.overtaken else 422
-    return _show(site, visit, desk, _Form(look, step, step_id, outcome, status))
+    return _show(
+        site, visit, desk, _Form(look, step, step_id=step_id, outcome=outcome, status=status)
+    )
 
 
 @at_merchant
@@ -102,7 +104,7 @@ async def take_new(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
         part = name_step(_NEW_ID)
         look = await look_at_draft(work, workflow_id, {part: {**step, "id": _NEW_ID}})
     outcome = Outcome(is_saved=False, problems=find_problems(look, part, FIELDS))
-    form = _Form(look, step, None, outcome, 200 if is_check else 422)
+    form = _Form(look, step, step_id=None, outcome=outcome, status=200 if is_check else 422)
     return _show(site, visit, desk, form)
 
 

@@ -41,7 +41,7 @@ def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> M
         for place, bar in enumerate(bars)
     ]
     size = (_NARROW, _ROW * len(bars))
-    return _frame(rows, size, title, description, name)
+    return _frame(rows, size, title=title, description=description, name=name)
 
 
 def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
@@ -59,7 +59,7 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
         )
         for place, bar in enumerate(bars)
     ]
-    return _frame(rows, (_WIDTH, _HEIGHT + _FOOT), title, description, name)
+    return _frame(rows, (_WIDTH, _HEIGHT + _FOOT), title=title, description=description, name=name)
 
 
 def _frame(

@@ -52,10 +52,12 @@ async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
             view = await read_rules(work)
         _check_names(view, document)
     except DocumentFaulty as error:
-        return await _answer_faults(site, visit, desk, fields, [("", str(error))])
+        return await _answer_faults(
+            site, visit, desk=desk, fields=fields, faults=[("", str(error))]
+        )
     except ValidationError as refusal:
         found = await read_apart(partial(_place, faults=refusal.faults), text)
-        return await _answer_faults(site, visit, desk, fields, found)
+        return await _answer_faults(site, visit, desk=desk, fields=fields, faults=found)
     except DraftOvertaken:
         return await _answer(site, visit, desk, text, is_overtaken=True, status=409)
     page = _make_page(desk, view, text, seen=fields["known_mark"], document=document)

@@ -106,7 +106,9 @@ async def show_versions(site: Site, visit: Visit, desk: Desk) -> Response:
         found = await list_versions(work, up_to=up_to or None, limit=_PAGE + 1)
         writers = await name_writers(work, (), [each.actor_id for each in found])
     following = found[_PAGE].version if len(found) > _PAGE else 0
-    page = VersionsPage(found[:_PAGE], ruling, writers, up_to, following)
+    page = VersionsPage(
+        found[:_PAGE], ruling, writers=writers, from_version=up_to, next_version=following
+    )
     return site.answer_at(visit, desk, page)
 
 

@@ -68,7 +68,7 @@ async def take_rule(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
             async with site.work(desk) as work:
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
         except RuleOvertaken as overtaken:
-            return await _answer_overtaken(site, visit, desk, typed, overtaken)
+            return await _answer_overtaken(site, visit, desk=desk, typed=typed, overtaken=overtaken)
         except ValidationError as refusal:
             faults = _list_faults(refusal.faults)
         else:

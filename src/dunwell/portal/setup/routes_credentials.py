@@ -53,10 +53,10 @@ async def make(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response
             )  # fmt: skip
     except ValidationError as refusal:
         faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return await _answer_list(site, visit, desk, typed, faults)
+        return await _answer_list(site, visit, desk=desk, typed=typed, faults=faults)
     except InvalidState as refusal:
         taken = Fault("/name", refusal.message, "TAKEN")
-        return await _answer_list(site, visit, desk, typed, [("name", taken)])
+        return await _answer_list(site, visit, desk=desk, typed=typed, faults=[("name", taken)])
     page = SecretShownPage(made.client_id, made.client_secret, is_rotated=False)
     return site.answer_at(visit, desk, page)
 

@@ -48,10 +48,10 @@ async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respon
             )
     except ValidationError as refusal:
         faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return await _answer(site, visit, desk, typed, faults)
+        return await _answer(site, visit, desk=desk, typed=typed, faults=faults)
     except InvalidState as refusal:
         taken = Fault("/url", refusal.message, "TAKEN")
-        return await _answer(site, visit, desk, typed, [("url", taken)])
+        return await _answer(site, visit, desk=desk, typed=typed, faults=[("url", taken)])
     return await _answer(site, visit, desk, {**typed, "url": "", "authorization": ""}, made=made)
 
 
@@ -74,7 +74,7 @@ async def _answer(
     need_configure(desk)
     async with site.work(desk) as work:
         found = await find_endpoints(work, limit=PAGE)
-    page = HooksPage(found.endpoints, EVENT_TYPES, typed, faults, made)
+    page = HooksPage(found.endpoints, EVENT_TYPES, typed=typed, faults=faults, made=made)
     return site.answer_at(visit, desk, page, 422 if faults else 200)
 
 

@@ -48,12 +48,16 @@ async def add(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
         if channel and reason and not faults:
             try:
                 is_new = await suppress(
-                    work, site.resources.keys, channel, typed["address"], reason
+                    work,
+                    site.resources.keys,
+                    channel=channel,
+                    address=typed["address"],
+                    reason=reason,
                 )
             except ValidationError:
                 faults = [("address", channel)]
     if faults:
-        return await _answer_list(site, visit, desk, typed, faults)
+        return await _answer_list(site, visit, desk=desk, typed=typed, faults=faults)
     return site.redirect(visit, desk, "suppressions", done="added" if is_new else "added_before")
 
 

@@ -58,7 +58,13 @@ def read_wanted(visit: Visit, definition: Definition, subject: Subject) -> Wante
     place = read_place(visit, definition)
     if place.channel is None:
         raise NotFound("A snippet is no message.")
-    return Wanted(place.name, place.channel, place.language, subject.claim_id, subject.case)
+    return Wanted(
+        place.name,
+        place.channel,
+        language=place.language,
+        claim_id=subject.claim_id,
+        case=subject.case,
+    )
 
 
 async def find_subject(work: Work, visit: Visit, desk: Desk) -> Subject:

@@ -98,7 +98,7 @@ async def _answer_typed(site: Site, visit: Visit, desk: Desk, typed: _Typed) -> 
     async with site.work(desk) as work:
         opened = await open_asked(work, visit)
         place = read_place(visit, opened.definition)
-        page = await _describe(site, work, opened, place, typed)
+        page = await _describe(site, work, opened=opened, place=place, typed=typed)
     return site.answer_at(visit, desk, page, typed.status)
 
 

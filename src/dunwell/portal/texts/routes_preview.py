@@ -181,7 +181,7 @@ async def _look(site: Site, work: Work, visit: Visit, desk: Desk, *, prints: boo
         problems.append("NOT_CONFIGURED")
     except ValidationError as refusal:
         problems += describe_faults(refusal)
-    return _Look(opened, subject, preview, problems, costs)
+    return _Look(opened, subject, preview=preview, problems=problems, costs=costs)
 
 
 def _check_may(desk: Desk) -> None:

@@ -177,7 +177,9 @@ class Site:
         known = self.pages.codes
         chosen = next((each for each in (visit.chosen_language, visit.chosen) if each in known), "")
         own = person.language if person else None
-        return choose_language(known, chosen or None, own, visit.accepted_languages, "")
+        return choose_language(
+            known, chosen or None, claims=own, accepted=visit.accepted_languages, merchants=""
+        )
 
 
 def _describe_person(person: SignedIn | None) -> Person | None:

@@ -45,7 +45,9 @@ async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) 
     definition = await load_definition(work.tx, work.merchant_id, workflow_id, chosen.version_id)
     if definition is None:
         raise NotFound("The draft was discarded just now. Look at the workflow again.")
-    return OpenedTexts(workflow_id, known[0], chosen, versions, definition)
+    return OpenedTexts(
+        workflow_id, known[0], version=chosen, versions=versions, definition=definition
+    )
 
 
 def lay_out(work: Work, opened: OpenedTexts) -> TextGrid:

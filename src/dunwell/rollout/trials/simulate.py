@@ -128,8 +128,8 @@ async def simulate(
     start = _find_start(work, writer, played)
     today = writer.process.calendar.local_date(start)
     reader = await find_reader(work, definition, played.claim_id, played.case, today=today)
-    part = await _cast(work, resources, reader, played, today)
-    stage = _Stage(work, writer, printer, reader, part)
+    part = await _cast(work, resources, reader=reader, played=played, today=today)
+    stage = _Stage(work, writer, printer=printer, reader=reader, part=part)
     configuration = work.merchant.configuration
     happenings = list(play_through(writer.process, configuration, part, start))
     steps = [

@@ -67,7 +67,7 @@ def play_through(
         days={each: list(known.get(each, ())) for each in part.identities}, note=note,
     )  # fmt: skip
     facts = replace(part.facts, has_reached=False)
-    course = Course(process, Position(process.id_at(0), start), facts, start, guard)
+    course = Course(process, Position(process.id_at(0), start), facts=facts, now=start, guard=guard)
     claim, due_at = part.claim, start
     while (at := course.next_at) is not None and at <= start + _FARTHEST:
         for foreseen in course.advance():

@@ -69,7 +69,7 @@ async def find_sms_costs(
     today = writer.process.calendar.local_date(work.now)
     sample = make_sample(work.merchant.configuration.currency, today)
     claims = await load_named_claims(work.tx, work.merchant_id, MOST_CLAIMS)
-    wish = Wish(wanted.template, "SMS", today, today, wanted.language)
+    wish = Wish(wanted.template, "SMS", today=today, pay_by=today, language=wanted.language)
     # A thousand texts take longer than others should wait.
     return await asyncio.to_thread(_add_up, writer, wish, sample, claims)
 

@@ -91,8 +91,11 @@ async def open_trial(work: Work, resources: Resources, definition: Definition) -
     installation = (await load_installation(work.tx)).installation
     lines = installation.lines or {}
     head = Letterhead(
-        work.merchant, resources.settings.public_url, resources.keys, installation.operator,
-        find_layout(work.merchant, lines),
-    )  # fmt: skip
+        work.merchant,
+        resources.settings.public_url,
+        keys=resources.keys,
+        operator=installation.operator,
+        layout=find_layout(work.merchant, lines),
+    )
     process = make_process(definition, work.merchant.configuration.timezone)
     return TrialWriter(head, definition, process, lines)

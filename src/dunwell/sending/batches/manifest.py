@@ -72,7 +72,15 @@ def write_manifest(
     *, is_test: bool = False,
 ) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
-    head = Head(_VERSION, batch_id, line, made_at, len(letters), pages, is_test)
+    head = Head(
+        _VERSION,
+        batch_id,
+        line=line,
+        made_at=made_at,
+        letters=len(letters),
+        pages=pages,
+        test=is_test,
+    )
     opened = msgspec.json.encode({"head": head})[:-1]
     rows = b",\n".join(msgspec.json.encode(each) for each in letters)
     return opened + b',"letters":[\n' + rows + b"\n]}\n"

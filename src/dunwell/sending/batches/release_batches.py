@@ -124,7 +124,7 @@ class BatchReleaser:
             manifest = write_manifest(batch_id, line.name, real_now, letters)
             batch = Batch(batch_id, "DECIDED", manifest)
             lease = Lease(resources.ids.new(real_now), real_now + _LEASE)
-            await save_batch(tx, batch, line.name, chosen, lease, real_now)
+            await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
             return (batch, lease), len(waiting)
 
     async def _report_taken_back(

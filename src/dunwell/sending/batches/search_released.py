@@ -97,6 +97,8 @@ async def _take_over_batch(
     named = [read_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
     async with resources.database.transaction() as tx:
-        await save_found(tx, manifest, content, letters, resources.clock.now())
+        await save_found(
+            tx, manifest, content=content, letters=letters, real_now=resources.clock.now()
+        )
     log.info("batch of the lost time taken over", line=line.name, batch=str(batch_id))
     return len(letters) == len(named)

@@ -75,7 +75,13 @@ class PrintServiceChannel:
     @property
     def letter_line(self) -> LetterLine:
         form = load_status_format(self._line.status_format)
-        return LetterLine(self.name, self._depot, self._line.batch, form, self._line.layout)
+        return LetterLine(
+            self.name,
+            self._depot,
+            batch=self._line.batch,
+            status_format=form,
+            layout=self._line.layout,
+        )
 
     async def close(self) -> None:
         await self._printer.close()
@@ -87,7 +93,11 @@ class PrintServiceChannel:
         reference = write_reference(self._resources.keys, *key)
         try:
             files = await make_files(
-                message, reference, self._printer, self._line.enclosures, self._line.most_pages
+                message,
+                reference,
+                printer=self._printer,
+                enclosures=self._line.enclosures,
+                most=self._line.most_pages,
             )
         except LetterUnfit as error:
             return Permanent(str(error))

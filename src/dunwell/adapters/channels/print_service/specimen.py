@@ -72,7 +72,9 @@ async def make_specimen_files(
 ) -> LetterFiles:
     """As of any letter; named by a reference that no message has. Raises LetterUnfit."""
     reference = write_reference(keys, NOBODY, message.communication_id)
-    return await make_files(message, reference, printer, line.enclosures, line.most_pages)
+    return await make_files(
+        message, reference, printer=printer, enclosures=line.enclosures, most=line.most_pages
+    )
 
 
 def name_document(pdf: bytes) -> MessageFile:

@@ -196,4 +196,11 @@ def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Mail
     if line.credentials is not None:
         user = line.credentials.user
         password = read_secret(secrets, f"lines/{name}/credentials/passwordFile").strip("\r\n")
-    return MailServer(host, port, line.encryption, user, password, our_name=line.return_domain)
+    return MailServer(
+        host,
+        port,
+        encryption=line.encryption,
+        user=user,
+        password=password,
+        our_name=line.return_domain,
+    )
