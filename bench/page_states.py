@@ -11,7 +11,7 @@ import pikepdf
 
 from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
-from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.change_attachments import attach_file
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload

@@ -24,7 +24,6 @@ _NO_ROW = {
     "alarms.read_alarms": "it changes nothing",
     "assignment.start_runs": _PART,
     "claims.pause_claim": _CALLS,
-    "claims.reopen_hold": "that a message did not arrive writes the row, and a new hold its own",
     "claims.searching.fill_search": "words drawn from a claim's data, whose change writes the row",
     "disputes.evidence_store": _PART,
     "events.read_log": "it changes nothing",

@@ -8,9 +8,8 @@ from typing import Any
 
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock

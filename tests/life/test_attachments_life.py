@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.change_attachments import attach_file
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.channels import upload

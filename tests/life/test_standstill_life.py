@@ -5,9 +5,8 @@ and nobody is contacted twice a day; what was late through a hold was not missed
 from collections import Counter
 from datetime import timedelta
 
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.life.test_life import START, STEPS

@@ -13,9 +13,8 @@ from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.claims.expire_holds import expire_holds
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine

@@ -78,10 +78,10 @@ ASK_NOTHING = _name({
     "it runs within a use case that has asked": (
         "assignment.start_runs.start_runs",
         "claims.access.access_claim", "claims.access.check_claim",
-        "claims.lift_hold.lift_hold", "claims.narrowing.narrow", "claims.open_hold.open_hold",
+        "claims.hold_claim.lift_hold", "claims.hold_claim.open_hold", "claims.narrowing.narrow",
         "claims.raise_event.raise_event", "claims.searching.fill_search.refresh_terms",
         "disputes.end_dispute.lock_dispute", "disputes.evidence_store.save_evidence",
-        "escalation.attach_file.check_ticket", "escalation.end_claim.end_claim",
+        "escalation.change_attachments.check_ticket", "escalation.end_claim.end_claim",
         "explanation.explain_rules.explain_rules",
         "intake.create_claims.create_requests", "intake.starts.decide_starts",
         "jobs.act.find_target",
@@ -107,7 +107,7 @@ ASK_NOTHING = _name({
         "people.reception.Reception.work",
     ),
     "workers alone reach it, as a step of what is due": (
-        "claims.reopen_hold.let_stand",
+        "claims.hold_claim.let_stand",
         "disputes.rest_after_answer.rest_after_answer",
         "escalation.record_decisions.record_decisions",
         "escalation.settle_contacts.record_answers", "escalation.settle_contacts.settle_contacts",

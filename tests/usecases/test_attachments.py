@@ -3,11 +3,9 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.escalation.attach_file import attach_file
+from dunwell.escalation.change_attachments import attach_file, detach_file, replace_attachment
 from dunwell.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.escalation.engine import Engine
-from dunwell.escalation.replace_attachment import replace_attachment
-from dunwell.files.detach_file import detach_file
 from dunwell.files.remove_unused_uploads import remove_unused_uploads
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.clock import MovableClock

@@ -5,8 +5,8 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome

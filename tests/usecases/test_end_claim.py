@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import Status
 from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim

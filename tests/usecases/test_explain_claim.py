@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import NotFound
 from dunwell.escalation.engine import Engine
 from dunwell.explanation.explain_claim import explain_claim

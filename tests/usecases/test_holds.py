@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import Status
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -6,8 +6,8 @@ import pytest
 
 from dunwell.claims import narrowing
 from dunwell.claims.find_claims import count_claims, find_claims
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim

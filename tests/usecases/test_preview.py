@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.escalation.engine import Engine
 from dunwell.kit.clock import MovableClock

@@ -7,9 +7,8 @@ end and another reason in its place.
 from datetime import datetime
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import Hold, HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.store_holds import lift_standing_holds, load_holds
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind

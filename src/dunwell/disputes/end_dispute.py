@@ -14,8 +14,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import lift_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import ACTIVE, Happening
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import end_hold_at

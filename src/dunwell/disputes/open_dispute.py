@@ -7,8 +7,8 @@ falls, with what came due meanwhile, in order.
 from uuid import UUID
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import (

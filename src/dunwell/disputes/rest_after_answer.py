@@ -5,9 +5,8 @@ reported not to have arrived begins it anew, also when those days are over: the 
 
 from uuid import UUID
 
+from dunwell.claims.hold_claim import let_stand, lift_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.reopen_hold import let_stand
 from dunwell.claims.store_holds import end_hold_at
 from dunwell.disputes.dispute import Dispute, decide_rest
 from dunwell.disputes.store import load_dispute, save_hold_of, save_told

@@ -9,8 +9,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import lift_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims

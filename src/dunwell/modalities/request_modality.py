@@ -8,8 +8,8 @@ to the claim later is no part of it.
 from msgspec.structs import replace
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.errors import Fault, InvalidState, ValidationError

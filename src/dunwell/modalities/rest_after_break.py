@@ -6,8 +6,8 @@ message that is reported not to have arrived begins it anew, also when the day i
 from datetime import timedelta
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import ACTIVE
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit

@@ -6,9 +6,8 @@ from datetime import timedelta
 from enum import Enum
 
 from dunwell.claims.access import access_claim
+from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.lift_hold import lift_hold
-from dunwell.claims.open_hold import open_hold
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import lock_claim
 from dunwell.kit.crypto import KeyRing

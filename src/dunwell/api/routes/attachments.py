@@ -22,11 +22,9 @@ from dunwell.api.routes.parameters import (
 )
 from dunwell.api.schemas.attachments import Attachment, AttachmentList
 from dunwell.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
-from dunwell.escalation.attach_file import attach_file
-from dunwell.escalation.replace_attachment import replace_attachment
+from dunwell.escalation.change_attachments import attach_file, detach_file, replace_attachment
 from dunwell.files.attached import unknown_ticket
 from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.files.detach_file import detach_file
 from dunwell.files.read_attachments import list_attachments, read_attachment
 from dunwell.intake.submission import AttachmentSubmission
 from dunwell.merchants.rights import Right

@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
+from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.claims.open_hold import open_hold
 from dunwell.errors import InvalidState
 from dunwell.landing.arranging.requesting import can_be_arranged, load_ground
 from dunwell.landing.arranging.views import HelpPage, describe_options

@@ -1,4 +1,6 @@
-"""Opens a hold: the claim's process stops until the last hold falls (CONTRACT 4)."""
+"""Stops a claim's process by a hold and lets it go on again: it stands still until the last falls
+(CONTRACT 4).
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -6,7 +8,7 @@ from uuid import UUID
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.claims.states import ACTIVE
-from dunwell.claims.store_holds import load_holds, save_hold
+from dunwell.claims.store_holds import end_hold_at, lift_standing_holds, load_holds, save_hold
 from dunwell.errors import InvalidState, Said
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -39,3 +41,25 @@ async def open_hold(
         after={"kind": kind, "until": None if until is None else until.isoformat()}, kind=kind,
     )  # fmt: skip
     return hold_id
+
+
+async def lift_hold(
+    work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
+) -> None:
+    """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
+    await access_claim(work, claim_id)
+    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now, hold_id=hold_id)
+    await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)
+
+
+async def let_stand(
+    work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
+) -> UUID | None:
+    """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
+    None: the claim has ended. Raises NotFound."""
+    if await end_hold_at(work.tx, work.merchant_id, claim_id, hold_id, None):
+        return hold_id
+    claim = await access_claim(work, claim_id)
+    if claim.status not in ACTIVE:
+        return None
+    return await open_hold(work, claim_id, kind, reason=reason)
